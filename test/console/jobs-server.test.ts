@@ -71,21 +71,6 @@ inBrowser("job: change the configuration, with a mistake that is found before it
   expect(await readFile(node.configPath, "utf8")).toStartWith("max_upload_size = 5000\n");
 });
 
-inBrowser("job: ask for another version, and learn what stands in the way", async () => {
-  // An update that succeeds takes two binaries (update.test.ts); up to the answer its steps are these.
-  await using node = await testNode();
-  await using tab = await openConsole(node, { expected: /runs from source/ });
-  const { page } = tab;
-  const hand = new Hand(page);
-  await hand.click(menuLink(page, "Update"));
-  await hand.click(page.getByLabel("Tag of the release"));
-  await hand.type(page.getByLabel("Tag of the release"), "v9.9.9");
-  await hand.press("Enter");
-  await hand.click(page.getByRole("dialog").getByRole("button", { name: "Update" }));
-  await page.getByText("this server runs from source").waitFor();
-  expect(hand.effort()).toEqual({ clicks: 3, texts: 1, keys: 1 });
-});
-
 inBrowser("job: call a method from the API explorer", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node);

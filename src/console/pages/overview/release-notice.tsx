@@ -19,12 +19,13 @@ export function ReleaseNotice() {
   );
   usePolling(reload, refreshMs);
   if (value === undefined || !value.newer || value.latest === null) return null;
+  const link = linkTo("update", [], { tag: value.latest });
   const text = t.overview.newVersion(visibleText(value.latest), visibleText(value.current));
   return (
     <p class="notice good overview-release">
       <Icon name="update" />
       <span>
-        {text} {rights.isSuper && <a href={linkTo("update")}>{t.frame.update}</a>}
+        {text} {rights.isSuper && <a href={link}>{t.frame.update}</a>}
       </span>
     </p>
   );

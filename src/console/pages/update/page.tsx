@@ -70,10 +70,16 @@ function Current({ record }: { readonly record: VersionRecord }) {
   );
 }
 
+/** Tag that the form begins with: the one that failed, to be corrected or tried again, or the one that the address names. */
+function firstTag(): string {
+  const now = run.peek();
+  return now.step === "failed" ? now.tag : (route.peek().query.get("tag") ?? "");
+}
+
 /** Form for the version to install. */
 function Wanted() {
   const { client } = useSession();
-  const [tag, setTag] = useState("");
+  const [tag, setTag] = useState(firstTag);
   const problem = tagProblem(tag);
   const ask = async () => {
     const sure = await confirm({
