@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type Entry, entriesFrom, filtered, sorted } from "../../src/console/pages/buckets/files/entries.ts";
+import {
+  type Entry,
+  entriesFrom,
+  filtered,
+  outermost,
+  sorted,
+} from "../../src/console/pages/buckets/files/entries.ts";
 import {
   entryForKey,
   rangeTo,
@@ -139,6 +145,21 @@ test("names that exist at the destination are skipped, replaced, or kept beside 
   expect(steps("skip")).toEqual([free]);
   expect(steps("replace")).toEqual([free, { from: "a/y.txt", to: "b/y.txt", replaces: true }]);
   expect(steps("both")).toEqual([free, { from: "a/y.txt", to: "b/y copy 2.txt", replaces: false }]);
+});
+
+test("results of a search go into a folder from several ones, and none takes the place of another", () => {
+  const found = into("move", "", [file("a/x.txt"), file("b/x.txt"), file("c/y.txt")]);
+  expect(transferProblem(found, "c")).toBeUndefined();
+  expect(transferProblem(into("move", "", [file("c/y.txt")]), "c")).toContain("already");
+  expect(conflictsOf(found, "c", ["y.txt"])).toEqual([]);
+  expect(conflictsOf(found, "d", ["y.txt"])).toEqual(["y.txt"]);
+  for (const onConflict of ["skip", "replace", "both"] as const)
+    expect(stepsOf(found, "c", { taken: ["y.txt"], onConflict })).toEqual([
+      { from: "a/x.txt", to: "c/x.txt", replaces: false },
+      { from: "b/x.txt", to: "c/x copy.txt", replaces: false },
+    ]);
+  const nested = [folder("a"), file("a/b/x.txt"), file("ab/y.txt"), file("z.txt")];
+  expect(outermost(nested).map(({ name }) => name)).toEqual(["a", "ab/y.txt", "z.txt"]);
 });
 
 test("a copy beside its original gets the first free name", () => {

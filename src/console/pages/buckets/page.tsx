@@ -118,5 +118,12 @@ function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
 function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTotals">) {
   const view = currentView();
   if (!openBucket.access.mayList) return <p class="notice">{t.buckets.mayNotList}</p>;
-  return <Folder key={view.path} openBucket={openBucket} view={view} onTotals={onTotals} />;
+  return (
+    <Folder
+      key={JSON.stringify([view.path, view.entry])}
+      openBucket={openBucket}
+      view={view}
+      onTotals={onTotals}
+    />
+  );
 }

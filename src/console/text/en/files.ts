@@ -46,6 +46,7 @@ export const files = {
   mount: "Mount",
   searchBucket: "Whole bucket",
   found: "Found files",
+  showInFolder: "Show in folder",
   nothingFound: (query: string) => `Nothing in this bucket has “${query}” in its path.`,
   searchIncomplete: "The search stopped before its end. Type more to narrow it down.",
   searchMore: (max: string) => `only the first ${max} are shown`,

@@ -45,6 +45,7 @@ export const files: typeof en = {
   mount: "挂载",
   searchBucket: "整个存储桶",
   found: "找到的文件",
+  showInFolder: "在文件夹中显示",
   nothingFound: (query) => `此存储桶中没有路径包含“${query}”的项目。`,
   searchIncomplete: "搜索未能完成。请输入更多文字以缩小范围。",
   searchMore: (max) => `只显示前 ${max} 个`,

@@ -1,5 +1,8 @@
+import { parentOf } from "../path.ts";
+
 /** File or folder in a listing. */
 export interface Entry {
+  /** Name in the folder of the listing; in results of a search, the path in the bucket. */
   readonly name: string;
   readonly folder: boolean;
   /** Size in bytes; undefined for a folder. */
@@ -66,4 +69,14 @@ export function filtered(entries: readonly Entry[], text: string): readonly Entr
 
 function plain(text: string): string {
   return text.normalize("NFC").toLowerCase();
+}
+
+/** Entries without those in a folder that is among them: a search finds both, and what is done to the folder is done to them. */
+export function outermost(entries: readonly Entry[]): readonly Entry[] {
+  const folders = new Set(entries.filter(({ folder }) => folder).map(({ name }) => name));
+  const isInside = (path: string): boolean => {
+    const parent = parentOf(path);
+    return parent !== "" && (folders.has(parent) || isInside(parent));
+  };
+  return entries.filter(({ name }) => !isInside(name));
 }

@@ -59,7 +59,7 @@ export function entryEvents(props: EntryProps): HTMLAttributes<HTMLDivElement> {
     class: `${chosen ? " chosen" : ""}${selection.active === name ? " active" : ""}${target === undefined ? "" : dropClass(target)}`,
     "aria-selected": chosen,
     // Files from outside that are dropped here are uploaded into the folder.
-    ...(folder ? { "data-folder": name } : {}),
+    ...(folder ? { "data-folder": join(path, name) } : {}),
     onClick: pick,
     onDblClick: (event: MouseEvent) => {
       const { current } = firstClicked;

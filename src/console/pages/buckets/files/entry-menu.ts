@@ -16,8 +16,11 @@ export interface EntryActions {
   readonly onRename: () => void;
   readonly onMove: () => void;
   readonly onCopy: () => void;
-  readonly onDuplicate: () => void;
+  /** Undefined where entries are in several folders. */
+  readonly onDuplicate: (() => void) | undefined;
   readonly onDelete: () => void;
+  /** Shows the entry in its folder; undefined where that is what is shown. */
+  readonly onShow: ((entry: Entry) => void) | undefined;
 }
 
 /** Address of an entry over plain HTTP. */
@@ -33,11 +36,9 @@ export function furtherItems(
   { onCopy, onDuplicate }: EntryActions,
 ): MenuItem[] {
   const items: MenuItem[] = [];
-  if (access.files !== undefined)
-    items.push(
-      { label: t.files.copyTo, icon: "copy", onSelect: onCopy },
-      { label: t.files.duplicate, icon: "plus", onSelect: onDuplicate },
-    );
+  if (access.files !== undefined) items.push({ label: t.files.copyTo, icon: "copy", onSelect: onCopy });
+  if (access.files !== undefined && onDuplicate !== undefined)
+    items.push({ label: t.files.duplicate, icon: "plus", onSelect: onDuplicate });
   const alone = entries.length === 1 ? entries[0] : undefined;
   if (alone !== undefined && bucketTabs(rights, name).some((tab) => tab.name === "links"))
     items.push({
@@ -64,12 +65,15 @@ export function entryMenu(
   const { access } = openBucket;
   const alone = chosen.entries.length === 1 ? chosen.entries[0] : undefined;
   const items: MenuItem[] = [];
+  const { onOpen, onShow } = actions;
   if (alone !== undefined)
     items.push({
       label: t.files.open,
       icon: alone.folder ? "folder" : "file",
-      onSelect: () => actions.onOpen(alone),
+      onSelect: () => onOpen(alone),
     });
+  if (alone !== undefined && onShow !== undefined)
+    items.push({ label: t.files.showInFolder, icon: "folder", onSelect: () => onShow(alone) });
   if (access.mayRead || access.readers === "anybody") {
     const refusal = downloadRefusal(openBucket, chosen);
     items.push({

@@ -24,6 +24,7 @@ const rowHeight = { list: 40, grid: 164 };
 const minTileWidth = 112;
 
 export interface FileRowsProps extends EntryContext {
+  readonly label: string;
   readonly layout: Layout;
   readonly entries: readonly Entry[];
   /** Handles keys that the list itself does not use: Delete, F2, Backspace. Returns whether it did. */
@@ -32,7 +33,7 @@ export interface FileRowsProps extends EntryContext {
 
 /** Content of a folder as rows or tiles: one Tab stop, moved through with the arrow keys. */
 export function FileRows(props: FileRowsProps) {
-  const { layout, entries, selection, select, onOpen, onMenu, onKey } = props;
+  const { label, layout, entries, selection, select, onOpen, onMenu, onKey } = props;
   const box = useRef<HTMLElement>(null);
   const firstClicked = useRef<Entry | undefined>(undefined);
   const id = useId();
@@ -100,7 +101,7 @@ export function FileRows(props: FileRowsProps) {
 
   return (
     <VirtualRows
-      label={t.files.files}
+      label={label}
       class={layout === "list" ? "files-rows" : "files-rows files-tiles"}
       role="rowgroup"
       scroller={box}

@@ -7,6 +7,8 @@ export interface FolderView extends Order {
   readonly path: string;
   /** Open file in the folder, or an empty text. */
   readonly file: string;
+  /** Entry that is selected at first, or an empty text. */
+  readonly entry: string;
   readonly filter: string;
   /** The filter searches the whole bucket instead of this folder. */
   readonly everywhere: boolean;
@@ -22,6 +24,7 @@ function viewIn({ query }: Route): FolderView {
   return {
     path: splitPath(text("path")).filter(isName).join("/"),
     file: text("file"),
+    entry: text("entry"),
     filter: text("filter"),
     everywhere: text("in") === "bucket",
     sort: isSortKey(sort) ? sort : "name",
@@ -34,12 +37,19 @@ function isName(name: string): boolean {
   return name !== "." && name !== "..";
 }
 
-/** Link to another folder or file, with the current order. */
-export function linkToPath(bucket: string, path: string, file = ""): string {
+/** Link to another folder with the current order, and in it to an open file or a selected entry. */
+export function linkToPath(
+  bucket: string,
+  path: string,
+  { file = "", entry }: Partial<Pick<FolderView, "file" | "entry">> = {},
+): string {
+  const now = currentView();
+  // Within the folder the list stays as it is.
+  const shown = entry ?? (path === now.path ? now.entry : "");
   return linkTo(
     "buckets",
     [bucket],
-    toQuery({ ...currentView(), path, file, filter: "", everywhere: false }),
+    toQuery({ ...now, path, file, entry: shown, filter: "", everywhere: false }),
   );
 }
 
@@ -57,10 +67,11 @@ export function closeFile(): void {
   });
 }
 
-function toQuery({ path, file, filter, everywhere, sort, down }: FolderView): Record<string, string> {
+function toQuery({ path, file, entry, filter, everywhere, sort, down }: FolderView): Record<string, string> {
   return {
     path,
     file,
+    entry,
     filter,
     in: everywhere ? "bucket" : "",
     sort: sort === "name" ? "" : sort,

@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
 import { go } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { browserStorage } from "../../../storage.ts";
@@ -7,7 +7,6 @@ import { useLoad } from "../../../ui/load.ts";
 import { ContextMenu, type ContextMenuProps } from "../../../ui/more-menu.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, parentOf } from "../path.ts";
 import { isUnsaved } from "../preview/drafts.ts";
@@ -15,18 +14,19 @@ import { Preview } from "../preview/preview.tsx";
 import { uploads } from "../uploads/upload-queue.ts";
 import { type Totals, totalsOf, totalsText } from "./breadcrumbs.tsx";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import { drag, dragProblem, dropFolder, startDrag } from "./drag-move.ts";
-import { type Entry, filtered, sorted } from "./entries.ts";
+import { DragHint, labelOf } from "./drag-hint.tsx";
+import { startDrag } from "./drag-move.ts";
+import { type Entry, filtered, outermost, sorted } from "./entries.ts";
 import { type EntryActions, entryMenu } from "./entry-menu.ts";
 import { FileRows, type Layout, SortBar } from "./file-rows.tsx";
 import { closeFile, type FolderView, linkToPath, updateView } from "./folder-view.ts";
 import { RenameDialog } from "./rename-dialog.tsx";
-import { SearchResults } from "./search-results.tsx";
-import { emptySelection, restrictTo, selectAll, selectOnly } from "./selection.ts";
+import { emptySelection, restrictTo, type Selection, selectAll, selectOnly } from "./selection.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { Toolbar } from "./toolbar.tsx";
 import type { Transfer } from "./transfer.ts";
 import { TransferDialog } from "./transfer-dialog.tsx";
+import { useSearch } from "./use-search.ts";
 
 /** Where the browser keeps whether files are a list or a grid. */
 const layoutKey = "node-server-files-layout";
@@ -47,28 +47,47 @@ export interface FolderProps {
 export function Folder({ openBucket, view, onTotals }: FolderProps) {
   const session = useSession();
   const { name: bucket, access } = openBucket;
-  const { path, file, filter, everywhere, sort, down } = view;
-  const isSearching = everywhere && filter.trim() !== "";
-  const { value, error, reload } = useLoad((signal) => access.list(path, signal), [access, path]);
+  const { path, file, entry, filter, everywhere, sort, down } = view;
+  const query = everywhere ? filter.trim() : "";
+  const isSearching = query !== "";
+  const search = useSearch(bucket, query);
+  const listing = useLoad((signal) => access.list(path, signal), [access, path]);
+  const all = isSearching ? search.entries : listing.value;
+  const error = isSearching ? search.error : listing.error;
+  // Names of results are paths in the bucket.
+  const base = isSearching ? "" : path;
   const entries = useMemo(
-    () => sorted(filtered(value ?? [], filter), { sort, down }),
-    [value, filter, sort, down],
+    () => sorted(isSearching ? (all ?? []) : filtered(all ?? [], filter), { sort, down }),
+    [all, isSearching, filter, sort, down],
   );
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
-  const fileNames = useMemo(() => entries.filter(({ folder }) => !folder).map(({ name }) => name), [entries]);
-  const [selected, select] = useState(emptySelection);
+  const [kept, keep] = useState(() => ({
+    isSearching,
+    selection: entry === "" ? emptySelection : selectOnly(entry),
+  }));
+  // A name in the folder and a path in the bucket can be equal and mean two files.
+  const selected = kept.isSearching === isSearching ? kept.selection : emptySelection;
+  const select = (selection: Selection) => keep({ isSearching, selection });
   const selection = useMemo(() => restrictTo(selected, names), [selected, names]);
   const chosen = entries.filter(({ name }) => selection.chosen.has(name));
+  const isWholeFolder = !isSearching && chosen.length === listing.value?.length;
+  const fileNames = useMemo(() => entries.filter(({ folder }) => !folder).map(({ name }) => name), [entries]);
   const [layout, setLayout] = useState<Layout>(() =>
     browserStorage.read(layoutKey) === "grid" ? "grid" : "list",
   );
+  // Tiles have no room for the paths of results.
+  const shape = isSearching ? "list" : layout;
   const [dialog, setDialog] = useState<OpenDialog>();
   const [menu, setMenu] = useState<ContextMenuProps["at"]>();
+  const reload = useCallback(() => {
+    listing.reload();
+    if (isSearching) search.reload();
+  }, [isSearching]);
   useReloadAfterUploads(reload);
   useEffect(() => {
-    onTotals(value && totalsOf(value));
+    onTotals(listing.value && totalsOf(listing.value));
     return () => onTotals(undefined);
-  }, [value]);
+  }, [listing.value]);
   const close = () => setDialog(undefined);
   const changed = () => {
     close();
@@ -77,7 +96,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
   const transfer = (kind: Transfer["kind"], into?: string) =>
     setDialog({
       name: "transfer",
-      transfer: { kind, path, entries: chosen },
+      transfer: { kind, path: base, entries: outermost(chosen) },
       ...(into === undefined ? {} : { into }),
     });
   const onDrag = (entry: Entry, event: DragEvent) => {
@@ -88,20 +107,30 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
     startDrag(event, { transfer: moved, moveInto }, labelOf(moved.entries));
   };
 
-  const linkOf = ({ name, folder }: Entry) =>
-    folder ? linkToPath(bucket, join(path, name)) : linkToPath(bucket, path, name);
+  const linkOf = ({ name, folder }: Entry) => {
+    const full = join(base, name);
+    return folder ? linkToPath(bucket, full) : linkToPath(bucket, parentOf(full), { file: nameOf(full) });
+  };
+  const showInFolder = ({ name }: Entry) => {
+    // It may be this folder, which then stays and leaves only the search.
+    keep({ isSearching: false, selection: selectOnly(nameOf(name)) });
+    go(linkToPath(bucket, parentOf(name), { entry: nameOf(name) }));
+  };
+  const folders = new Set(chosen.map(({ name }) => parentOf(join(base, name))));
   const actions: EntryActions = {
     onOpen: (entry) => go(linkOf(entry)),
     onRename: () => setDialog({ name: "rename" }),
     onMove: () => transfer("move"),
     onCopy: () => transfer("copy"),
-    onDuplicate: () => transfer("copy", path),
+    // Copies are beside their originals.
+    onDuplicate: folders.size === 1 ? () => transfer("copy", ...folders) : undefined,
     onDelete: () => setDialog({ name: "delete" }),
+    onShow: isSearching ? showInFolder : undefined,
   };
   const [one] = chosen;
   const mayChange = access.files !== undefined && one !== undefined;
   const onKey = (key: string) => {
-    if (key === "Backspace" && path !== "") go(linkToPath(bucket, parentOf(path)));
+    if (key === "Backspace" && base !== "") go(linkToPath(bucket, parentOf(path)));
     else if (key === "Delete" && mayChange) actions.onDelete();
     else if (key === "F2" && mayChange) (chosen.length === 1 ? actions.onRename : actions.onMove)();
     else return false;
@@ -114,7 +143,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
       <Toolbar
         openBucket={openBucket}
         view={view}
-        entries={value ?? []}
+        entries={listing.value ?? []}
         layout={layout}
         onLayout={(chosen) => {
           browserStorage.write(layoutKey, chosen);
@@ -122,13 +151,12 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
         }}
         onChange={reload}
         instead={
-          chosen.length > 0 &&
-          !isSearching && (
+          chosen.length > 0 && (
             <SelectionBar
               openBucket={openBucket}
-              path={path}
+              path={base}
               chosen={chosen}
-              isWholeFolder={chosen.length === value?.length}
+              isWholeFolder={isWholeFolder}
               actions={actions}
               onClear={() => select(emptySelection)}
             />
@@ -136,42 +164,48 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
         }
       />
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton rows={8} />}
-      {isSearching && <SearchResults openBucket={openBucket} query={filter.trim()} />}
-      {value !== undefined && !isSearching && (
-        <div class="table-box files-box">
+      {all === undefined && error === undefined && <Skeleton rows={8} />}
+      {all !== undefined && (
+        <div class="table-box files-box" aria-busy={isSearching && search.isBusy}>
           <SortBar
-            layout={layout}
+            layout={shape}
             order={view}
             all={entries.length > 0 && chosen.length === entries.length}
             some={chosen.length > 0}
             onAll={(every) => select(every ? selectAll(selection, names) : emptySelection)}
           />
           {entries.length === 0 ? (
-            <p class="empty">{emptyText(filter, access.files !== undefined)}</p>
+            <p class="empty">
+              {isSearching ? search.emptyText : emptyText(filter, access.files !== undefined)}
+            </p>
           ) : (
             <FileRows
               // A list of another shape has another scroll position.
-              key={layout}
-              layout={layout}
+              key={isSearching ? "found" : layout}
+              label={isSearching ? t.files.found : t.files.files}
+              layout={shape}
               openBucket={openBucket}
-              path={path}
+              path={base}
               entries={entries}
               selection={selection}
               select={select}
               linkOf={linkOf}
-              isUnsaved={({ name }) => isUnsaved(bucket, join(path, name))}
+              isUnsaved={({ name }) => isUnsaved(bucket, join(base, name))}
               onOpen={actions.onOpen}
               onMenu={(entry, at) => {
                 if (!selection.chosen.has(entry.name)) select(selectOnly(entry.name));
                 setMenu(at);
               }}
-              // One transfer at a time: another one would end it.
-              onDrag={access.files === undefined || dialog !== undefined ? undefined : onDrag}
+              // One transfer at a time: another one would end it. Results have no folder around them to drag within.
+              onDrag={access.files === undefined || dialog !== undefined || isSearching ? undefined : onDrag}
               onKey={onKey}
             />
           )}
-          {filter !== "" && <footer class="files-totals muted">{totalsText(totalsOf(entries))}</footer>}
+          {filter !== "" && (
+            <div class="files-totals muted" role="status">
+              {isSearching ? search.summary : totalsText(totalsOf(entries))}
+            </div>
+          )}
         </div>
       )}
       <DragHint />
@@ -180,12 +214,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
           // Another place is another menu.
           key={`${menu.x} ${menu.y}`}
           label={t.files.actionsFor(labelOf(chosen))}
-          items={entryMenu(
-            session,
-            openBucket,
-            { folder: path, entries: chosen, isWholeFolder: chosen.length === value?.length },
-            actions,
-          )}
+          items={entryMenu(session, openBucket, { folder: base, entries: chosen, isWholeFolder }, actions)}
           at={menu}
           onClosed={() => setMenu(undefined)}
         />
@@ -193,7 +222,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
       {dialog?.name === "rename" && one !== undefined && (
         <RenameDialog
           openBucket={openBucket}
-          path={path}
+          path={base}
           entry={one}
           onClose={close}
           onDone={() => {
@@ -220,8 +249,8 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
       {dialog?.name === "delete" && (
         <DeleteDialog
           openBucket={openBucket}
-          path={path}
-          chosen={chosen}
+          path={base}
+          chosen={outermost(chosen)}
           onClose={close}
           onDone={() => {
             // What comes back by "Undo" must not be selected: the next deletion would take it along.
@@ -231,36 +260,18 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
           onUndone={reload}
         />
       )}
-      {file !== "" && value !== undefined && (
+      {file !== "" && listing.value !== undefined && (
         <Preview
           openBucket={openBucket}
           path={join(path, file)}
-          entry={value.find(({ name, folder }) => name === file && !folder)}
-          names={fileNames}
+          entry={listing.value.find(({ name, folder }) => name === file && !folder)}
+          names={isSearching ? [] : fileNames}
           onStep={(name) => updateView({ file: name })}
           onClose={closeFile}
           onChanged={reload}
         />
       )}
     </>
-  );
-}
-
-/** The name of one entry, or the number of several. */
-function labelOf(entries: readonly Pick<Entry, "name">[]): string {
-  return entries.length === 1 ? visibleText(entries[0]?.name ?? "") : t.frame.countItems(entries.length);
-}
-
-/** Says what dropping the dragged entries would do. */
-function DragHint() {
-  const folder = dropFolder.value;
-  if (drag.value === undefined || folder === undefined) return null;
-  const what = labelOf(drag.value.transfer.entries);
-  return (
-    <p class="files-drop" role="status">
-      {dragProblem(folder) ??
-        t.files.dropMoves(what, folder === "" ? t.files.topFolder : visibleText(nameOf(folder)))}
-    </p>
   );
 }
 

@@ -37,7 +37,7 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
       return error instanceof FileError && error.status === 412 ? taken() : setRefusal(explain(error));
     }
     onDone();
-    go(kind === "folder" ? linkToPath(bucket, target) : linkToPath(bucket, path, name));
+    go(kind === "folder" ? linkToPath(bucket, target) : linkToPath(bucket, path, { file: name }));
   };
   return (
     <Dialog title={kind === "folder" ? t.files.newFolder : t.files.newTextFile} onClose={onClose}>

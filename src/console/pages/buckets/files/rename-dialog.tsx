@@ -7,7 +7,7 @@ import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
-import { join, nameWithoutExtension } from "../path.ts";
+import { join, nameOf, nameWithoutExtension, parentOf } from "../path.ts";
 import { planMove, renameProblem } from "../plan.ts";
 import type { Entry } from "./entries.ts";
 
@@ -25,6 +25,7 @@ export function RenameDialog({ openBucket, path, entry: now, onClose, onDone }: 
   // The entry that was chosen: it leaves the list as it is renamed.
   const [entry] = useState(now);
   const from = join(path, entry.name);
+  const name = nameOf(from);
   const [target, setTarget] = useState(from);
   const [fault, setFault] = useState<string>();
   const [taken, setTaken] = useState<string>();
@@ -32,8 +33,8 @@ export function RenameDialog({ openBucket, path, entry: now, onClose, onDone }: 
   const input = useRef<HTMLInputElement>(null);
   // Preselect what is changed most often: the name without its extension.
   useLayoutEffect(() => {
-    const start = target.length - entry.name.length;
-    const { length } = entry.folder ? entry.name : nameWithoutExtension(entry.name);
+    const start = target.length - name.length;
+    const { length } = entry.folder ? name : nameWithoutExtension(name);
     input.current?.setSelectionRange(start, start + length);
   }, []);
 
@@ -43,7 +44,7 @@ export function RenameDialog({ openBucket, path, entry: now, onClose, onDone }: 
     if (wrong !== undefined || files === undefined) return setFault(wrong);
     if (target === from) return onClose();
     try {
-      const { replacing, missing } = await planMove(path, { from, to: target }, (folder) =>
+      const { replacing, missing } = await planMove(parentOf(from), { from, to: target }, (folder) =>
         files.list(folder),
       );
       if (replacing !== undefined && !replace) return setTaken(visibleText(replacing));
@@ -52,7 +53,7 @@ export function RenameDialog({ openBucket, path, entry: now, onClose, onDone }: 
     } catch (error) {
       return setFault(explain(error));
     }
-    toast(t.files.isNow(visibleText(entry.name), visibleText(target)));
+    toast(t.files.isNow(visibleText(name), visibleText(target)));
     onDone();
   };
 

@@ -7,7 +7,7 @@ import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
-import { join } from "../path.ts";
+import { nameOf } from "../path.ts";
 import type { Dropped } from "../uploads/drop.ts";
 import { runOrShowError } from "../uploads/upload-start.ts";
 import { useDrop, useUpload } from "../uploads/use-upload.tsx";
@@ -36,12 +36,12 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
   const { start, question } = useUpload();
   const upload = async (dropped: Dropped, folder = "") => {
     if (files === undefined) return toast(access.why, "problem");
-    await start({ bucket: name, files, into: join(view.path, folder) }, dropped);
+    await start({ bucket: name, files, into: folder === "" ? view.path : folder }, dropped);
   };
   const hovering = useDrop((dropped, folder) => runOrShowError(dropped.then((all) => upload(all, folder))));
   // Marks the row of the folder, as for entries that are dragged within the page.
   useEffect(() => {
-    dropFolder.value = hovering && files && join(view.path, hovering);
+    dropFolder.value = files && hovering;
   }, [hovering]);
   return (
     <>
@@ -98,7 +98,7 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
             ? t.files.noDrop
             : hovering === ""
               ? t.files.drop
-              : t.files.dropInto(visibleText(hovering))}
+              : t.files.dropInto(visibleText(nameOf(hovering)))}
         </p>
       )}
       {open === "mount" && <MountDialog bucket={name} onClose={() => setOpen(undefined)} />}

@@ -1,11 +1,11 @@
 import { t } from "../../../text/text.ts";
-import { join } from "../path.ts";
+import { join, nameOf, parentOf } from "../path.ts";
 import type { Entry } from "./entries.ts";
 
-/** Entries of one folder that are moved or copied into a folder. */
+/** Entries that are moved or copied into a folder. */
 export interface Transfer {
   readonly kind: "move" | "copy";
-  /** Folder of the entries. */
+  /** Folder of the entries. Names of results of a search are paths below it. */
   readonly path: string;
   readonly entries: readonly Pick<Entry, "name" | "folder">[];
 }
@@ -23,10 +23,16 @@ export interface Step {
 
 /** Reason why the entries cannot go into a folder, or undefined. It contains a name as it is. */
 export function transferProblem({ kind, path, entries }: Transfer, into: string): string | undefined {
-  if (kind === "move" && into === path) return t.files.alreadyHere;
+  if (kind === "move" && entries.every(({ name }) => folderOf(path, name) === into))
+    return t.files.alreadyHere;
   const inside = entries.find(({ name, folder }) => folder && isWithin(into, join(path, name)));
   if (inside === undefined) return undefined;
   return kind === "move" ? t.files.intoItself(inside.name) : t.files.copyIntoItself(inside.name);
+}
+
+/** Folder that an entry is in. */
+function folderOf(path: string, name: string): string {
+  return parentOf(join(path, name));
 }
 
 function isWithin(path: string, folder: string): boolean {
@@ -35,27 +41,35 @@ function isWithin(path: string, folder: string): boolean {
 
 /** Names of the entries that exist at the destination. Copies beside the originals get new names, so none is in the way. */
 export function conflictsOf({ path, entries }: Transfer, into: string, taken: readonly string[]): string[] {
-  if (into === path) return [];
   const there = new Set(taken.map(normalized));
-  return entries.map(({ name }) => name).filter((name) => there.has(normalized(name)));
+  return entries
+    .filter(({ name }) => folderOf(path, name) !== into)
+    .map(({ name }) => nameOf(name))
+    .filter((name) => there.has(normalized(name)));
 }
 
 /** Steps of a transfer into a folder that contains the names `taken`. */
 export function stepsOf(
-  { path, entries }: Transfer,
+  { kind, path, entries }: Transfer,
   into: string,
   { taken, onConflict }: { readonly taken: readonly string[]; readonly onConflict: OnConflict },
 ): Step[] {
-  const wanted = into === path ? "both" : onConflict;
   const used = new Set(taken.map(normalized));
+  /** Names that earlier steps make: entries of two folders can have the same one, and both are wanted. */
+  const made = new Set<string>();
   const steps: Step[] = [];
-  for (const { name, folder } of entries) {
+  for (const { name: relative, folder } of entries) {
+    const name = nameOf(relative);
+    const isThere = folderOf(path, relative) === into;
+    if (isThere && kind === "move") continue;
+    const wanted = isThere || made.has(normalized(name)) ? "both" : onConflict;
     const isTaken = used.has(normalized(name));
     if (isTaken && wanted === "skip") continue;
     const target = isTaken && wanted === "both" ? copyName(name, { folder, used }) : name;
     used.add(normalized(target));
+    made.add(normalized(target));
     const replaces = isTaken && wanted === "replace";
-    steps.push({ from: join(path, name), to: join(into, target), replaces });
+    steps.push({ from: join(path, relative), to: join(into, target), replaces });
   }
   return steps;
 }

@@ -4,7 +4,7 @@ import { Button } from "../../../ui/button.tsx";
 import { save } from "../../../ui/save.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import type { Entry } from "../files/entries.ts";
-import { join, publicUrl } from "../path.ts";
+import { join, nameOf, publicUrl } from "../path.ts";
 
 /** How long a link is valid by which something is downloaded: the download has to begin within it. */
 const linkSeconds = 300;
@@ -50,7 +50,7 @@ export function download(session: Session, openBucket: OpenBucket, wanted: Downl
   const file = fileOf(wanted);
   return file === undefined
     ? downloadZip(session, openBucket.name, wanted)
-    : downloadFile(session, openBucket, join(wanted.folder, file.name), file.name);
+    : downloadFile(session, openBucket, join(wanted.folder, file.name), nameOf(file.name));
 }
 
 /** Reason why the selection cannot be downloaded; undefined when it can. */

@@ -57,8 +57,8 @@ export function useUpload(): UploadStart {
 }
 
 /**
- * Makes the whole page a drop target. Returns the folder whose row files are dragged over, or "" elsewhere; undefined while
- * nothing is dragged.
+ * Makes the whole page a drop target. Returns the path of the folder whose row files are dragged over, or "" elsewhere;
+ * undefined while nothing is dragged.
  */
 export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => void): string | undefined {
   const [hovering, setHovering] = useState<string>();
@@ -91,7 +91,7 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => v
   return hovering;
 }
 
-/** Name of the folder whose row is under the mouse, or "". */
+/** Path of the folder whose row is under the mouse, or "". */
 function folderAt({ target }: DragEvent): string {
   const row = target instanceof Element ? target.closest<HTMLElement>("[data-folder]") : null;
   return row?.dataset.folder ?? "";
