@@ -14,6 +14,8 @@ export interface ChartProps {
 
 const height = 240;
 const minSeconds = 600;
+/** Seconds between two times below the chart, which are shown in minutes: no two are the same. */
+const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].map((minutes) => minutes * 60);
 /** Colours of the lines, in their order. */
 const lineColours = ["accent", "good", "warn", "code-keyword"] as const;
 
@@ -100,7 +102,7 @@ function optionsFor(measure: Measure, lines: readonly Line[], box: HTMLElement):
       y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.1] },
     },
     axes: [
-      { ...axis, values: (_, at) => at.map((second) => clock(second)) },
+      { ...axis, space: 60, incrs: timeSteps, values: (_, at) => at.map((second) => clock(second)) },
       { ...axis, size: 84, values: (_, at) => at.map(format) },
     ],
     series: [
