@@ -83,7 +83,7 @@ export function TokenList({ tokens, onChanged }: TokenListProps) {
         <input
           type="search"
           aria-label={t.tokens.find}
-          placeholder={t.tokens.findHint}
+          placeholder={t.tokens.findToken}
           title={t.tokens.findHint}
           value={find}
           onInput={(event: Event) => change({ find: typed(event) })}

@@ -126,6 +126,7 @@ export const tokens = {
   passwordNeedsName: "A password needs a user name.",
   endBeforeStart: "The end must be later than the start.",
   find: "Find",
+  findToken: "Find a token",
   findHint: "By name, key, user name, creator, bucket or permission.",
   foundOf: (found: number, all: string) => `${found} of ${all}`,
   noMatch: "No token matches. Shorten or change the search.",

@@ -120,6 +120,7 @@ export const tokens: typeof en = {
   passwordNeedsName: "设置密码需要用户名。",
   endBeforeStart: "失效时间必须晚于生效时间。",
   find: "查找",
+  findToken: "查找令牌",
   findHint: "按名称、密钥 ID、用户名、创建者、存储桶或权限。",
   foundOf: (found: number, all: string) => `${found} / ${all}`,
   noMatch: "没有匹配的令牌。请缩短或更改搜索词。",
