@@ -9,6 +9,7 @@ import { bothBinaries, install, justTheBinary, token } from "../support/installe
 import { findProgram } from "../support/tools.ts";
 import { compileVersions, digestOf, Releases, slowServer, type Versions } from "../support/update.ts";
 import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import "./texts.ts";
 
 let versions: Versions | undefined;
@@ -45,7 +46,8 @@ inBrowser(
   async () => {
     const { one, two } = bothVersions();
     using releases = new Releases(bothVersions());
-    using slow = await slowServer(two.path, 5000);
+    const seen = Promise.withResolvers<void>();
+    using slow = await slowServer(two.path, 2000, seen.promise);
     releases.answer = () => Response.redirect(slow.url);
     await using home = await install(bothVersions(), { releases });
     const server = await home.serve();
@@ -57,10 +59,11 @@ inBrowser(
     await bar.waitFor();
     await page.getByText(/MB of \d+ MB, \d+ %/).waitFor();
     await shoot(page, "update-progress");
-    await page.getByText("The server was updated from 1.0.0 to 2.0.0.").waitFor({ timeout: 50_000 });
+    seen.resolve();
+    await page.getByText("The server was updated from 1.0.0 to 2.0.0.").waitFor({ timeout: 150_000 });
     await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
     expect(await page.evaluate("window.isOldPage")).toBeUndefined();
-    expect(page.url()).toBe(`${server.url}/node/console/#/update`);
+    await becomes(() => page.url(), `${server.url}/node/console/#/update`);
     expect(home.files().filter((name) => !name.startsWith("."))).toEqual(bothBinaries);
     expect(await digestOf(home.binary)).toBe(two.digest);
     expect(await digestOf(`${home.binary}.old`)).toBe(one.digest);
@@ -97,7 +100,8 @@ inBrowser(
   "an update goes on without the page, and tells who looks at another one when it is done",
   async () => {
     using releases = new Releases(bothVersions());
-    using slow = await slowServer(bothVersions().two.path, 3000);
+    const left = Promise.withResolvers<void>();
+    using slow = await slowServer(bothVersions().two.path, 1000, left.promise);
     releases.answer = () => Response.redirect(slow.url);
     await using home = await install(bothVersions(), { releases });
     const server = await home.serve();
@@ -107,7 +111,8 @@ inBrowser(
     await page.getByRole("heading", { name: "Updating to v2.0.0" }).waitFor();
     await page.getByRole("link", { name: "API" }).click();
     await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
-    await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: 50_000 });
+    left.resolve();
+    await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: 150_000 });
     await page.getByRole("link", { name: "Update", exact: true }).click();
     await page.getByText("this page is still that of the old version").waitFor();
     await page.getByRole("button", { name: "Reload" }).click();
@@ -136,7 +141,7 @@ inBrowser(
     const problem = tab.page.locator(".problem");
     await problem
       .getByText("v4.0.0 did not start, so version 1.0.0 runs again.")
-      .waitFor({ timeout: 50_000 });
+      .waitFor({ timeout: 150_000 });
     expect(await problem.textContent()).toContain("an update was rolled back because it did not start");
     expect(await digestOf(home.binary)).toBe(bothVersions().one.digest);
   },

@@ -186,8 +186,8 @@ export async function rawServer(
   };
 }
 
-/** Sends the file in small pieces, so that its way takes about this long. */
-export function slowServer(path: string, ms: number): ReturnType<typeof rawServer> {
+/** Sends the file in small pieces, so that its way takes about this long. The last piece waits for `mayEnd`. */
+export function slowServer(path: string, ms: number, mayEnd?: Promise<void>): ReturnType<typeof rawServer> {
   const file = Bun.file(path);
   const pieces = 40;
   const step = Math.ceil(file.size / pieces);
@@ -195,6 +195,7 @@ export function slowServer(path: string, ms: number): ReturnType<typeof rawServe
     socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${file.size}\r\n\r\n`);
     for (let at = 0; at < file.size && !socket.destroyed; at += step) {
       await Bun.sleep(ms / pieces);
+      if (at + step >= file.size) await mayEnd;
       socket.write(await file.slice(at, at + step).bytes());
     }
   });
