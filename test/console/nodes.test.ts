@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 
 const nodesCard = (page: Page) => page.getByRole("region", { name: "Nodes" });
 const isShown = (page: Page) => page.getByText("About this server").waitFor();
@@ -22,10 +23,12 @@ inBrowser(
       await using tab = await openConsole(one);
       const card = nodesCard(tab.page);
       await card.getByText("beta", { exact: true }).waitFor();
-      const text = (await card.textContent()) ?? "";
-      expect(text).toContain("alpha ready, answers this console");
-      expect(text).toMatch(/beta readyVersion \S+ since .*, https:\/\/beta\.example\.com:2211$/);
-      expect(text).toContain("The nodes do not share one store of files");
+      for (const shown of [
+        /alpha ready, answers this console/,
+        /beta readyVersion \S+ since .*, https:\/\/beta\.example\.com:2211$/,
+        /The nodes do not share one store of files/,
+      ])
+        await becomes(() => card.textContent(), expect.stringMatching(shown));
     }
     const token = await one.newToken([{ scopes: ["global"], permissions: [{ node: "read_logs" }] }]);
     await using tab = await openConsole(one, { token });

@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, shoot } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
 const expected = /Failed to load|ERR_|WebSocket|dynamically imported/;
@@ -110,7 +111,7 @@ inBrowser("a save while the server is away is one message, which goes when the s
   await page.getByText("Not saved").waitFor();
   await node.start();
   await isBack(page);
-  expect(await page.locator(".toast, .problem").allTextContents()).toEqual([]);
+  await becomes(() => page.locator(".toast, .problem").allTextContents(), []);
   await page.keyboard.press("ControlOrMeta+s");
   await page.locator(".toast").filter({ hasText: "Saved." }).waitFor();
   expect(await (await site.get("/notes.txt")).text()).toBe("what I wrote");

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page, Route } from "playwright-core";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
 const atSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -33,7 +33,7 @@ for (const [origin, seenAs] of Object.entries(origins))
       await left.reload();
       await atSignIn(left);
     }
-    expect(await page.context().cookies(`${node.url}/node/console/`)).toEqual([]);
+    await becomes(() => page.context().cookies(`${node.url}/node/console/`), []);
   });
 
 for (const [origin, seenAs] of Object.entries(origins))

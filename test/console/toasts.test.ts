@@ -6,6 +6,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
+import { showRoute } from "./show-route.ts";
 
 const hint = "Drop files onto a bucket to upload them.";
 
@@ -24,10 +25,10 @@ const covered = `new Promise((painted) => requestAnimationFrame(() => setTimeout
 
 /** Drops a file onto the title, where no file belongs, so that a toast says so. */
 async function showToast(page: Page, file: string): Promise<void> {
-  const before = await page.locator(".toast").count();
+  await page.evaluate("for (const toast of document.querySelectorAll('.toast')) toast.dataset.before = ''");
   const box = await page.locator(".page-header h1").boundingBox();
   await dropFiles(page, { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 }, file);
-  await page.locator(".toast").getByText(hint).nth(before).waitFor();
+  await page.locator(".toast:not([data-before])").getByText(hint).waitFor();
 }
 
 const sizes = { phone: [390, 844], tablet: [820, 1180], desktop: [1440, 900] } as const;
@@ -55,15 +56,15 @@ inBrowser(
       for (const [name, [width, height]] of Object.entries(sizes)) {
         await page.setViewportSize({ width, height });
         for (const at of pages) {
-          await page.goto(`${node.url}/node/console/#${at}`);
-          await page.locator(".page-header h1").waitFor();
+          await showRoute(page, at);
           await showToast(page, file);
           await showToast(page, file);
           expect([name, at, await page.evaluate(covered)]).toEqual([name, at, []]);
           if (at === "/buckets") await shoot(page, `toasts-${name}${withUploads ? "-uploads" : ""}`);
-          const dismiss = page.getByRole("button", { name: "Dismiss" });
-          await dismiss.nth(1).click();
-          await dismiss.click();
+          // By a script, because they go by themselves too.
+          await page.evaluate(
+            "for (const button of document.querySelectorAll('.toast button')) button.click()",
+          );
           await page.locator(".toast").first().waitFor({ state: "detached" });
         }
       }

@@ -201,7 +201,7 @@ inBrowser(
     await page.getByRole("heading", { name: "Overview", level: 1 }).click();
     await page.close({ runBeforeUnload: true });
     await somethingSent(page);
-    expect(asked).toBe(1);
+    await eventually("the browser has asked", () => asked === 1);
 
     await panel(page).getByRole("button", { name: "Cancel one.bin" }).click();
     await panel(page).getByText("1 cancelled").waitFor();

@@ -4,6 +4,7 @@ import type { Language } from "../../src/console/text/language.ts";
 import { siteWith } from "../support/bucket.ts";
 import { deployClient } from "../support/deploys.ts";
 import { type TestNode, testNode } from "../support/node.ts";
+import { showRoute } from "./show-route.ts";
 
 /** A page or a tab of one, with an element that it has when everything has arrived. */
 interface View {
@@ -155,10 +156,9 @@ export const views: readonly View[] = [
 ];
 
 export async function openView(page: Page, { at, arrived }: View): Promise<void> {
-  await page.evaluate(`location.hash = ${JSON.stringify(at)}`);
-  await page.getByRole("heading", { level: 1 }).waitFor();
+  await showRoute(page, at);
   await page.locator(arrived).first().waitFor();
-  await page.locator(".skeleton").waitFor({ state: "detached" });
+  await page.locator(".skeleton").first().waitFor({ state: "detached" });
 }
 
 /** Dialog or menu that is open. */
