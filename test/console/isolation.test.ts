@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tempFolder } from "../support/node.ts";
 import { inBrowser, origins, Tab } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { serveFolder } from "./fixture.ts";
 import { hostilePages, rummage, Siege, text } from "./hostile-site.ts";
 
@@ -105,7 +106,7 @@ for (const address of hostilePages) {
     const reach = `(() => { try { return victim.closed + " " + victim.document.documentElement.outerHTML } catch (error) { return String(error) } })()`;
     const reached = await text(page, reach);
     expect([reached.includes("node-server console"), siege.holdsToken(reached)]).toEqual([false, false]);
-    expect(await text(page, "victim.closed")).toBe("true");
+    await becomes(() => text(page, "victim.closed"), "true");
     expect(await text(console, "window.opener === null")).toBe("true");
     const other = context.waitForEvent("page");
     await console.evaluate(`void window.open(${JSON.stringify(address)})`);

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { inBrowser, overPlainHttp } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { hostilePages, Siege, text } from "./hostile-site.ts";
 
 /** Ways for a page to visit `resume`. Each returns all it can learn, as text. */
@@ -121,7 +122,7 @@ inBrowser("over plain http an address that led into the console leads in once", 
   const again = await page.context().newPage();
   await again.goto(used);
   await again.getByRole("heading", { name: "Sign in" }).waitFor();
-  expect(again.url()).toBe(`${siege.node.url}/node/console/`);
+  await becomes(() => again.url(), `${siege.node.url}/node/console/`);
   // With the clean address it works as usual again.
   await again.reload();
   await again.locator(".menu").waitFor({ state: "attached" });
@@ -132,6 +133,6 @@ inBrowser("a made-up address of that kind leaves no token in the page of a secur
   const { page } = siege;
   await page.goto(`${siege.node.url}/node/console/?handover=made-up#bm90aGluZw`);
   await page.locator(".menu").waitFor({ state: "attached" });
-  expect(page.url()).toBe(`${siege.node.url}/node/console/`);
+  await becomes(() => page.url(), `${siege.node.url}/node/console/`);
   expect(siege.holdsToken(await text(page, "document.documentElement.outerHTML"))).toBe(false);
 });
