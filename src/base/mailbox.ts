@@ -4,7 +4,7 @@ export interface EventQueue<T> extends AsyncIterable<T> {
   readonly isClosed: boolean;
   /** Takes the next item; undefined if there is none now. */
   take(): T | undefined;
-  /** Resolves when the next item has come, or the queue was closed. */
+  /** Resolves when items can be taken, or the queue was closed. Those that come within one tick of the event loop are taken together. */
   arrival(): Promise<void>;
 }
 
@@ -20,6 +20,7 @@ export class Mailbox<T> implements EventQueue<T> {
   readonly #items: T[] = [];
   #closed = false;
   #arrived: PromiseWithResolvers<void> | undefined;
+  #isWaking = false;
 
   readonly #onEmptied: (() => void) | undefined;
 
@@ -43,7 +44,7 @@ export class Mailbox<T> implements EventQueue<T> {
   offer(...items: T[]): boolean {
     if (this.#closed || this.isFull) return false;
     this.#items.push(...items);
-    this.#wake();
+    this.#wakeSoon();
     return true;
   }
 
@@ -71,6 +72,19 @@ export class Mailbox<T> implements EventQueue<T> {
       const item = this.take();
       if (item !== undefined) yield item;
       else await this.arrival();
+    }
+  }
+
+  /** At the end of the tick, so that the reader takes many at once; sooner if the mailbox fills up. */
+  #wakeSoon(): void {
+    if (this.#arrived === undefined) return;
+    if (this.#items.length >= this.capacity / 2) this.#wake();
+    else if (!this.#isWaking) {
+      this.#isWaking = true;
+      setImmediate(() => {
+        this.#isWaking = false;
+        if (this.#items.length > 0) this.#wake();
+      });
     }
   }
 

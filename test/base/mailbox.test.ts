@@ -38,6 +38,29 @@ test("a reader of an empty mailbox waits for the next item", async () => {
   expect(await next).toEqual({ done: false, value: "late" });
 });
 
+test("a waiting reader gets what comes within a tick at once, unless the mailbox fills up before", async () => {
+  const mailbox = new Mailbox<number>(10);
+  const takeAll = async () => {
+    await mailbox.arrival();
+    const taken: number[] = [];
+    for (let item = mailbox.take(); item !== undefined; item = mailbox.take()) taken.push(item);
+    return taken;
+  };
+  const together = takeAll();
+  for (const item of [1, 2, 3]) {
+    mailbox.offer(item);
+    await Promise.resolve();
+  }
+  expect(await together).toEqual([1, 2, 3]);
+  const early = takeAll();
+  for (const item of [1, 2, 3, 4, 5]) mailbox.offer(item);
+  await Promise.resolve();
+  mailbox.offer(6);
+  await Bun.sleep(0);
+  const [first] = await Promise.all([early, mailbox.arrival()]);
+  expect(first.slice(0, 5)).toEqual([1, 2, 3, 4, 5]);
+});
+
 test("closing ends a waiting reader, drops what was not taken, and refuses everything after", async () => {
   const waiting = new Mailbox<string>(1);
   const end = waiting[Symbol.asyncIterator]().next();
