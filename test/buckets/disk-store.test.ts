@@ -1,5 +1,13 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/exchange-folders.ts";
 import { DiskStore, type DiskStoreOptions } from "../../src/buckets/disk/disk-store.ts";
@@ -52,6 +60,52 @@ test("a path is resolved to its canonical path, with what exists there and above
   expect(await resolved("link/file/x")).toBe("link/file/x is real/file/x: nothing in file");
   expect(await resolved("no/new")).toBe("no/new is no/new: nothing in nothing");
   expect(await resolved("out/etc")).toBe("out/etc is out/etc: nothing in nothing");
+});
+
+test("a file is written and replaced whether its folder, the folder of uploads or the file itself is there or not", async () => {
+  await using disk = await diskStore();
+  const { store, root } = disk;
+  const write = async (path: string, content: string | Uint8Array, makeParents = true) => {
+    const bytes = typeof content === "string" ? Buffer.from(content) : content;
+    await using staged = await store.stage(bytes, treePath(path));
+    return await store.transact(treePath(path), (transaction, resolved) =>
+      transaction.place(staged, resolved.path, { makeParents }),
+    );
+  };
+  const read = (path: string) => readFileSync(join(root, path), "utf8");
+  expect((await write("new/folder/a.txt", "first")).size).toBe(5);
+  expect((await write("new/folder/a.txt", "second")).size).toBe(6);
+  expect(read("new/folder/a.txt")).toBe("second");
+  rmSync(join(root, "../staging"), { recursive: true });
+  await write("new/folder/a.txt", "third");
+  expect(read("new/folder/a.txt")).toBe("third");
+  await write("new/long.bin", new Uint8Array(100_000));
+  expect(read("new/long.bin").length).toBe(100_000);
+  await expect(write("no/a.txt", "x", false)).rejects.toThrow("no such file");
+  expect(readdirSync(join(root, "../staging"))).toEqual([]);
+});
+
+test("a file is put neither through a link that leads out, nor in the place of a folder, a link or a FIFO", async () => {
+  await using disk = await diskStore();
+  const { store, root } = disk;
+  mkdirSync(join(root, "../outside"));
+  mkdirSync(join(root, "inside/folder"), { recursive: true });
+  symlinkSync("../outside", join(root, "out"));
+  symlinkSync("inside", join(root, "in"));
+  symlinkSync("nothing", join(root, "inside/dangling"));
+  Bun.spawnSync(["mkfifo", join(root, "inside/fifo")]);
+  const write = async (path: string) => {
+    await using staged = await store.stage(Buffer.from("text"), treePath(path));
+    return await store.transact(treePath(path), (transaction, resolved) =>
+      transaction.place(staged, resolved.path, { makeParents: true }),
+    );
+  };
+  await expect(write("out/a.txt")).rejects.toThrow("no such file");
+  expect(readdirSync(join(root, "../outside"))).toEqual([]);
+  for (const name of ["folder", "dangling", "fifo"])
+    await expect(write(`inside/${name}`)).rejects.toThrow("choose another");
+  await write("in/a.txt");
+  expect(readdirSync(join(root, "inside")).sort()).toEqual(["a.txt", "dangling", "fifo", "folder"]);
 });
 
 test("a change whose folder became a link while it waited takes its turn where the link leads", async () => {

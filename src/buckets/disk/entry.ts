@@ -5,9 +5,10 @@ import type { TreePath } from "../path.ts";
 import { etagOf, settledAtMs } from "./etag.ts";
 import { DiskSnapshot } from "./snapshot.ts";
 
-/** DiskStats presents Node's `Stats` as `FileStats`; the entity tag is computed when it is read. */
+/** DiskStats presents Node's `Stats` as `FileStats`; the entity tag is computed when it is first read. */
 export class DiskStats implements FileStats {
   readonly node: Stats;
+  #etag: string | undefined;
 
   constructor(node: Stats) {
     this.node = node;
@@ -31,7 +32,8 @@ export class DiskStats implements FileStats {
   }
 
   get etag(): string {
-    return etagOf(this.node);
+    this.#etag ??= etagOf(this.node);
+    return this.#etag;
   }
 
   get settledAtMs(): number {

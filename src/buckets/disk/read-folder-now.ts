@@ -1,43 +1,25 @@
-import { constants, readdirSync, type Stats } from "node:fs";
-import { codeOf } from "../../base/fault.ts";
+import { readdirSync, type Stats } from "node:fs";
 import { maxFolderBytes, syncFileCalls } from "../../base/file-calls.ts";
-import { heldPath, isInside } from "../../base/folder.ts";
+import { attemptNow, type FolderNow } from "./folder-now.ts";
 import { isAbsence } from "./stat.ts";
 
 /** FolderContent is what a folder contains, by name. */
 export type FolderContent = ReadonlyArray<readonly [name: string, stats: Stats]>;
 
-export interface ReadNowOptions {
-  /** Returns the real path of the folder that it has to be in. */
-  readonly realRoot: () => string;
-  /** A larger folder is left to a reader that gives the event loop to others in between. */
-  readonly maxNames: number;
-}
-
 /**
  * readFolderNow reads a small folder on a local disk without waiting: a promise for each of its few system calls would take longer than
- * they do. As elsewhere, where the folder is is proven on what was opened. Undefined for whatever is not as simple, errors included: the
- * reader that waits finds them again and reports them.
+ * they do. Undefined for whatever is not as simple, errors included: the reader that waits finds them again and reports them. A folder
+ * with more than `maxNames` is left to a reader that gives the event loop to others in between.
  */
 export function readFolderNow(
-  diskPath: string,
-  { realRoot, maxNames }: ReadNowOptions,
+  { handle, heldPath }: FolderNow,
+  { maxNames }: { readonly maxNames: number },
 ): FolderContent | undefined {
-  try {
-    const handle = syncFileCalls.open(diskPath, constants.O_RDONLY | constants.O_DIRECTORY);
-    try {
-      const held = heldPath(handle);
-      if (!isInside(syncFileCalls.readlink(held), realRoot())) return undefined;
-      if (handle.stat().size > maxFolderBytes) return undefined;
-      const names = readdirSync(held);
-      return names.length > maxNames ? undefined : contentOf(held, names.sort());
-    } finally {
-      handle.close();
-    }
-  } catch (error) {
-    if (codeOf(error) === undefined) throw error;
-    return undefined;
-  }
+  return attemptNow(() => {
+    if (handle.stat().size > maxFolderBytes) return undefined;
+    const names = readdirSync(heldPath);
+    return names.length > maxNames ? undefined : contentOf(heldPath, names.sort());
+  });
 }
 
 /** Entries that vanished since their names were read are left out. */

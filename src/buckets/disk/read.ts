@@ -22,7 +22,7 @@ import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
 import { DiskFile } from "./open-file.ts";
 import { PinnedDiskReader } from "./pinned-reader.ts";
-import type { PathResolver } from "./resolve.ts";
+import type { OpenedFile, PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
@@ -55,11 +55,19 @@ export class DiskReader implements FileReader {
     this.#exchanges += 1;
   }
 
-  find(path: TreePath): Promise<DiskEntry | undefined> {
+  async find(path: TreePath): Promise<DiskEntry | undefined> {
+    const now = this.#paths.statNow(path);
+    if (now !== undefined) return DiskEntry.from(this.#paths.root, path, now);
     return this.#entryAt(path, () => this.#paths.matchUnicode(path));
   }
 
   async resolve(asked: TreePath): Promise<ResolvedPath> {
+    const now = asked === treeRoot ? undefined : this.#paths.statWithParentNow(asked);
+    if (now !== undefined) {
+      const { root } = this.#paths;
+      const parent = DiskEntry.from(root, splitPath(asked).folder, now.folder);
+      return { requested: asked, path: asked, entry: DiskEntry.from(root, asked, now.own), parent };
+    }
     try {
       const requested = await this.#paths.matchUnicode(asked);
       if (requested === treeRoot)
@@ -116,6 +124,8 @@ export class DiskReader implements FileReader {
   }
 
   async openOrFind(path: TreePath): Promise<DiskFile | DiskEntry | undefined> {
+    const now = this.#paths.openNow(path, openFlags);
+    if (now !== undefined) return this.#toFile(path, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const found = await this.#openOnce(path);
       if (found !== "moved") return found;
@@ -139,24 +149,25 @@ export class DiskReader implements FileReader {
         return "moved";
       }
       if (held === undefined || !stats.isFile()) throw notFound(path);
-      return new DiskFile({
-        path: spelled,
-        handle,
-        heldPath: held.path,
-        stats: new DiskStats(stats),
-        recentReads: this.#recentReads,
-        snapshot: () => this.#snapshotOfOpen(spelled, { stats, realPath: held.real }),
-      });
+      return this.#toFile(spelled, { handle, heldPath: held.path, realPath: held.real, stats });
     } catch (error) {
       await handle?.close();
       throw toTreeFault(error, path);
     }
   }
 
-  #snapshotOfOpen(
-    path: TreePath,
-    held: { readonly stats: Stats; readonly realPath: string },
-  ): Promise<FileSnapshot> {
+  #toFile(path: TreePath, { handle, heldPath, realPath, stats }: OpenedFile): DiskFile {
+    return new DiskFile({
+      path,
+      handle,
+      heldPath,
+      stats: new DiskStats(stats),
+      recentReads: this.#recentReads,
+      snapshot: () => this.#snapshotOfOpen(path, { stats, realPath }),
+    });
+  }
+
+  #snapshotOfOpen(path: TreePath, held: Pick<OpenedFile, "stats" | "realPath">): Promise<FileSnapshot> {
     const paths = withAncestors(path).filter((at) => at !== treeRoot);
     const diskPaths = paths.reverse().map((at) => this.#paths.diskPath(at));
     return snapshotOf(diskPaths, held);

@@ -1,4 +1,4 @@
-import type { Stats } from "node:fs";
+import { lstatSync, type Stats, statSync } from "node:fs";
 import { sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import {
@@ -6,9 +6,10 @@ import {
   type FileCalls,
   type FileDescriptor,
   fileCallsFor,
+  type LocalFile,
   syncFileCalls,
 } from "../../base/file-calls.ts";
-import { Folder, heldPlace, isInside } from "../../base/folder.ts";
+import { Folder, heldPath, heldPlace, isInside } from "../../base/folder.ts";
 import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
@@ -17,9 +18,11 @@ import {
   parseTreePath,
   type Segment,
   segmentsOf,
+  splitPath,
   type TreePath,
   treeRoot,
 } from "../path.ts";
+import { attemptNow, type FolderNow, inFolderNow } from "./folder-now.ts";
 import { type FolderContent, readFolderNow } from "./read-folder-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
@@ -32,6 +35,23 @@ const maxAttempts = 20;
 export interface ResolvedFolder {
   readonly state: "inside" | "outside" | "missing";
   readonly path: TreePath;
+}
+
+/** StatsWithParent is what `statWithParentNow` found. */
+export interface StatsWithParent {
+  /** Undefined if nothing exists at the path. */
+  readonly own: Stats | undefined;
+  readonly folder: Stats;
+}
+
+/** OpenedFile is a regular file that was opened, and proven to be inside the bucket. */
+export interface OpenedFile {
+  readonly handle: FileDescriptor;
+  /** A path that opens exactly this file. */
+  readonly heldPath: string;
+  /** With every link resolved. */
+  readonly realPath: string;
+  readonly stats: Stats;
 }
 
 /** PathResolver maps the paths of one bucket to the disk, and proves that what they lead to is inside the bucket's folder. */
@@ -177,12 +197,69 @@ export class PathResolver {
     }
   }
 
+  /**
+   * inFolderNow is `inFolder` without waiting, for a folder on a local disk, whose name is in the form that the disk has. Undefined if only
+   * `inFolder` can tell what is there.
+   */
+  inFolderNow<T>(folder: TreePath, use: (held: FolderNow) => T): T | undefined {
+    const real = this.#realRootNow;
+    return real && inFolderNow(this.diskPath(folder), () => real.get(), use);
+  }
+
   /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
   readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
     // Other paths may exist in another Unicode form.
+    return isAscii(folder)
+      ? this.inFolderNow(folder, (held) => readFolderNow(held, { maxNames }))
+      : undefined;
+  }
+
+  /**
+   * statWithParentNow stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that folder is not there, or a
+   * link or another Unicode form may be in the path.
+   */
+  statWithParentNow(path: TreePath): StatsWithParent | undefined {
     const real = this.#realRootNow;
-    if (real === undefined || !isAscii(folder)) return undefined;
-    return readFolderNow(this.diskPath(folder), { realRoot: () => real.get(), maxNames });
+    const { folder, name } = splitPath(path);
+    if (real === undefined || !isAscii(path)) return undefined;
+    return this.inFolderNow(folder, ({ handle, heldPath: held, realPath }) => {
+      if (realPath !== (folder === treeRoot ? real.get() : `${real.get()}${sep}${folder}`)) return undefined;
+      return attemptNow(() => {
+        const own = lstatSync(`${held}/${name}`, { throwIfNoEntry: false });
+        return own?.isSymbolicLink() ? undefined : { own, folder: handle.stat() };
+      });
+    });
+  }
+
+  /** statNow looks at a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and after errors. */
+  statNow(path: TreePath): Stats | undefined {
+    const real = this.#realRootNow;
+    if (real === undefined || !isAscii(path)) return undefined;
+    return attemptNow(() => {
+      const stats = statSync(this.diskPath(path), { throwIfNoEntry: false });
+      if (stats === undefined) return undefined;
+      return isInside(syncFileCalls.realpath(this.diskPath(path)), real.get()) ? stats : undefined;
+    });
+  }
+
+  /** openNow opens a file on a local disk without waiting; undefined for anything else, errors included. */
+  openNow(path: TreePath, flags: number): OpenedFile | undefined {
+    const real = this.#realRootNow;
+    if (real === undefined || !isAscii(path)) return undefined;
+    let handle: LocalFile | undefined;
+    const opened = attemptNow(() => {
+      const diskPath = this.diskPath(path);
+      // Devices and FIFOs are not even opened.
+      if (!statSync(diskPath, { throwIfNoEntry: false })?.isFile()) return undefined;
+      handle = syncFileCalls.open(diskPath, flags);
+      const held = heldPath(handle);
+      const realPath = syncFileCalls.readlink(held);
+      const stats = handle.stat();
+      if (!isInside(realPath, real.get()) || !stats.isFile()) return undefined;
+      return { handle, heldPath: held, realPath, stats };
+    });
+    if (opened === undefined) handle?.close();
+    return opened;
   }
 
   #real(): string | Promise<string> {

@@ -1,6 +1,7 @@
+import { lstatSync, renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileCalls } from "../../base/file-calls.ts";
+import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
 import {
@@ -22,6 +23,7 @@ import { copyTree } from "./copy-tree.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
 import { fillFile } from "./fill-file.ts";
+import { attemptNow } from "./folder-now.ts";
 import { refuseTooDeep } from "./longest-path.ts";
 import type { DiskReader } from "./read.ts";
 import { removeFolder } from "./remove-folder.ts";
@@ -79,6 +81,8 @@ export class DiskWriter implements WriteTransaction {
 
   /** stage implements `FileStore.stage`. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+    const now = content instanceof Uint8Array && !this.#sync ? this.#staging.stageNow(content) : undefined;
+    if (now !== undefined) return now;
     const options = { sync: this.#sync, calls: this.#changes };
     return this.#attempt(path, async () => {
       const diskPath = await this.#staging.allocate();
@@ -95,8 +99,10 @@ export class DiskWriter implements WriteTransaction {
     this.#paths.assertFits(to);
     const content = DiskStagedFile.from(staged);
     const { folder, name } = splitPath(to);
-    return this.#attempt(to, () =>
-      this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
+    return this.#attempt(to, async () => {
+      const now = modified === undefined ? this.#placeNow(content, to) : undefined;
+      if (now !== undefined) return now;
+      return this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         const replaces = await refuseNonFile(parent.at(name), to, this.#paths.calls);
         if (modified !== undefined) await this.#changes.utimes(content.diskPath, modified, modified);
         const options = { staged: content, sync: this.#sync, calls: this.#changes };
@@ -105,8 +111,28 @@ export class DiskWriter implements WriteTransaction {
         else await this.#keeper.keepWhile({ parent, name, path: to }, { removes: false }, move);
         await this.#synced(parent);
         return new DiskStats(await this.#paths.calls.lstat(parent.at(name)));
-      }),
-    );
+      });
+    });
+  }
+
+  /**
+   * Places a file on a local disk without waiting, where nothing is synced and nothing is kept of what it replaces. Undefined, with nothing
+   * changed, if it takes a wait.
+   */
+  #placeNow(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
+    if (this.#changes !== syncFileCalls || this.#keeper !== undefined) return undefined;
+    const { folder, name } = splitPath(to);
+    return this.#paths.inFolderNow(folder, ({ heldPath }) => {
+      const target = `${heldPath}/${name}`;
+      const isPlaced = attemptNow(() => {
+        if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false) return false;
+        renameSync(content.diskPath, target);
+        return true;
+      });
+      if (!isPlaced) return undefined;
+      content.isRenamed = true;
+      return new DiskStats(lstatSync(target));
+    });
   }
 
   async makeFile(path: TreePath): Promise<DiskStats> {
