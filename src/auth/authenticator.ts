@@ -129,7 +129,9 @@ export class Authenticator {
 
   /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
   async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
-    if (!isOpen(need)) this.#assertAdmits(await this.#database.tokens.byKey(caller.key), caller, need);
+    if (isOpen(need)) return;
+    const { tokens } = this.#database;
+    this.#assertAdmits(tokens.keptByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
   }
 
   /**
@@ -160,7 +162,7 @@ export class Authenticator {
     const now = Date.now();
     const outside = outsideLifetime(row, now);
     if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
-    authorise(toCaller(row, caller.by), need);
+    authorise(this.#callerOf(row, caller.by), need);
     // A stream that stays open uses its token.
     this.#uses.record(row.id, now);
   }

@@ -64,7 +64,7 @@ export class BucketRows {
   }
 
   async byName(name: string): Promise<BucketRow | undefined> {
-    return this.#kept.read(name, () => this.#one(name));
+    return this.#kept.get(name) ?? this.#kept.read(name, () => this.#one(name));
   }
 
   async #one(name: string): Promise<BucketRow | undefined> {

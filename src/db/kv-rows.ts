@@ -85,6 +85,11 @@ export class KvRows {
     return isEmpty;
   }
 
+  /** isKeptEmpty is whether a namespace is known to be empty, without waiting. */
+  isKeptEmpty(namespace: string): boolean {
+    return this.#transaction === undefined && this.#emptiness.get(namespace) === true;
+  }
+
   /** Asks only where the answer can be kept; elsewhere it would be a second query beside the one that it spares. */
   async #isKnownEmpty(namespace: string): Promise<boolean> {
     const canKeep = this.#transaction !== undefined || this.#dialect.dataVersion !== undefined;

@@ -83,6 +83,7 @@ export class Locks {
 
   /** around returns the locks on a path and on its ancestors, deep or not, and with `descendants` those below it. */
   async around(path: TreePath, options?: { readonly descendants: boolean }): Promise<Lock[]> {
+    if (this.#hasNone()) return [];
     const found = await this.#rows.kv.getMany(this.#namespace, withAncestors(path).map(keyOf));
     if (options?.descendants) found.push(...(await this.#rows.kv.subtree(this.#namespace, keyOf(path))));
     if (found.length === 0) return [];
@@ -96,6 +97,7 @@ export class Locks {
    * on one resource the caller has to hold one.
    */
   async assertUnlocked(caller: LockHolder, ...affected: readonly AffectedPath[]): Promise<void> {
+    if (this.#hasNone()) return;
     for (const { path, recursive = false, changesParent } of affected) {
       const found = await this.around(path, { descendants: recursive });
       const resources = [path];
@@ -108,6 +110,11 @@ export class Locks {
           throw new LockedFault([first, ...more]);
       }
     }
+  }
+
+  /** Whether the bucket is known to have no locks: most have none, and every change asks. */
+  #hasNone(): boolean {
+    return this.#rows.kv.isKeptEmpty(this.#namespace);
   }
 
   /**

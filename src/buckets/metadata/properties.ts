@@ -31,6 +31,7 @@ export class PropertyRecords {
 
   /** getMany has no entry for a resource without properties. */
   async getMany(paths: readonly TreePath[]): Promise<Map<TreePath, Properties>> {
+    if (this.#rows.isKeptEmpty(this.#namespace)) return new Map();
     const byKey = new Map(paths.map((path) => [keyOf(path), path]));
     const found = new Map<TreePath, Properties>();
     for (const { key, value } of await this.#rows.getMany(this.#namespace, [...byKey.keys()])) {
@@ -46,8 +47,8 @@ export class PropertyRecords {
     return rows.flatMap(({ key }) => pathOfKey(key) ?? []);
   }
 
-  isEmpty(): Promise<boolean> {
-    return this.#rows.isEmpty(this.#namespace);
+  async isEmpty(): Promise<boolean> {
+    return this.#rows.isKeptEmpty(this.#namespace) || this.#rows.isEmpty(this.#namespace);
   }
 
   /** change sets properties, all or none, and removes those whose value is undefined. InvalidInput above `maxBytesPerResource`. */
