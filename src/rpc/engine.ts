@@ -12,7 +12,7 @@ import { type Body, batchBody, errorBody, resultBody } from "./bodies.ts";
 import { type Call, CallRunner } from "./call-runner.ts";
 import { type Item, parseEnvelope } from "./envelope.ts";
 import { toFault } from "./errors.ts";
-import { countStructure, findRefusal, maxOpenStructure, structureIn } from "./heavy-request.ts";
+import { countStructure, findRefusal, isShallow, maxOpenStructure, structureIn } from "./heavy-request.ts";
 import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { Lease } from "./lease.ts";
 import type { Method, MethodTable } from "./method.ts";
@@ -34,10 +34,11 @@ export interface EngineOptions<S> {
 /** A batch pauses for other clients after this time, and the first time after this many calls. */
 const maxTickMs = 5;
 const callsBeforeFirstPause = 15;
-/** A longer request of a caller without a proven token waits for its turn to be parsed. */
+/** A longer request of a caller without a proven token waits for its turn to be parsed, unless it has few values: that takes no time. */
 const maxUnqueuedChars = 4096;
-/** The memory of a shorter request, parsed, is not counted. */
+/** The memory of a shorter request, parsed, is not counted, nor that of one up to `uncountedBytes` with at most so many values. */
 const maxUncountedChars = 256;
+const maxUncountedValues = 128;
 /** The approximate memory of one parsed object or array. */
 const bytesPerValue = 64;
 
@@ -88,8 +89,13 @@ export class Engine<S extends object> {
 
   /** Answers a request, or a batch in order. What needs no waiting is answered at once and not as a promise. */
   answer(text: string, source: RequestSource): Reply | Promise<Reply> {
+    if (
+      text.length <= uncountedBytes &&
+      (text.length <= maxUncountedChars || isShallow(text, maxUncountedValues))
+    )
+      return this.#answerText(text, source, 0);
     if (text.length > maxUnqueuedChars && !source.isProven) return this.#answerLarge(text, source);
-    const isCounted = text.length > maxUncountedChars && text.length <= uncountedBytes;
+    const isCounted = text.length <= uncountedBytes;
     return this.#answerText(text, source, isCounted ? structureIn(text, 0, text.length) : 0);
   }
 

@@ -26,6 +26,15 @@ export async function countStructure(text: string, pause: () => Promise<void>): 
   return structure;
 }
 
+/** `isShallow` is whether a text has at most `max` brackets, braces and commas. Of a long text with few of them it costs next to nothing. */
+export function isShallow(text: string, max: number): boolean {
+  let found = 0;
+  for (const character of ",[{")
+    for (let at = text.indexOf(character); at !== -1; at = text.indexOf(character, at + 1))
+      if (++found > max) return false;
+  return true;
+}
+
 /** `structureIn` counts the brackets, braces and commas in a part of a text. */
 export function structureIn(text: string, from: number, to: number): number {
   let found = 0;
