@@ -62,14 +62,23 @@ export function formatTimestamp(at: Date): string {
   return `${date}T${time}${sign}${two(Math.trunc(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
 }
 
-/** `formatPairs` writes `key=value key="two words"`; a value that could be confused with its neighbours is quoted. */
-export function formatPairs(fields: Fields): string {
-  return Object.entries(fields)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => {
-      const text = clip(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
-      const plain = typeof value !== "string" || /^[^\s"=\x00-\x1f\x7f-\x9f]+$/.test(text);
-      return `${key}=${plain ? text : JSON.stringify(text)}`;
-    })
-    .join(" ");
+/**
+ * `formatPairs` writes `key=value key="two words"`, without the fields in `hidden`; a value that could be confused with its neighbours
+ * is quoted.
+ */
+export function formatPairs(fields: Fields, hidden: readonly string[] = []): string {
+  let pairs = "";
+  for (const key in fields) {
+    const value = fields[key];
+    if (value === undefined || hidden.includes(key)) continue;
+    if (pairs !== "") pairs += " ";
+    pairs += `${key}=`;
+    pairs +=
+      typeof value === "string" ? quotedIfNeeded(clip(value)) : clip(JSON.stringify(value) ?? String(value));
+  }
+  return pairs;
+}
+
+function quotedIfNeeded(text: string): string {
+  return /^[^\s"=\x00-\x1f\x7f-\x9f]+$/.test(text) ? text : JSON.stringify(text);
 }

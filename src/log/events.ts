@@ -264,10 +264,12 @@ export const events = {
 export type EventCode = keyof typeof events;
 export type EventFields<C extends EventCode> = z.input<(typeof events)[C]["fields"]>;
 
-/** `terminalFields` returns the fields of an entry that a terminal shows. */
-export function terminalFields(fields: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  const { event } = fields;
-  if (typeof event !== "string" || !Object.hasOwn(events, event)) return fields;
-  const { hidden = ["event"] }: EventRow = events[event as EventCode];
-  return Object.fromEntries(Object.entries(fields).filter(([name]) => !hidden.includes(name)));
+/** `hiddenOnTerminal` are the fields of an entry that a terminal leaves out. */
+export function hiddenOnTerminal({ event }: Readonly<Record<string, unknown>>): readonly string[] {
+  if (typeof event !== "string" || !Object.hasOwn(events, event)) return none;
+  const { hidden = eventAlone }: EventRow = events[event as EventCode];
+  return hidden;
 }
+
+const none: readonly string[] = [];
+const eventAlone: readonly string[] = ["event"];

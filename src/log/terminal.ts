@@ -1,6 +1,6 @@
 import { visible } from "../base/visible-text.ts";
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
-import { terminalFields } from "./events.ts";
+import { hiddenOnTerminal } from "./events.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
 import { tailNotice } from "./tail.ts";
@@ -25,7 +25,7 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
   const spans = entry.spans
     .map((span) => (span.fields === "" ? span.name : `${span.name}{${span.fields}}`))
     .join(":");
-  const pairs = formatPairs(terminalFields(entry.fields));
+  const pairs = formatPairs(entry.fields, hiddenOnTerminal(entry.fields));
   return [
     paint(dim, entry.timestamp),
     paint(colours[entry.level], entry.level.padStart(5)),
