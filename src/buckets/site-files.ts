@@ -1,4 +1,5 @@
 import { BatchLoader } from "../base/batch-loader.ts";
+import { PerTick } from "../base/per-tick.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import { checkSite } from "../sites/check-site.ts";
 import { maxFileBytes } from "../sites/lines.ts";
@@ -31,6 +32,7 @@ export class SiteFiles {
   readonly #reader: FileReader;
   readonly #loads: BatchLoader<"rules", LoadedRules>;
   #loaded: LoadedRules | undefined;
+  readonly #isCurrent = new PerTick(() => this.#loaded?.snapshot.isCurrent(new Map()) === true);
   /** What was parsed last, with the entity tag of its file. */
   readonly #parsed = new Map<SiteFile, { readonly etag: string; readonly part: SitePart }>();
 
@@ -41,9 +43,9 @@ export class SiteFiles {
 
   /** rules returns the rules as they are after this call. `found` is the state of the bucket if the caller has just looked. */
   async rules(found?: BucketState): Promise<LoadedRules> {
-    const known = this.#loaded;
-    if (known?.snapshot.isCurrent(new Map(), found)) return known;
-    return this.#reload();
+    const isCurrent =
+      found === undefined ? this.#isCurrent.get() : this.#loaded?.snapshot.isCurrent(new Map(), found);
+    return isCurrent && this.#loaded !== undefined ? this.#loaded : this.#reload();
   }
 
   async #reload(): Promise<LoadedRules> {
@@ -78,6 +80,7 @@ export class SiteFiles {
     }
     const loaded = { rules: toSiteRules(parts), snapshot: new SiteSnapshot(snapshots), tree: reader.tree };
     this.#loaded = isSettled(loaded.snapshot) ? loaded : undefined;
+    this.#isCurrent.forget();
     return loaded;
   }
 

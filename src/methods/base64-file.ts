@@ -1,3 +1,4 @@
+import { RawJson } from "../base/raw-json.ts";
 import type { OpenFile } from "../buckets/file-store.ts";
 import type { StreamedJson } from "../rpc/large-answer.ts";
 
@@ -33,10 +34,12 @@ export class Base64File implements StreamedJson {
     }
   }
 
-  /** The content in base64, without the quotes. */
-  async text(): Promise<string> {
+  /** The whole content at once. */
+  async whole(): Promise<RawJson> {
     try {
-      return Buffer.from(await this.#file.bytes()).toString("base64");
+      const { buffer, byteOffset, length } = await this.#file.bytes();
+      // Base64 has no character that JSON would escape.
+      return new RawJson(`"${Buffer.from(buffer, byteOffset, length).toString("base64")}"`);
     } finally {
       await this[Symbol.asyncDispose]();
     }

@@ -74,7 +74,7 @@ export const staticBucketFile = {
       const { reader } = await buckets.files(name);
       const file = new Base64File(await reader.open(target));
       if (file.bytes <= resultBudgetBytes)
-        return file.contentBytes <= maxShortBytes ? file.text() : file.prepare();
+        return file.contentBytes <= maxShortBytes ? file.whole() : file.prepare();
       await file[Symbol.asyncDispose]();
       const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(

@@ -1,3 +1,4 @@
+import { httpDate } from "../../base/http-date.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
 import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-store.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
@@ -175,7 +176,7 @@ function fileHeaders({ stats }: OpenFile, type: string, more: Record<string, str
   return {
     "content-type": type,
     etag: stats.etag,
-    "last-modified": new Date(stats.modifiedMs).toUTCString(),
+    "last-modified": httpDate(stats.modifiedMs),
     "cache-control": "no-cache",
     "accept-ranges": "bytes",
     "x-content-type-options": "nosniff",

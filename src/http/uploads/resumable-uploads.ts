@@ -49,7 +49,7 @@ const statuses: Readonly<Record<string, number>> = {
 export const resumableUploads: FileProtocol = {
   name: "upload",
   prefix,
-  headers,
+  headers: Object.entries(headers),
   options,
   verbOf: (request) => {
     const verb = verbs[methodOf(request)];

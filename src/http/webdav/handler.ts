@@ -42,7 +42,7 @@ export interface FileProtocol {
   /** What its addresses begin with, without a slash at the end. */
   readonly prefix: string;
   /** Added to every response but that of OPTIONS. */
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: ReadonlyArray<readonly [name: string, value: string]>;
   /** Answers OPTIONS, which needs no credentials. */
   options(webdav: WebdavOptions): Response;
   /** What answers a request; undefined if its method is not one of the protocol's. */
@@ -76,10 +76,10 @@ async function serveCounted(
   const lease = webdav.acquire();
   const start = performance.now();
   try {
-    const response = await answer(pending, lease, { ...webdav, unread }).catch((error: unknown) =>
+    const response = await answer(pending, { lease, unread }, webdav).catch((error: unknown) =>
       toResponse(error, pending),
     );
-    for (const [name, value] of Object.entries(protocol.headers)) response.headers.set(name, value);
+    for (const [name, value] of protocol.headers) response.headers.set(name, value);
     // Pages of other buckets share the browser's cache (`fetch` with `force-cache`) and have no credentials.
     if (isFromBrowser(request)) response.headers.set("cache-control", "no-store");
     logRequest(lease.services.hub.logger("server"), pending, { status: response.status, start });
@@ -96,6 +96,13 @@ interface PendingRequest extends IncomingRequest {
   target: DavPath;
 }
 
+/** Held is what a request holds while it is answered. */
+interface Held {
+  readonly lease: Lease<Services>;
+  /** Its body, as that of an unknown caller. */
+  readonly unread: Disposable;
+}
+
 const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 
 const challenge: Challenge = {
@@ -108,8 +115,8 @@ const challenge: Challenge = {
 /** Authenticates first: a stranger learns nothing, not even whether a bucket exists. */
 async function answer(
   pending: PendingRequest,
-  { services, authenticator }: Lease<Services>,
-  { audit, delays, maxUploadBytes, turns, unread }: WebdavOptions & { readonly unread: Disposable },
+  { lease: { services, authenticator }, unread }: Held,
+  { audit, delays, maxUploadBytes, turns }: WebdavOptions,
 ): Promise<Response> {
   const { request, address, protocol, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays, challenge }, authenticator);

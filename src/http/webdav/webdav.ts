@@ -7,7 +7,7 @@ import { davCors, options } from "./verbs/options.ts";
 export const webdav: FileProtocol = {
   name: "webdav",
   prefix: webdavPrefix,
-  headers: davCors,
+  headers: Object.entries(davCors),
   options,
   verbOf: ({ method }) => verbOf(method),
   methods: davMethods,

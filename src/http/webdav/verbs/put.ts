@@ -1,3 +1,4 @@
+import { httpDate } from "../../../base/http-date.ts";
 import type { ResolvedPath } from "../../../buckets/file-store.ts";
 import type { WriteConditions } from "../../../buckets/write-conditions.ts";
 import { HttpError } from "../../request/http-error.ts";
@@ -16,7 +17,7 @@ export async function put(dav: DavRequest): Promise<Response> {
     status: created ? 201 : 204,
     headers: {
       etag: stats.etag,
-      "last-modified": new Date(stats.modifiedMs).toUTCString(),
+      "last-modified": httpDate(stats.modifiedMs),
       ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
     },
   });

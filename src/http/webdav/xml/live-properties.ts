@@ -1,3 +1,4 @@
+import { httpDate } from "../../../base/http-date.ts";
 import { escapeXml } from "../../../base/xml-text.ts";
 import type { DiskUsage, FileEntry } from "../../../buckets/file-store.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
@@ -30,7 +31,7 @@ const onFiles =
     entry.kind === "file" ? value(entry) : undefined;
 
 /** Not before 1970: some clients cannot parse such dates. */
-const httpDate = (ms: number) => new Date(Math.max(0, ms)).toUTCString();
+const davDate = (ms: number) => httpDate(Math.max(0, ms));
 /** Without milliseconds. */
 const isoDate = (ms: number) => `${new Date(Math.max(0, ms)).toISOString().slice(0, -".000Z".length)}Z`;
 
@@ -47,7 +48,7 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
   ["{DAV:}getcontenttype", { value: onFiles(({ path }) => escapeXml(mediaTypeOf(path).value)) }],
   ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(stats.etag)) }],
-  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(entry.stats.modifiedMs) }],
+  ["{DAV:}getlastmodified", { value: ({ entry }) => davDate(entry.stats.modifiedMs) }],
   ["{DAV:}creationdate", { value: ({ entry }) => isoDate(entry.stats.createdMs) }],
   ["{DAV:}supportedlock", { value: () => supportedLock }],
   [
@@ -70,11 +71,11 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ],
   [
     "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
-    { value: ({ entry }) => httpDate(entry.stats.modifiedMs), hidden: true },
+    { value: ({ entry }) => davDate(entry.stats.modifiedMs), hidden: true },
   ],
   [
     "{urn:schemas-microsoft-com:}Win32LastAccessTime",
-    { value: ({ entry }) => httpDate(entry.stats.accessedMs), hidden: true },
+    { value: ({ entry }) => davDate(entry.stats.accessedMs), hidden: true },
   ],
 ]);
 
