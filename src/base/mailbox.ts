@@ -4,7 +4,10 @@ export interface EventQueue<T> extends AsyncIterable<T> {
   readonly isClosed: boolean;
   /** Takes the next item; undefined if there is none now. */
   take(): T | undefined;
-  /** Resolves when items can be taken, or the queue was closed. Those that come within one tick of the event loop are taken together. */
+  /**
+   * Resolves when items can be taken, or the queue was closed. Those that come within one tick of the event loop are taken
+   * together.
+   */
   arrival(): Promise<void>;
 }
 
@@ -13,8 +16,8 @@ export function isEventQueue<T>(stream: AsyncIterable<T>): stream is EventQueue<
 }
 
 /**
- * Mailbox is a bounded queue between a fast writer and a slow reader. When it is full it refuses the newest item; the writer never
- * waits.
+ * Mailbox is a bounded queue between a fast writer and a slow reader. When it is full it refuses the newest item; the writer
+ * never waits.
  */
 export class Mailbox<T> implements EventQueue<T> {
   readonly #items: T[] = [];
@@ -40,7 +43,9 @@ export class Mailbox<T> implements EventQueue<T> {
     return this.#items.length >= this.capacity;
   }
 
-  /** Adds items that belong together, where one more has room. Returns false if they were dropped: the mailbox is full or closed. */
+  /**
+   * Adds items that belong together, where one more has room. Returns false if they were dropped: the mailbox is full or closed.
+   */
   offer(...items: T[]): boolean {
     if (this.#closed || this.isFull) return false;
     this.#items.push(...items);

@@ -15,7 +15,8 @@ export interface LogRecord {
 }
 
 /**
- * LogEntry is a log event as sinks and readers get it. Its members are the wire format of the log methods and of the JSON log file.
+ * LogEntry is a log event as sinks and readers get it. Its members are the wire format of the log methods and of the JSON log
+ * file.
  */
 export interface LogEntry extends LogRecord {
   readonly timestamp: string;
@@ -63,8 +64,8 @@ export function formatTimestamp(at: Date): string {
 }
 
 /**
- * `formatPairs` writes `key=value key="two words"`, without the fields in `hidden`; a value that could be confused with its neighbours
- * is quoted.
+ * `formatPairs` writes `key=value key="two words"`, without the fields in `hidden`; a value that could be confused with its
+ * neighbours is quoted.
  */
 export function formatPairs(fields: Fields, hidden: readonly string[] = []): string {
   let pairs = "";

@@ -34,9 +34,14 @@ export interface EngineOptions<S> {
 /** A batch pauses for other clients after this time, and the first time after this many calls. */
 const maxTickMs = 5;
 const callsBeforeFirstPause = 15;
-/** A longer request of a caller without a proven token waits for its turn to be parsed, unless it has few values: that takes no time. */
+/**
+ * A longer request of a caller without a proven token waits for its turn to be parsed, unless it has few values: that takes no
+ * time.
+ */
 const maxUnqueuedChars = 4096;
-/** The memory of a shorter request, parsed, is not counted, nor that of one up to `uncountedBytes` with at most so many values. */
+/**
+ * The memory of a shorter request, parsed, is not counted, nor that of one up to `uncountedBytes` with at most so many values.
+ */
 const maxUncountedChars = 256;
 const maxUncountedValues = 128;
 /** The approximate memory of one parsed object or array. */

@@ -26,7 +26,10 @@ export async function countStructure(text: string, pause: () => Promise<void>): 
   return structure;
 }
 
-/** `isShallow` is whether a text has at most `max` brackets, braces and commas. Of a long text with few of them it costs next to nothing. */
+/**
+ * `isShallow` is whether a text has at most `max` brackets, braces and commas. Of a long text with few of them it costs next to
+ * nothing.
+ */
 export function isShallow(text: string, max: number): boolean {
   let found = 0;
   for (const character of ",[{")

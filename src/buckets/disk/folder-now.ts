@@ -13,8 +13,9 @@ export interface FolderNow {
 }
 
 /**
- * inFolderNow opens a folder on a local disk, proves on what was opened that it is inside of `realRoot`, and closes it after `use`. Undefined
- * for whatever is not as simple, errors included: whoever opens it with waiting finds them again and reports them.
+ * inFolderNow opens a folder on a local disk, proves on what was opened that it is inside of `realRoot`, and closes it after
+ * `use`. Undefined for whatever is not as simple, errors included: whoever opens it with waiting finds them again and reports
+ * them.
  */
 export function inFolderNow<T>(
   diskPath: string,

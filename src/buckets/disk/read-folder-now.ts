@@ -7,9 +7,9 @@ import { isAbsence } from "./stat.ts";
 export type FolderContent = ReadonlyArray<readonly [name: string, stats: Stats]>;
 
 /**
- * readFolderNow reads a small folder on a local disk without waiting: a promise for each of its few system calls would take longer than
- * they do. Undefined for whatever is not as simple, errors included: the reader that waits finds them again and reports them. A folder
- * with more than `maxNames` is left to a reader that gives the event loop to others in between.
+ * readFolderNow reads a small folder on a local disk without waiting: a promise for each of its few system calls would take
+ * longer than they do. Undefined for whatever is not as simple, errors included: the reader that waits finds them again and
+ * reports them. A folder with more than `maxNames` is left to a reader that gives the event loop to others in between.
  */
 export function readFolderNow(
   { handle, heldPath }: FolderNow,

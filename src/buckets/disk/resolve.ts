@@ -138,7 +138,9 @@ export class PathResolver {
     return now?.dev === dev && now.ino === ino;
   }
 
-  /** verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket. */
+  /**
+   * verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket.
+   */
   async verifyHandle(handle: FileDescriptor, path: TreePath) {
     const held = await heldPlace(handle, this.diskPath(path), this.calls);
     return isInside(held.real, await this.#real()) ? held : undefined;
@@ -198,8 +200,8 @@ export class PathResolver {
   }
 
   /**
-   * inFolderNow is `inFolder` without waiting, for a folder on a local disk, whose name is in the form that the disk has. Undefined if only
-   * `inFolder` can tell what is there.
+   * inFolderNow is `inFolder` without waiting, for a folder on a local disk, whose name is in the form that the disk has.
+   * Undefined if only `inFolder` can tell what is there.
    */
   inFolderNow<T>(folder: TreePath, use: (held: FolderNow) => T): T | undefined {
     const real = this.#realRootNow;
@@ -215,8 +217,8 @@ export class PathResolver {
   }
 
   /**
-   * statWithParentNow stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that folder is not there, or a
-   * link or another Unicode form may be in the path.
+   * statWithParentNow stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that
+   * folder is not there, or a link or another Unicode form may be in the path.
    */
   statWithParentNow(path: TreePath): StatsWithParent | undefined {
     const real = this.#realRootNow;
@@ -231,7 +233,10 @@ export class PathResolver {
     });
   }
 
-  /** statNow looks at a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and after errors. */
+  /**
+   * statNow looks at a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and
+   * after errors.
+   */
   statNow(path: TreePath): Stats | undefined {
     const real = this.#realRootNow;
     if (real === undefined || !isAscii(path)) return undefined;

@@ -9,9 +9,9 @@ const pauseMs = 1000;
 const newFile = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL;
 
 /**
- * ShortWrites writes short files to a local disk without a thread, if nobody waits until they are synced: the system only copies them into its
- * memory, and a thread would cost more than that. When too much memory waits to be written to the disk, the system makes writers wait;
- * after the first such write, others are left to threads for a while.
+ * ShortWrites writes short files to a local disk without a thread, if nobody waits until they are synced: the system only copies
+ * them into its memory, and a thread would cost more than that. When too much memory waits to be written to the disk, the system
+ * makes writers wait; after the first such write, others are left to threads for a while.
  */
 export class ShortWrites {
   #notBefore = 0;

@@ -45,7 +45,10 @@ export interface DiskWriterOptions {
   readonly trash?: DiskTrash | undefined;
 }
 
-/** DiskWriter changes a bucket's folder. Everything is created in staging and renamed into place; what it replaces is deleted last. */
+/**
+ * DiskWriter changes a bucket's folder. Everything is created in staging and renamed into place; what it replaces is deleted
+ * last.
+ */
 export class DiskWriter implements WriteTransaction {
   readonly reader: DiskReader;
   readonly metadata: Metadata;
@@ -116,8 +119,8 @@ export class DiskWriter implements WriteTransaction {
   }
 
   /**
-   * Places a file on a local disk without waiting, where nothing is synced and nothing is kept of what it replaces. Undefined, with nothing
-   * changed, if it takes a wait.
+   * Places a file on a local disk without waiting, where nothing is synced and nothing is kept of what it replaces. Undefined,
+   * with nothing changed, if it takes a wait.
    */
   #placeNow(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
     if (this.#changes !== syncFileCalls || this.#keeper !== undefined) return undefined;
