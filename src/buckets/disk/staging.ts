@@ -13,12 +13,11 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
+import { type FileCalls, fileCallsFor } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { randomText } from "../../base/random.ts";
 import type { StagedFile } from "../file-store.ts";
 import { stagedPrefix } from "../path.ts";
-import { ShortWrites } from "./short-writes.ts";
 import { statOrUndefined } from "./stat.ts";
 
 const recordEnding = ".note";
@@ -77,7 +76,6 @@ export class Staging {
   /** Differs from that of every other process with the same staging folder. */
   readonly #prefix = randomText(16);
   #allocated = 0;
-  readonly #shortWrites = new ShortWrites();
 
   constructor(folder: string) {
     this.#folder = folder;
@@ -88,19 +86,6 @@ export class Staging {
   async allocate(): Promise<string> {
     if ((await statOrUndefined(this.#folder, this.#calls.stat)) === undefined)
       await mkdir(this.#folder, { recursive: true });
-    return this.#nextPath();
-  }
-
-  /** stageNow stages short content that is not synced, without waiting; undefined if only a thread can do it. */
-  stageNow(content: Uint8Array): DiskStagedFile | undefined {
-    if (this.#calls !== syncFileCalls) return undefined;
-    const diskPath = this.#nextPath();
-    return this.#shortWrites.write(diskPath, content)
-      ? new DiskStagedFile(diskPath, content.length)
-      : undefined;
-  }
-
-  #nextPath(): string {
     this.#allocated += 1;
     return `${this.#folder}/${this.#prefix}-${this.#allocated}`;
   }

@@ -84,8 +84,6 @@ export class DiskWriter implements WriteTransaction {
 
   /** stage implements `FileStore.stage`. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    const now = content instanceof Uint8Array && !this.#sync ? this.#staging.stageNow(content) : undefined;
-    if (now !== undefined) return now;
     const options = { sync: this.#sync, calls: this.#changes };
     return this.#attempt(path, async () => {
       const diskPath = await this.#staging.allocate();
