@@ -186,8 +186,11 @@ test("a node moves its row to another database and another UUID by a reload, and
   const text = await readFile(two.configPath, "utf8");
   await writeFile(two.configPath, `server_uuid = "${moved}"\n${text}`);
   await two.node.reload();
-  await until("the UUID has changed", async () => (await uuids()).includes(moved));
-  expect(await uuids()).toHaveLength(2);
+  // The new row is written before the old one is deleted, so that the node is always listed.
+  await until("the UUID has changed, and the old row is gone", async () => {
+    const now = await uuids();
+    return now.includes(moved) && now.length === 2;
+  });
   // The same database, opened anew: the row stays.
   await writeFile(two.configPath, `server_uuid = "${moved}"\nsync_uploads = false\n${text}`);
   await two.node.reload();
