@@ -59,7 +59,8 @@ class Ledger {
   #at = 0;
   heard = 0;
   dropped = 0;
-  ended = false;
+  /** How many goodbyes came. */
+  ends = 0;
   wrong: string | undefined;
 
   constructor(passes: (n: number) => boolean) {
@@ -75,7 +76,7 @@ class Ledger {
         this.#at += Number(dropped);
         this.dropped += Number(dropped);
       } else if (end !== undefined) {
-        this.ended = true;
+        this.ends += 1;
       } else {
         if (this.#expected[this.#at] !== Number(n))
           this.wrong ??= `event ${n} came in the place of ${this.#expected[this.#at]}`;
@@ -146,7 +147,7 @@ test("a storm of 100,000 events reaches 20 subscribers whole or with every gap t
   }
   await settled(() => ledgers.reduce((sum, { heard }) => sum + heard, 0));
   sayGoodbye(node);
-  await until("every stream has come to its end", () => ledgers.every(({ ended }) => ended) || undefined);
+  await until("every stream has come to its end", () => ledgers.every(({ ends }) => ends > 0) || undefined);
   for (const [at, { wrong, missing }] of ledgers.entries())
     expect({ filter: filters[at]?.text, wrong, missing }).toEqual({
       filter: filters[at]?.text,
@@ -157,17 +158,21 @@ test("a storm of 100,000 events reaches 20 subscribers whole or with every gap t
   expect(ledgers[0]?.dropped).toBeGreaterThan(0);
   expect(ledgers[18]?.dropped).toBe(0);
 
-  const late = new Ledger(() => true);
   stalled.readAgain();
   await settled(() => stalled.heard.length);
   sayGoodbye(node);
-  await stalled.hears(/"end":true/);
-  late.take(stalled.heard);
-  // Of what it missed, the first goodbyes are no part of the storm.
-  expect({ wrong: late.wrong, missing: late.missing }).toEqual({
-    wrong: undefined,
-    missing: -targets.length,
+  const toLedger = () => {
+    const ledger = new Ledger(() => true);
+    ledger.take(stalled.heard);
+    return ledger;
+  };
+  // Goodbyes that it missed, those after the storm and on a busy machine some of the last ones, are told as gaps too.
+  await until("the slow one has heard or been told of everything", () => {
+    const { ends, missing, wrong } = toLedger();
+    return wrong !== undefined || missing === ends - 2 * targets.length || undefined;
   });
+  const late = toLedger();
+  expect(late.wrong).toBeUndefined();
   expect(late.dropped).toBeGreaterThan(total / 2);
   for (const socket of sockets) socket.close();
 }, 180_000);
