@@ -55,6 +55,17 @@ inBrowser("buckets are a table that is searched and sorted, and the address keep
   await page.getByRole("link", { name: "big.txt" }).waitFor();
 });
 
+inBrowser("a long name and its long address share the width of the table", async () => {
+  await using node = await testNode();
+  const name = `a-${"long-".repeat(14)}name`;
+  await node.call("static-bucket_create", { token: node.superToken, name });
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const row = tab.page.getByRole("row", { name });
+  await row.waitFor();
+  // Two or three lines, not one for each word.
+  expect((await row.boundingBox())?.height).toBeLessThan(100);
+});
+
 inBrowser("on a phone the list of buckets is sorted too", async () => {
   await using node = await testNode();
   const token = node.superToken;

@@ -5,7 +5,6 @@ import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { toClipboard } from "../../../ui/copy.tsx";
-import { Icon } from "../../../ui/icons.tsx";
 import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { Badges } from "../badges.tsx";
@@ -42,7 +41,6 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
       {...drop.listeners}
     >
       <th scope="row" class="buckets-name">
-        <Icon name="buckets" />
         {bucket === null ? <span>{name}</span> : <a href={link}>{name}</a>}
       </th>
       <Counts record={record} />
@@ -115,7 +113,6 @@ function Addresses({ record }: { readonly record: BucketRecord }) {
             title={t.buckets.openSite}
           >
             {shortAddress(url)}
-            <Icon name="external" />
           </a>
         ),
       )}
