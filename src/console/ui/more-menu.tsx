@@ -46,7 +46,7 @@ export function MoreMenu({ label, items }: MoreMenuProps) {
         }}
         onClick={({ detail }: MouseEvent) => setOpen(detail === 0 || !wasOpen.current)}
       >
-        <Icon name="more" />
+        <span class="dots" aria-hidden="true" />
       </button>
       {open && (
         <MenuList

@@ -1,3 +1,4 @@
+import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { ago, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
@@ -39,6 +40,7 @@ export function TokenTable(props: TokenTableProps) {
     () => tokens.filter(({ isSuper }) => !isSuper).map(({ token }) => token.token_key),
     [tokens],
   );
+  const rowOf = useRows(props);
   const hasAll = keys.length > 0 && keys.every((key) => chosen.has(key));
   return (
     <div ref={box} class="table-box tokens-box" onScroll={update}>
@@ -64,22 +66,33 @@ export function TokenTable(props: TokenTableProps) {
         </thead>
         <tbody>
           <Spacer rows={first} />
-          {tokens.slice(first, end).map((one, at) => (
-            <Row
-              key={one.token.token_key}
-              index={first + at + 2}
-              listed={one}
-              now={props.now}
-              isChosen={chosen.has(one.token.token_key)}
-              onChoose={onChoose}
-              actions={props.actionsOf(one)}
-            />
-          ))}
+          {tokens.slice(first, end).map((one, at) => rowOf(one, first + at))}
           <Spacer rows={tokens.length - end} />
         </tbody>
       </table>
     </div>
   );
+}
+
+/** Returns a function that makes the row of a token, the same one again while nothing but the scroll position changes. */
+function useRows(props: TokenTableProps): (listed: ListedToken, at: number) => VNode {
+  const rows = useMemo(() => new Map<string, VNode>(), Object.values(props));
+  return (listed, at) => {
+    const { token } = listed;
+    const row = rows.get(token.token_key) ?? (
+      <Row
+        key={token.token_key}
+        index={at + 2}
+        listed={listed}
+        now={props.now}
+        isChosen={props.chosen.has(token.token_key)}
+        onChoose={props.onChoose}
+        actions={props.actionsOf(listed)}
+      />
+    );
+    rows.set(token.token_key, row);
+    return row;
+  };
 }
 
 /** Space of rows that are not rendered. */
