@@ -7,8 +7,7 @@ export const files = {
   deleteQuestion: (what: string) => `Delete ${what}?`,
   counting: "… counting",
   noUndo: "This cannot be undone.",
-  restoreHint: (days: string, name: string) =>
-    `It can be restored for ${days}: node-server buckets history ${name}`,
+  restoreHint: (days: string) => `It can be restored for ${days}, in the tab “Trash”.`,
   andOthers: (others: string) => `and ${others}`,
   select: (name: string) => `Select ${name}`,
   isFolder: "(folder)",

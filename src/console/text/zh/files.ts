@@ -7,7 +7,7 @@ export const files: typeof en = {
   deleteQuestion: (what: string) => `删除 ${what}？`,
   counting: "……正在统计",
   noUndo: "此操作无法撤销。",
-  restoreHint: (days: string, name: string) => `${days}内可恢复：node-server buckets history ${name}`,
+  restoreHint: (days: string) => `${days}内可在“回收站”标签页中恢复。`,
   andOthers: (others: string) => `以及${others}`,
   select: (name: string) => `选择 ${name}`,
   isFolder: "（文件夹）",

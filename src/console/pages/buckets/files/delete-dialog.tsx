@@ -95,7 +95,7 @@ export function DeleteDialog({
                 : t.files.counting}
           </p>
         )}
-        <p>{retention.loading ? "…" : undoText(name, retention.value)}</p>
+        <p>{retention.loading ? "…" : undoText(retention.value)}</p>
       </div>
       <BatchProgress batch={batch} />
       <footer>
@@ -112,7 +112,7 @@ export function DeleteDialog({
 }
 
 /** Without an answer, because the token may not list or the server is older, nothing is promised. */
-function undoText(name: string, retention: { readonly days: number } | undefined): string {
+function undoText(retention: { readonly days: number } | undefined): string {
   if (retention === undefined || retention.days === 0) return t.files.noUndo;
-  return t.files.restoreHint(t.frame.countDays(retention.days), name);
+  return t.files.restoreHint(t.frame.countDays(retention.days));
 }
