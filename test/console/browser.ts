@@ -20,8 +20,28 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
 
 /** Test in real Chromium. Without Chromium it reports that and does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 180_000): void {
-  test.if(executablePath !== undefined)(title, () => story().catch(withFirstError), timeoutMs);
+  const run = async () => {
+    leftPages.length = 0;
+    try {
+      await story();
+    } catch (error) {
+      console.log(`The pages at the end of the failed story:\n${leftPages.join("\n")}`);
+      withFirstError(error);
+    }
+  };
+  test.if(executablePath !== undefined)(title, run, timeoutMs);
 }
+
+/** What the pages of a story showed when they were closed. */
+const leftPages: string[] = [];
+
+/** The address, the text and the fields of a page, and where the focus is. */
+const describePage = `[
+  location.href,
+  document.body?.innerText.replace(/\\s*\\n\\s*/g, " | ").slice(0, 2500),
+  "fields: " + JSON.stringify([...document.querySelectorAll("input:not([type=password])")].slice(0, 20).map(({ value }) => value)),
+  "focus: " + document.activeElement?.outerHTML.slice(0, 150),
+].join("\\n")`;
 
 /** Keeps the first error: a failed test often makes its page report errors at the end too. */
 function withFirstError(error: unknown): never {
@@ -87,7 +107,8 @@ export class Tab implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     // The answer of the page arrives after all its earlier reports.
-    await Promise.all(this.pages.map((page) => page.evaluate("0")));
+    leftPages.push(...(await Promise.all(this.pages.map((page) => page.evaluate<string>(describePage)))));
+    leftPages.push(...this.#pooled.complaints.unanswered.map((request) => `not answered: ${request}`));
     await (this.#ownContext ? this.#pooled.context.close() : this.#pooled.giveBack());
     const unexpected = this.complaints.filter((text) => !this.#expected?.test(text) && !harmless.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);

@@ -1,4 +1,4 @@
-import type { BrowserContext } from "playwright-core";
+import type { BrowserContext, Request } from "playwright-core";
 
 const bindingName = "reportComplaint";
 
@@ -40,6 +40,7 @@ export class Complaints {
   #texts: string[] = [];
   #host = "";
   readonly #origins = new Set<string>();
+  readonly #unanswered = new Set<Request>();
 
   static async watch(context: BrowserContext): Promise<Complaints> {
     const complaints = new Complaints();
@@ -48,7 +49,12 @@ export class Complaints {
       if (message.type() === "error" || message.type() === "warning") add(message.text());
     });
     context.on("weberror", (webError) => add(String(webError.error())));
-    context.on("request", (request) => complaints.#note(request.url()));
+    context.on("request", (request) => {
+      complaints.#note(request.url());
+      complaints.#unanswered.add(request);
+    });
+    for (const end of ["requestfinished", "requestfailed"] as const)
+      context.on(end as "requestfinished", (request) => void complaints.#unanswered.delete(request));
     await context.exposeBinding(bindingName, (_, text: string) => add(text));
     await context.addInitScript(watchPage);
     return complaints;
@@ -59,9 +65,15 @@ export class Complaints {
     return this.#origins;
   }
 
+  /** Requests that have no whole answer yet. */
+  get unanswered(): string[] {
+    return [...this.#unanswered].map((request) => `${request.method()} ${request.url()}`);
+  }
+
   /** begin starts a new list for a test of the server at `url`, and returns it. */
   begin(url: string): readonly string[] {
     this.#origins.clear();
+    this.#unanswered.clear();
     this.#host = new URL(url).host;
     this.#texts = [];
     return this.#texts;
