@@ -1,11 +1,8 @@
-import { setPriority } from "node:os";
 import { Fault, messageOf } from "../base/fault.ts";
+import { lowerPriority } from "../base/low-priority.ts";
 import { selfCommand } from "../build.ts";
 import { LogHub } from "../log/hub.ts";
 import { type BackupResult, type BackupSource, makeBackupFile } from "./make-backup.ts";
-
-/** The niceness of the process: requests to the server come first. */
-const niceness = 10;
 
 interface Order {
   readonly path: string;
@@ -60,7 +57,7 @@ export interface ChildOptions {
 
 /** `runBackupChild` is the child's side: reads the order from standard input and prints the reply. */
 export async function runBackupChild({ signal, explain }: ChildOptions): Promise<void> {
-  setPriority(niceness);
+  lowerPriority(10);
   const { path, source } = JSON.parse(await Bun.stdin.text()) as Order;
   let reply: Reply;
   try {

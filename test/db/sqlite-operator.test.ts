@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
+import { getPriority } from "node:os";
 import { join } from "node:path";
 import { selfCommand } from "../../src/build.ts";
 import { type ChannelKind, databaseVariable } from "../../src/db/operator/sqlite/channel.ts";
@@ -57,6 +58,15 @@ function eachChannel(title: string, tell: (sql: Sql) => Promise<void>): void {
     });
   }
 }
+
+eachChannel("statements run with a lower priority than the server", async (sql) => {
+  await sql.rows("SELECT 1");
+  const children = await sql.children();
+  expect(children.map((pid) => getPriority(pid))).toEqual(
+    children.map(() => Math.min(getPriority() + 8, 19)),
+  );
+  expect(children).not.toEqual([]);
+});
 
 eachChannel("requests and answers of every size arrive whole and in order", async ({ rows }) => {
   for (const length of [0, 1, 65_530, 65_536, 3_000_000]) {

@@ -1,6 +1,7 @@
 import { readSync, writeSync } from "node:fs";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { openLibc } from "../../../base/libc.ts";
+import { lowerPriority } from "../../../base/low-priority.ts";
 import { channelVariable, databaseVariable, parentVariable, socketDescriptor } from "./channel.ts";
 import { SqliteExecutor, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
 import { encodeFrame, FrameReader, frameKinds } from "./frames.ts";
@@ -11,6 +12,8 @@ const readBytes = 64 * 1024;
 /** `runSqliteChild` is the main program of the child: it answers the frames of its server until the channel ends. */
 export async function runSqliteChild(): Promise<void> {
   dieWithParent();
+  // Not by more: statements have a time limit, on a busy machine too.
+  lowerPriority(8);
   // The server may have ended before prctl was called; then this process has another parent by now.
   if (process.env[parentVariable] !== String(process.ppid)) return;
   const path = process.env[databaseVariable] ?? "";
