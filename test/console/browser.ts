@@ -38,7 +38,7 @@ const leftPages: string[] = [];
 /** The address, the text and the fields of a page, and where the focus is. */
 const describePage = `[
   location.href,
-  document.body?.innerText.replace(/\\s*\\n\\s*/g, " | ").slice(0, 2500),
+  document.body?.innerText?.replace(/\\s*\\n\\s*/g, " | ").slice(0, 2500),
   "fields: " + JSON.stringify([...document.querySelectorAll("input:not([type=password])")].slice(0, 20).map(({ value }) => value)),
   "focus: " + document.activeElement?.outerHTML.slice(0, 150),
 ].join("\\n")`;

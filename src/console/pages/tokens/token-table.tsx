@@ -1,4 +1,3 @@
-import type { VNode } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import { ago, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
@@ -40,7 +39,6 @@ export function TokenTable(props: TokenTableProps) {
     () => tokens.filter(({ isSuper }) => !isSuper).map(({ token }) => token.token_key),
     [tokens],
   );
-  const rowOf = useRows(props);
   const hasAll = keys.length > 0 && keys.every((key) => chosen.has(key));
   return (
     <div ref={box} class="table-box tokens-box" onScroll={update}>
@@ -66,33 +64,22 @@ export function TokenTable(props: TokenTableProps) {
         </thead>
         <tbody>
           <Spacer rows={first} />
-          {tokens.slice(first, end).map((one, at) => rowOf(one, first + at))}
+          {tokens.slice(first, end).map((one, at) => (
+            <Row
+              key={one.token.token_key}
+              index={first + at + 2}
+              listed={one}
+              now={props.now}
+              isChosen={chosen.has(one.token.token_key)}
+              onChoose={onChoose}
+              actionsOf={props.actionsOf}
+            />
+          ))}
           <Spacer rows={tokens.length - end} />
         </tbody>
       </table>
     </div>
   );
-}
-
-/** Returns a function that makes the row of a token, the same one again while nothing but the scroll position changes. */
-function useRows(props: TokenTableProps): (listed: ListedToken, at: number) => VNode {
-  const rows = useMemo(() => new Map<string, VNode>(), Object.values(props));
-  return (listed, at) => {
-    const { token } = listed;
-    const row = rows.get(token.token_key) ?? (
-      <Row
-        key={token.token_key}
-        index={at + 2}
-        listed={listed}
-        now={props.now}
-        isChosen={props.chosen.has(token.token_key)}
-        onChoose={props.onChoose}
-        actions={props.actionsOf(listed)}
-      />
-    );
-    rows.set(token.token_key, row);
-    return row;
-  };
 }
 
 /** Space of rows that are not rendered. */
@@ -120,15 +107,15 @@ function Head({ of, column, isDescending, onSort }: HeadProps) {
   );
 }
 
-interface RowProps extends Pick<TokenTableProps, "now" | "onChoose"> {
+interface RowProps extends Pick<TokenTableProps, "now" | "onChoose" | "actionsOf"> {
   readonly listed: ListedToken;
   /** Position in the whole table, for screen readers. */
   readonly index: number;
   readonly isChosen: boolean;
-  readonly actions: readonly MenuItem[];
 }
 
-function Row({ listed, index, now, isChosen, onChoose, actions }: RowProps) {
+/** It is not rendered again while the table is scrolled, because its props stay the same (see `t`). */
+function Row({ listed, index, now, isChosen, onChoose, actionsOf }: RowProps) {
   const { token, isSuper, rights } = listed;
   const { me } = useSession();
   const name = displayName(token);
@@ -187,7 +174,7 @@ function Row({ listed, index, now, isChosen, onChoose, actions }: RowProps) {
         <Expiry listed={listed} now={now} />
       </td>
       <td class="row-actions tokens-menu">
-        <MoreMenu label={t.tokens.actionsFor(name)} items={actions} />
+        <MoreMenu label={t.tokens.actionsFor(name)} items={actionsOf(listed)} />
       </td>
     </tr>
   );
