@@ -5,7 +5,7 @@ const maxNiceness = 19;
 
 /**
  * `lowerPriority` lets the server come before this process where the two share a core: with the same priority, the kernel lets an
- * answer wait until a time slice is over. `steps` of niceness: 8 leave it a sixth of a core beside another busy process, 10 a tenth.
+ * answer wait until a time slice is over. `steps` of niceness: 8 leave it a seventh of a core beside another busy process, 10 a tenth.
  */
 export function lowerPriority(steps: number): void {
   try {

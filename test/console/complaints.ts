@@ -53,8 +53,9 @@ export class Complaints {
       complaints.#note(request.url());
       complaints.#unanswered.add(request);
     });
-    for (const end of ["requestfinished", "requestfailed"] as const)
-      context.on(end as "requestfinished", (request) => void complaints.#unanswered.delete(request));
+    const answered = (request: Request) => void complaints.#unanswered.delete(request);
+    context.on("requestfinished", answered);
+    context.on("requestfailed", answered);
     await context.exposeBinding(bindingName, (_, text: string) => add(text));
     await context.addInitScript(watchPage);
     return complaints;
