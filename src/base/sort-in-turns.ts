@@ -1,14 +1,19 @@
 import { Pacer } from "./turns.ts";
 
-/** Items that are sorted at once, in less than a millisecond. */
-const runLength = 2048;
+/** Items that are sorted or merged at once, in about a tenth of a millisecond. */
+const runLength = 256;
 
 /** `sortInTurns` sorts as `Array.sort` does, into a new array; while it sorts many items, others get the event loop. */
 export async function sortInTurns<T>(items: readonly T[], compare: (a: T, b: T) => number): Promise<T[]> {
   const pacer = new Pacer();
   let runs: T[][] = [];
   for (let at = 0; at < items.length; at += runLength) {
-    runs.push(items.slice(at, at + runLength).sort(compare));
+    const run = items.slice(at, at + runLength).sort(compare);
+    const last = runs.at(-1);
+    // What is sorted already is merged with nothing.
+    if (last !== undefined && compare(last.at(-1) as T, run[0] as T) <= 0)
+      for (const item of run) last.push(item);
+    else runs.push(run);
     if (pacer.isDue) await pacer.nextTurn();
   }
   while (runs.length > 1) {
@@ -18,6 +23,11 @@ export async function sortInTurns<T>(items: readonly T[], compare: (a: T, b: T) 
     runs = merged;
   }
   return runs[0] ?? [];
+}
+
+/** `byCodeUnits` compares texts as `sort` does without a comparison. */
+export function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 async function merge<T>(

@@ -82,7 +82,7 @@ export function nextTurn(): Promise<void> {
 }
 
 /** Time of work after which others get the event loop. */
-const maxWorkMs = 2;
+const maxWorkMs = 0.5;
 
 /** Pacer keeps a long loop from holding the event loop: between two steps it asks `isDue`, and waits for `nextTurn` if so. */
 export class Pacer {

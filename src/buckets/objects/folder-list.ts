@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { sortInTurns } from "../../base/sort-in-turns.ts";
+import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
 import { Pacer } from "../../base/turns.ts";
 import { storeUnavailable } from "./blob-faults.ts";
 import { isBlobKey } from "./blob-key.ts";
@@ -57,10 +57,6 @@ async function smallestKeys(paths: FolderPaths, after: string): Promise<string[]
     last = keys.at(-1) ?? last;
   }
   return (await sortInTurns(keys, byCodeUnits)).slice(0, maxKeys);
-}
-
-function byCodeUnits(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** A file beside the folders is not ours. */

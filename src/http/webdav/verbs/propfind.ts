@@ -17,7 +17,7 @@ const maxNamesBytes = 64 * 1024;
 /** A response is sent in pieces of about this size, so that a slow client makes the server hold one of them. */
 const pieceBytes = 64 * 1024;
 /** Time of work before other requests get the event loop. A client that reads fast would else keep it for the whole response. */
-const maxWorkMs = 5;
+const maxWorkMs = 0.5;
 
 /** What a PROPFIND without a body asks for, as many clients do. */
 const allProperties: PropertyQuery = { kind: "all", include: [] };
