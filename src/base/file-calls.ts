@@ -34,6 +34,7 @@ import {
   utimes,
 } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readNamesInTurns } from "./local-folder.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -82,7 +83,7 @@ export interface FileCalls {
   utimes(path: string, accessed: Date, modified: Date): MaybePromise<void>;
 }
 
-/** LocalFileCalls are those of a local disk: they return their results at once, except that a large folder is read by a thread. */
+/** LocalFileCalls are those of a local disk: they return their results at once, except for the names in a large folder. */
 export interface LocalFileCalls extends FileCalls {
   stat(path: string): Stats;
   lstat(path: string): Stats;
@@ -105,7 +106,7 @@ export const asyncFileCalls: FileCalls = {
   utimes,
 };
 
-/** A larger folder is read by a thread: a hundred thousand names take a tenth of a second. */
+/** A larger folder is read in turns: a hundred thousand names take a tenth of a second. */
 export const maxFolderBytes = 64 * 1024;
 
 export const syncFileCalls: LocalFileCalls = {
@@ -114,7 +115,7 @@ export const syncFileCalls: LocalFileCalls = {
   // Without `.native` Node resolves each part of the path in JavaScript.
   realpath: (path) => realpathSync.native(path),
   readlink: (path) => readlinkSync(path),
-  readdir: (path, folderBytes) => (folderBytes > maxFolderBytes ? readdir(path) : readdirSync(path)),
+  readdir: (path, folderBytes) => (folderBytes > maxFolderBytes ? readNamesInTurns(path) : readdirSync(path)),
   open: (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
   mkdir: (path) => mkdirSync(path),
   rename: renameSync,

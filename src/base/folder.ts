@@ -1,7 +1,9 @@
-import { constants } from "node:fs";
+import { constants, lstatSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { asyncFileCalls, type FileCalls, type FileDescriptor } from "./file-calls.ts";
 import { tryLock } from "./file-lock.ts";
+import type { FileState } from "./file-state.ts";
+import { stateIn } from "./local-folder.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {
@@ -51,6 +53,11 @@ export class Folder {
   async names(): Promise<string[]> {
     const { size } = await this.#handle.stat();
     return this.#calls.readdir(this.#base, size);
+  }
+
+  /** The state of a name in this folder, at once; undefined if nothing has it. A link is not followed. */
+  lstatNow(name: string): FileState | undefined {
+    return stateIn(this.#handle.fd, name) ?? lstatSync(this.at(name), { throwIfNoEntry: false });
   }
 
   /** Takes the system's lock on this folder until it is closed; false if somebody else has it. */

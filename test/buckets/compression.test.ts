@@ -87,7 +87,7 @@ test("a file on the disk that was changed a moment ago is compressed for each re
   const reader = new DiskReader(new PathResolver(folder.path));
   const files = await Promise.all([reader.open(treePath("new.txt")), reader.open(treePath("new.txt"))]);
   // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
-  for (const { stats } of files) stats.node.ctimeMs = Date.now() + 60_000;
+  for (const { stats } of files) stats.state.ctimeMs = Date.now() + 60_000;
   const compression = new Compression(new ContentBudget(30_000));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
   expect(new Set(blobs).size).toBe(2);

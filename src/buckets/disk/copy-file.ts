@@ -1,7 +1,8 @@
-import { constants, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import { copyFile, open } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
 import type { FileDescriptor } from "../../base/file-calls.ts";
+import type { FileState } from "../../base/file-state.ts";
 import type { DiskFile } from "./open-file.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
@@ -25,14 +26,14 @@ export async function copyOpenFile(
   options: CopyFileOptions,
 ): Promise<void> {
   const { heldPath } = file;
-  const stats = file.stats.node;
+  const stats = file.stats.state;
   options.signal.throwIfAborted();
   if (stats.size <= maxBytesAtOnce && !hasHoles(stats))
     await copyFile(heldPath, diskPath, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
   else if (!(await clone(heldPath, diskPath))) await copyPieces(file, diskPath, options.signal);
   const copy = await open(diskPath, "r");
   try {
-    await copy.utimes(stats.atime, stats.mtime);
+    await copy.utimes(new Date(stats.atimeMs), new Date(stats.mtimeMs));
     if (options.sync) await copy.datasync();
   } finally {
     await copy.close();
@@ -40,7 +41,7 @@ export async function copyOpenFile(
 }
 
 /** The unit of `blocks` is 512 bytes, whatever block size the file system has. */
-function hasHoles({ size, blocks }: Stats): boolean {
+function hasHoles({ size, blocks }: FileState): boolean {
   return blocks * 512 < size;
 }
 
@@ -56,7 +57,7 @@ async function clone(from: string, to: string): Promise<boolean> {
 
 async function copyPieces(file: DiskFile, diskPath: string, signal: AbortSignal): Promise<void> {
   const { handle } = file;
-  const stats = file.stats.node;
+  const stats = file.stats.state;
   const copy = await open(diskPath, "wx", stats.mode & 0o777);
   try {
     const keepHoles = hasHoles(stats);

@@ -1,43 +1,43 @@
-import type { Stats } from "node:fs";
 import { join } from "node:path";
+import type { FileState } from "../../base/file-state.ts";
 import type { FileEntry, FileSnapshot, FileStats } from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 import { etagOf, settledAtMs } from "./etag.ts";
 import { DiskSnapshot } from "./snapshot.ts";
 
-/** DiskStats presents Node's `Stats` as `FileStats`; the entity tag is computed when it is first read. */
+/** DiskStats presents the state of a file as `FileStats`; the entity tag is computed when it is first read. */
 export class DiskStats implements FileStats {
-  readonly node: Stats;
+  readonly state: FileState;
   #etag: string | undefined;
 
-  constructor(node: Stats) {
-    this.node = node;
+  constructor(state: FileState) {
+    this.state = state;
   }
 
   get size(): number {
-    return this.node.size;
+    return this.state.size;
   }
 
   get modifiedMs(): number {
-    return this.node.mtimeMs;
+    return this.state.mtimeMs;
   }
 
   get accessedMs(): number {
-    return this.node.atimeMs;
+    return this.state.atimeMs;
   }
 
   /** Not every file system stores it; then the time of the inode's last change is the oldest that is known. */
   get createdMs(): number {
-    return this.node.birthtimeMs > 0 ? this.node.birthtimeMs : this.node.ctimeMs;
+    return this.state.birthtimeMs > 0 ? this.state.birthtimeMs : this.state.ctimeMs;
   }
 
   get etag(): string {
-    this.#etag ??= etagOf(this.node);
+    this.#etag ??= etagOf(this.state);
     return this.#etag;
   }
 
   get settledAtMs(): number {
-    return settledAtMs(this.node);
+    return settledAtMs(this.state);
   }
 }
 
@@ -48,7 +48,7 @@ export class DiskEntry implements FileEntry {
   readonly stats: DiskStats;
   readonly #root: string;
 
-  private constructor(root: string, path: TreePath, stats: Stats) {
+  private constructor(root: string, path: TreePath, stats: FileState) {
     this.#root = root;
     this.path = path;
     this.kind = stats.isDirectory() ? "folder" : "file";
@@ -56,11 +56,11 @@ export class DiskEntry implements FileEntry {
   }
 
   /** from is undefined for what is neither a regular file nor a folder. */
-  static from(root: string, path: TreePath, stats: Stats | undefined): DiskEntry | undefined {
+  static from(root: string, path: TreePath, stats: FileState | undefined): DiskEntry | undefined {
     return stats?.isFile() || stats?.isDirectory() ? new DiskEntry(root, path, stats) : undefined;
   }
 
   snapshot(): FileSnapshot {
-    return new DiskSnapshot({ diskPath: join(this.#root, this.path), stats: this.stats.node });
+    return new DiskSnapshot({ diskPath: join(this.#root, this.path), stats: this.stats.state });
   }
 }

@@ -1,5 +1,5 @@
-import type { Stats } from "node:fs";
 import { fileClockTickMs } from "../../base/file-clock.ts";
+import type { FileState } from "../../base/file-state.ts";
 
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 
@@ -7,12 +7,12 @@ const micro = (ms: number) => Math.round(ms * 1000).toString(36);
  * etagOf is a strong validator: inode, size, and the times of the last change of the content and of the inode, in microseconds. The
  * inode's time moves even when a copy tool sets the content's time back.
  */
-export function etagOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
+export function etagOf({ ino, size, mtimeMs, ctimeMs }: FileState): string {
   return `"${ino.toString(36)}-${size.toString(36)}-${micro(mtimeMs)}-${micro(ctimeMs)}"`;
 }
 
 /** sameContent is whether two stats are of one file with the same content. */
-export function sameContent(a: Stats, b: Stats): boolean {
+export function sameContent(a: FileState, b: FileState): boolean {
   return (
     a.ino === b.ino &&
     a.dev === b.dev &&
@@ -23,6 +23,6 @@ export function sameContent(a: Stats, b: Stats): boolean {
 }
 
 /** settledAtMs is the time from which a further change is sure to show in the file's times. */
-export function settledAtMs({ ctimeMs }: Stats): number {
+export function settledAtMs({ ctimeMs }: FileState): number {
   return ctimeMs + fileClockTickMs;
 }

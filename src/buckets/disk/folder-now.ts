@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
-import { type LocalFile, syncFileCalls } from "../../base/file-calls.ts";
+import { type LocalFile, maxFolderBytes, syncFileCalls } from "../../base/file-calls.ts";
 import { heldPath, isInside } from "../../base/folder.ts";
+import { contentOf, type FolderContent } from "../../base/local-folder.ts";
 
 /** FolderNow is a folder on a local disk that is held open, for calls that do not wait. */
 export interface FolderNow {
@@ -33,6 +34,15 @@ export function inFolderNow<T>(
   } finally {
     handle.close();
   }
+}
+
+/**
+ * readFolderNow reads a small folder without waiting: a promise for each of its few system calls would take longer than they do.
+ * Undefined for whatever is not as simple, errors included. A folder with more than `maxNames` is left to a reader that gives
+ * the event loop to others in between.
+ */
+export function readFolderNow({ handle }: FolderNow, maxNames: number): FolderContent | undefined {
+  return attemptNow(() => (handle.stat().size > maxFolderBytes ? undefined : contentOf(handle.fd, maxNames)));
 }
 
 /** attemptNow is undefined after an error of the system. */

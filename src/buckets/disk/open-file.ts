@@ -16,7 +16,7 @@ export interface HeldFile {
   readonly recentReads: RecentReads;
 }
 
-/** DiskFile is an open file, with what only the code of this folder may use: `handle`, `heldPath`, `stats.node`. */
+/** DiskFile is an open file, with what only the code of this folder may use: `handle`, `heldPath`, `stats.state`. */
 export class DiskFile extends LocalContent implements OpenFile {
   readonly stats: DiskStats;
   readonly snapshot: () => Promise<FileSnapshot>;
@@ -28,6 +28,6 @@ export class DiskFile extends LocalContent implements OpenFile {
   }
 
   get contentKey(): string {
-    return `${this.stats.node.dev} ${this.stats.etag}`;
+    return `${this.stats.state.dev} ${this.stats.etag}`;
   }
 }

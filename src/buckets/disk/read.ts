@@ -1,9 +1,10 @@
-import { constants, lstatSync, type Stats } from "node:fs";
+import { constants } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import type { FileDescriptor } from "../../base/file-calls.ts";
+import type { FileState } from "../../base/file-state.ts";
 import type { Folder } from "../../base/folder.ts";
-import { sortInTurns } from "../../base/sort-in-turns.ts";
+import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
 import { nextTurn, Pacer } from "../../base/turns.ts";
 import {
   type DiskUsage,
@@ -196,9 +197,9 @@ export class DiskReader implements FileReader {
   }
 
   /** Undefined for what no path can name, or is neither a file nor a folder. */
-  #listed(folder: TreePath, name: string, stats: Stats | undefined): DiskEntry | undefined {
+  #listed(folder: TreePath, name: string, state: FileState | undefined): DiskEntry | undefined {
     const path = listedPath(folder, name);
-    return path && DiskEntry.from(this.#paths.root, path, stats);
+    return path && DiskEntry.from(this.#paths.root, path, state);
   }
 
   /**
@@ -210,7 +211,7 @@ export class DiskReader implements FileReader {
       const path = await this.#paths.matchUnicode(folder);
       try {
         return await this.#inFolder(path, async (held) => {
-          const names = await sortInTurns(await held.names(), compareTexts);
+          const names = await sortInTurns(await held.names(), byCodeUnits);
           return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
         });
       } catch (error) {
@@ -226,8 +227,7 @@ export class DiskReader implements FileReader {
 
   #read(held: Folder, folder: TreePath, names: readonly string[]): DiskEntry[] {
     return names.flatMap((name) => {
-      const stats = lstatSync(held.at(name), { throwIfNoEntry: false });
-      return this.#listed(folder, name, stats) ?? [];
+      return this.#listed(folder, name, held.lstatNow(name)) ?? [];
     });
   }
 
@@ -275,7 +275,7 @@ export class DiskReader implements FileReader {
     const files: DiskEntry[] = [];
     for await (const entries of this.#walkInBatches(folder))
       for (const entry of entries) if (entry.kind === "file") files.push(entry);
-    return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
+    return sortInTurns(files, (a, b) => byCodeUnits(a.path, b.path));
   }
 
   fileSizes(): AsyncGenerator<FileSizes> {
@@ -294,9 +294,4 @@ export class DiskReader implements FileReader {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Fault && error.kind === "NotFound";
-}
-
-/** By code units, as `sort` does without a comparison. */
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

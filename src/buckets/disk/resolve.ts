@@ -9,7 +9,9 @@ import {
   type LocalFile,
   syncFileCalls,
 } from "../../base/file-calls.ts";
+import type { FileState } from "../../base/file-state.ts";
 import { Folder, heldPath, heldPlace, isInside } from "../../base/folder.ts";
+import { type FolderContent, stateIn } from "../../base/local-folder.ts";
 import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
@@ -22,8 +24,7 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
-import { attemptNow, type FolderNow, inFolderNow } from "./folder-now.ts";
-import { type FolderContent, readFolderNow } from "./read-folder-now.ts";
+import { attemptNow, type FolderNow, inFolderNow, readFolderNow } from "./folder-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
 /** Limits of Linux file systems. */
@@ -40,8 +41,8 @@ export interface ResolvedFolder {
 /** StatsWithParent is what `statWithParentNow` found. */
 export interface StatsWithParent {
   /** Undefined if nothing exists at the path. */
-  readonly own: Stats | undefined;
-  readonly folder: Stats;
+  readonly own: FileState | undefined;
+  readonly folder: FileState;
 }
 
 /** OpenedFile is a regular file that was opened, and proven to be inside the bucket. */
@@ -211,9 +212,7 @@ export class PathResolver {
   /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
   readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
     // Other paths may exist in another Unicode form.
-    return isAscii(folder)
-      ? this.inFolderNow(folder, (held) => readFolderNow(held, { maxNames }))
-      : undefined;
+    return isAscii(folder) ? this.inFolderNow(folder, (held) => readFolderNow(held, maxNames)) : undefined;
   }
 
   /**
@@ -227,7 +226,7 @@ export class PathResolver {
     return this.inFolderNow(folder, ({ handle, heldPath: held, realPath }) => {
       if (realPath !== (folder === treeRoot ? real.get() : `${real.get()}${sep}${folder}`)) return undefined;
       return attemptNow(() => {
-        const own = lstatSync(`${held}/${name}`, { throwIfNoEntry: false });
+        const own = stateIn(handle.fd, name) ?? lstatSync(`${held}/${name}`, { throwIfNoEntry: false });
         return own?.isSymbolicLink() ? undefined : { own, folder: handle.stat() };
       });
     });

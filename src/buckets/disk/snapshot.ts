@@ -6,10 +6,10 @@ import {
   lstatSync,
   openSync,
   realpathSync,
-  type Stats,
   statSync,
 } from "node:fs";
 import { lstat } from "node:fs/promises";
+import type { FileState } from "../../base/file-state.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
@@ -26,7 +26,7 @@ interface KnownFolder {
 interface State {
   readonly diskPath: string;
   /** Undefined when nothing exists there. */
-  readonly stats: Stats | undefined;
+  readonly stats: FileState | undefined;
   /** The folders above it inside the bucket, none of them a link. */
   readonly folders?: readonly KnownFolder[];
   /** Where it is with every link resolved; given for a path that leads through one. */
@@ -86,7 +86,7 @@ function openOrUndefined(diskPath: string): number | undefined {
 /** snapshotOf takes the state of an open file. `diskPaths` lead to the folders above it and to itself, from the top. */
 export async function snapshotOf(
   diskPaths: readonly string[],
-  { stats, realPath }: { readonly stats: Stats; readonly realPath: string },
+  { stats, realPath }: { readonly stats: FileState; readonly realPath: string },
 ): Promise<DiskSnapshot> {
   const folders: KnownFolder[] = [];
   const diskPath = diskPaths.at(-1) ?? realPath;

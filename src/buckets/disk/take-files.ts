@@ -139,7 +139,7 @@ async function copyInto(file: DiskFile, path: TreePath, options: TakeEach): Prom
   try {
     // All copies are synced together at the end.
     await copyOpenFile(file, diskPath, { sync: false, signal });
-    if (!sameContent(await file.handle.stat(), file.stats.node)) return false;
+    if (!sameContent(await file.handle.stat(), file.stats.state)) return false;
     const staged = new DiskStagedFile(diskPath, file.stats.size);
     await paths.inFolder(folder, { create: true }, (parent) =>
       staging.moveInto(parent, name, { staged, sync: false, calls: paths.calls }),

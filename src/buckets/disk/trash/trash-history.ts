@@ -72,7 +72,7 @@ async function partsOf(
   return entries.map((entry) => ({
     path: entry.path === treeRoot ? top : transplant(entry.path, treeRoot, top),
     kind: entry.kind,
-    stats: entry.stats.node,
+    stats: entry.stats.state,
   }));
 }
 
