@@ -110,6 +110,13 @@ export interface DiskUsage {
   readonly usedBytes: number;
 }
 
+/** ListedFile is a file in a list of any length. */
+export interface ListedFile {
+  readonly path: TreePath;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
 /** FileSizes is a batch of files of which only sizes and times are known. */
 export interface FileSizes {
   readonly sizes: readonly number[];
@@ -137,7 +144,7 @@ export interface FileReader {
    */
   walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
   /** Every file below a folder, sorted by path. */
-  files(folder: TreePath): Promise<FileEntry[]>;
+  files(folder: TreePath): Promise<ListedFile[]>;
   /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
   fileSizes(): AsyncGenerator<FileSizes>;
   /** The state of a path where `find` found nothing. */

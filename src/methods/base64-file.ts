@@ -10,6 +10,8 @@ export class Base64File implements StreamedJson {
   readonly #file: OpenFile;
   readonly isStreamedJson = true;
   readonly bytes: number;
+  /** The content is read while it is sent. */
+  readonly heldBytes = 0;
   #isClosed = false;
 
   /** Takes the file over: it is disposed with this object. */

@@ -1,11 +1,9 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import { RawJson } from "../base/raw-json.ts";
-import { nextTurn } from "../base/turns.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { FileEntry } from "../buckets/file-store.ts";
+import type { ListedFile } from "../buckets/file-store.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { WriteConditions } from "../buckets/write-conditions.ts";
@@ -13,12 +11,13 @@ import type { CallContext } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { Base64File } from "./base64-file.ts";
 import { method } from "./declare.ts";
+import { JsonList } from "./json-list.ts";
 
 const done = z.object({ success: z.literal(true) });
 /** A file up to this size is read as a whole: a stream costs more than its content. */
 const maxShortBytes = 32 * 1024;
-/** Files of a list that are written as JSON at once. */
-const maxFilesPerTurn = 1000;
+/** A list of so many files is written as JSON at once. */
+const maxShortList = 256;
 const name = z.string().describe("the bucket");
 const path = z.string().describe("relative to the bucket, folders separated by /");
 
@@ -141,7 +140,8 @@ export const staticBucketFile = {
     run: async ({ buckets }, { name, path }) => {
       const folder = folderPath(path ?? "");
       const { reader } = await buckets.files(name);
-      return listResult(await reader.files(folder));
+      const files = await reader.files(folder);
+      return files.length <= maxShortList ? files.map(toResult) : JsonList.of(files, toResult);
     },
   }),
 };
@@ -180,24 +180,7 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
   }
 }
 
-const toListed = ({ path, stats: { size, modifiedMs } }: FileEntry) => ({
-  path,
-  size,
-  mtime: Math.floor(modifiedMs),
-});
-
-/** `listResult` writes a long list as JSON text in pieces, so that other calls get their turn in between. */
-async function listResult(
-  files: readonly FileEntry[],
-): Promise<RawJson | Array<ReturnType<typeof toListed>>> {
-  if (files.length <= maxFilesPerTurn) return files.map(toListed);
-  const texts: string[] = [];
-  for (let at = 0; at < files.length; at += maxFilesPerTurn) {
-    texts.push(JSON.stringify(files.slice(at, at + maxFilesPerTurn).map(toListed)).slice(1, -1));
-    await nextTurn();
-  }
-  return new RawJson(`[${texts.join(",")}]`);
-}
+const toResult = ({ path, size, modifiedMs }: ListedFile) => ({ path, size, mtime: Math.floor(modifiedMs) });
 
 function toBytes(body: string | number[] | null | undefined, base64: string | null | undefined): Uint8Array {
   if (body != null && base64 != null)

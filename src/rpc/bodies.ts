@@ -29,8 +29,8 @@ export function resultBody(
   const answer = new LargeAnswer([head, json, tail]);
   const bytes = json.bytes + envelopeBytes + Buffer.byteLength(id);
   try {
-    // Sent in pieces it takes little memory; otherwise once as text and once in the buffer of the connection.
-    reserve(bytes, state, state.source.streams ? 0 : 2 * bytes);
+    // Unless it is sent in pieces, it is in memory once as text and once in the buffer of the connection.
+    reserve(bytes, state, state.source.streams ? json.heldBytes : 2 * bytes);
   } catch (error) {
     void answer[Symbol.asyncDispose]();
     throw error;

@@ -1,12 +1,14 @@
 /** So much text is turned into bytes at a time. */
 const pieceChars = 64 * 1024;
 
-/** JSON text that is made while it is sent, because the whole of it would take too much memory. To be read once, or disposed. */
+/** JSON text that is sent in pieces, because to make or send the whole of it at once would take too long. To be read once, or disposed. */
 export interface StreamedJson extends AsyncDisposable {
   /** Marks the type for the engine. */
   readonly isStreamedJson: true;
   /** The length of the whole. */
   readonly bytes: number;
+  /** What of it is in memory until it is sent. */
+  readonly heldBytes: number;
   /** A failure ends the stream early. Disposes itself at the end. */
   pieces(): AsyncGenerator<Uint8Array>;
 }

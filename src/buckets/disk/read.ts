@@ -12,10 +12,12 @@ import {
   type FileSizes,
   type FileSnapshot,
   isFolder,
+  type ListedFile,
   notFound,
   type PinnedReader,
   type ResolvedPath,
 } from "../file-store.ts";
+import { listedFiles, toListed } from "../listed-files.ts";
 import { RecentReads } from "../local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
@@ -268,14 +270,11 @@ export class DiskReader implements FileReader {
     }
   }
 
-  async files(folder: TreePath): Promise<DiskEntry[]> {
+  async files(folder: TreePath): Promise<ListedFile[]> {
     // A folder without folders is listed in one go.
     const now = this.#entriesNow(folder);
-    if (now?.every(({ kind }) => kind === "file")) return now;
-    const files: DiskEntry[] = [];
-    for await (const entries of this.#walkInBatches(folder))
-      for (const entry of entries) if (entry.kind === "file") files.push(entry);
-    return sortInTurns(files, (a, b) => byCodeUnits(a.path, b.path));
+    if (now?.every(({ kind }) => kind === "file")) return now.map(toListed);
+    return listedFiles(this.#walkInBatches(folder));
   }
 
   fileSizes(): AsyncGenerator<FileSizes> {

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { sortInTurns } from "../../base/sort-in-turns.ts";
+import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
 import { nextTurn, Pacer } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
@@ -9,10 +9,12 @@ import {
   type FileSizes,
   type FileSnapshot,
   isFolder,
+  type ListedFile,
   notFound,
   type ResolvedPath,
   TreeExchanged,
 } from "../file-store.ts";
+import { listedFiles } from "../listed-files.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
 import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
@@ -131,11 +133,8 @@ export class EntryReader implements FileReader {
     for await (const entries of this.#walkInBatches(folder, onUnreadable)) yield* entries;
   }
 
-  async files(folder: TreePath): Promise<ObjectEntry[]> {
-    const files: ObjectEntry[] = [];
-    for await (const entries of this.#walkInBatches(folder))
-      for (const entry of entries) if (entry.kind === "file") files.push(entry);
-    return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
+  files(folder: TreePath): Promise<ListedFile[]> {
+    return listedFiles(this.#walkInBatches(folder));
   }
 
   async *fileSizes(): AsyncGenerator<FileSizes> {
@@ -194,7 +193,7 @@ export class EntryReader implements FileReader {
       rows.push(...batch);
       await nextTurn();
     }
-    const sorted = await sortInTurns(rows, (a, b) => compareTexts(a.name, b.name));
+    const sorted = await sortInTurns(rows, (a, b) => byCodeUnits(a.name, b.name));
     for (let at = 0; at === 0 || at < sorted.length; at += batchEntries) {
       if (at > 0) await nextTurn();
       yield sorted.slice(at, at + batchEntries).flatMap(({ name, value }) => {
@@ -240,9 +239,4 @@ function folderOf(located: Located, asked: TreePath): FolderValue {
   if (value === undefined) throw notFound(asked);
   if (isFolderValue(value)) return value;
   throw new Fault("InvalidInput", "the path is a file, not a folder", { path: asked });
-}
-
-/** By code units, as `sort` does without a comparison. */
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
 }

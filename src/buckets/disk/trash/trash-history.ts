@@ -1,6 +1,7 @@
-import type { Stats } from "node:fs";
 import { Pacer } from "../../../base/turns.ts";
+import type { ListedFile } from "../../file-store.ts";
 import type { FileVersion, HistoryOptions, VersionName } from "../../file-version.ts";
+import { toListed } from "../../listed-files.ts";
 import { isBelow, parseTreePath, pathBelow, type TreePath, transplant, treeRoot } from "../../path.ts";
 import { DiskReader } from "../read.ts";
 import { PathResolver } from "../resolve.ts";
@@ -10,7 +11,8 @@ import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
 interface Part {
   readonly path: TreePath;
   readonly kind: "file" | "folder";
-  readonly stats: Pick<Stats, "size" | "mtimeMs">;
+  readonly size: number;
+  readonly modifiedMs: number;
 }
 
 /** trashHistory implements `FileStore.history`. It reads the names of all that is kept, and looks at as many as it returns. */
@@ -38,11 +40,9 @@ export async function trashHistory(
     const top = await trash.locate(item);
     if (top === undefined) continue;
     const { version, removedAtMs, keptUntilMs } = item;
-    for (const { path: at, kind, stats } of await partsOf(top, path, options)) {
-      const one = { version, path: at };
-      if (after !== undefined && !follows(one, after)) continue;
-      const size = kind === "folder" ? 0 : stats.size;
-      same.push({ ...one, kind, size, modifiedMs: stats.mtimeMs, removedAtMs, keptUntilMs });
+    for (const part of await partsOf(top, path, options)) {
+      const one = { ...part, version };
+      if (after === undefined || follows(one, after)) same.push({ ...one, removedAtMs, keptUntilMs });
     }
   }
   endVersion();
@@ -61,19 +61,23 @@ async function partsOf(
 ): Promise<Part[]> {
   if (!concerns(top, path)) return [];
   const isInside = isBelow(path, top);
-  if (stats.isFile()) return isInside ? [] : [{ path: top, kind: "file", stats }];
+  const modifiedMs = stats.mtimeMs;
+  if (stats.isFile()) return isInside ? [] : [{ path: top, kind: "file", size: stats.size, modifiedMs }];
   if (!stats.isDirectory()) return [];
-  if (!isInside && !filesOnly) return [{ path: top, kind: "folder", stats }];
+  if (!isInside && !filesOnly) return [{ path: top, kind: "folder", size: 0, modifiedMs }];
   const reader = new DiskReader(new PathResolver(diskPath));
   const inner = isInside ? (parseTreePath(pathBelow(path, top)) ?? treeRoot) : treeRoot;
   const entry = await reader.find(inner);
   if (entry === undefined) return [];
-  const entries = filesOnly && entry.kind === "folder" ? await reader.files(inner) : [entry];
-  return entries.map((entry) => ({
-    path: entry.path === treeRoot ? top : transplant(entry.path, treeRoot, top),
-    kind: entry.kind,
-    stats: entry.stats.state,
-  }));
+  const formerPath = (at: TreePath) => (at === treeRoot ? top : transplant(at, treeRoot, top));
+  const toPart = ({ path, size, modifiedMs }: ListedFile, kind: Part["kind"]) => ({
+    path: formerPath(path),
+    kind,
+    size: kind === "folder" ? 0 : size,
+    modifiedMs,
+  });
+  if (entry.kind === "file" || !filesOnly) return [toPart(toListed(entry), entry.kind)];
+  return (await reader.files(inner)).map((file) => toPart(file, "file"));
 }
 
 function follows(one: VersionName, after: VersionName): boolean {
