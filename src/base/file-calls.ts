@@ -34,7 +34,7 @@ import {
   utimes,
 } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readNamesInTurns } from "./local-folder.ts";
+import { readNamesInTurns } from "./local-calls.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 

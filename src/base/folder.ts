@@ -3,7 +3,7 @@ import { dirname, join, sep } from "node:path";
 import { asyncFileCalls, type FileCalls, type FileDescriptor } from "./file-calls.ts";
 import { tryLock } from "./file-lock.ts";
 import type { FileState } from "./file-state.ts";
-import { stateIn } from "./local-folder.ts";
+import { stateIn } from "./local-calls.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {

@@ -23,9 +23,10 @@ import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestor
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
+import type { OpenedFile } from "./local-now.ts";
 import { DiskFile } from "./open-file.ts";
 import { PinnedDiskReader } from "./pinned-reader.ts";
-import type { OpenedFile, PathResolver } from "./resolve.ts";
+import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 

@@ -1,4 +1,4 @@
-import { lstatSync, type Stats, statSync } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import {
@@ -6,12 +6,11 @@ import {
   type FileCalls,
   type FileDescriptor,
   fileCallsFor,
-  type LocalFile,
   syncFileCalls,
 } from "../../base/file-calls.ts";
 import type { FileState } from "../../base/file-state.ts";
-import { Folder, heldPath, heldPlace, isInside } from "../../base/folder.ts";
-import { type FolderContent, stateIn } from "../../base/local-folder.ts";
+import { Folder, heldPlace, isInside } from "../../base/folder.ts";
+import { type FolderContent, stateIn, stateOf } from "../../base/local-calls.ts";
 import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
@@ -24,7 +23,15 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
-import { attemptNow, type FolderNow, inFolderNow, readFolderNow } from "./folder-now.ts";
+import {
+  attemptNow,
+  type FolderNow,
+  findNow,
+  inFolderNow,
+  type OpenedFile,
+  openFileNow,
+  readFolderNow,
+} from "./local-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
 /** Limits of Linux file systems. */
@@ -43,16 +50,6 @@ export interface StatsWithParent {
   /** Undefined if nothing exists at the path. */
   readonly own: FileState | undefined;
   readonly folder: FileState;
-}
-
-/** OpenedFile is a regular file that was opened, and proven to be inside the bucket. */
-export interface OpenedFile {
-  readonly handle: FileDescriptor;
-  /** A path that opens exactly this file. */
-  readonly heldPath: string;
-  /** With every link resolved. */
-  readonly realPath: string;
-  readonly stats: Stats;
 }
 
 /** PathResolver maps the paths of one bucket to the disk, and proves that what they lead to is inside the bucket's folder. */
@@ -205,14 +202,13 @@ export class PathResolver {
    * Undefined if only `inFolder` can tell what is there.
    */
   inFolderNow<T>(folder: TreePath, use: (held: FolderNow) => T): T | undefined {
-    const real = this.#realRootNow;
-    return real && inFolderNow(this.diskPath(folder), () => real.get(), use);
+    const real = this.#realPathNow(folder);
+    return real === undefined ? undefined : inFolderNow(real, use);
   }
 
   /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
   readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
-    // Other paths may exist in another Unicode form.
-    return isAscii(folder) ? this.inFolderNow(folder, (held) => readFolderNow(held, maxNames)) : undefined;
+    return this.inFolderNow(folder, (held) => readFolderNow(held, maxNames));
   }
 
   /**
@@ -220,50 +216,37 @@ export class PathResolver {
    * folder is not there, or a link or another Unicode form may be in the path.
    */
   statWithParentNow(path: TreePath): StatsWithParent | undefined {
-    const real = this.#realRootNow;
     const { folder, name } = splitPath(path);
-    if (real === undefined || !isAscii(path)) return undefined;
-    return this.inFolderNow(folder, ({ handle, heldPath: held, realPath }) => {
-      if (realPath !== (folder === treeRoot ? real.get() : `${real.get()}${sep}${folder}`)) return undefined;
-      return attemptNow(() => {
+    if (!isAscii(name)) return undefined;
+    return this.inFolderNow(folder, ({ handle, heldPath: held }) =>
+      attemptNow(() => {
         const own = stateIn(handle.fd, name) ?? lstatSync(`${held}/${name}`, { throwIfNoEntry: false });
-        return own?.isSymbolicLink() ? undefined : { own, folder: handle.stat() };
-      });
-    });
+        return own?.isSymbolicLink() ? undefined : { own, folder: stateOf(handle.fd) ?? handle.stat() };
+      }),
+    );
   }
 
   /**
    * statNow looks at a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and
    * after errors.
    */
-  statNow(path: TreePath): Stats | undefined {
-    const real = this.#realRootNow;
-    if (real === undefined || !isAscii(path)) return undefined;
-    return attemptNow(() => {
-      const stats = statSync(this.diskPath(path), { throwIfNoEntry: false });
-      if (stats === undefined) return undefined;
-      return isInside(syncFileCalls.realpath(this.diskPath(path)), real.get()) ? stats : undefined;
-    });
+  statNow(path: TreePath): FileState | undefined {
+    const real = this.#realPathNow(path);
+    return real === undefined ? undefined : findNow(real);
   }
 
   /** openNow opens a file on a local disk without waiting; undefined for anything else, errors included. */
   openNow(path: TreePath, flags: number): OpenedFile | undefined {
-    const real = this.#realRootNow;
-    if (real === undefined || !isAscii(path)) return undefined;
-    let handle: LocalFile | undefined;
-    const opened = attemptNow(() => {
-      const diskPath = this.diskPath(path);
-      // Devices and FIFOs are not even opened.
-      if (!statSync(diskPath, { throwIfNoEntry: false })?.isFile()) return undefined;
-      handle = syncFileCalls.open(diskPath, flags);
-      const held = heldPath(handle);
-      const realPath = syncFileCalls.readlink(held);
-      const stats = handle.stat();
-      if (!isInside(realPath, real.get()) || !stats.isFile()) return undefined;
-      return { handle, heldPath: held, realPath, stats };
-    });
-    if (opened === undefined) handle?.close();
-    return opened;
+    const real = this.#realPathNow(path);
+    return real === undefined ? undefined : openFileNow(real, flags);
+  }
+
+  /** Where a path is on a local disk if no link is in it, and it is in the Unicode form that exists there. */
+  #realPathNow(path: TreePath): string | undefined {
+    const root = this.#realRootNow;
+    // Other paths may exist in another Unicode form.
+    if (root === undefined || !isAscii(path)) return undefined;
+    return attemptNow(() => (path === treeRoot ? root.get() : `${root.get()}${sep}${path}`));
   }
 
   #real(): string | Promise<string> {
@@ -279,8 +262,8 @@ export class PathResolver {
   }
 }
 
-function isAscii(path: TreePath): boolean {
-  return /^[\x20-\x7e]*$/.test(path);
+function isAscii(text: string): boolean {
+  return /^[\x20-\x7e]*$/.test(text);
 }
 
 /** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */

@@ -1,18 +1,9 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  lstatSync,
-  openSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../base/file-state.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
-import { isAbsence, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
+import { isAbsence, lstatNow, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
 
 /** Flags to open a file that may have been replaced since the snapshot: a FIFO in its place must not block, and a link is not followed. */
 const holdFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
@@ -50,7 +41,7 @@ export class DiskSnapshot implements FileSnapshot {
     const { diskPath, stats, folders, realPath } = this.#state;
     // A third cheaper than to look at its stats; a link that leads nowhere does not exist either.
     if (stats === undefined) return !existsSync(diskPath);
-    const now = statSyncOrUndefined(diskPath, lstatSync);
+    const now = lstatNow(diskPath);
     if (realPath !== undefined || now?.isSymbolicLink()) {
       const target = statSyncOrUndefined(diskPath, statSync);
       return target !== undefined && sameContent(target, stats) && realPath === realPathNow(diskPath);
@@ -101,7 +92,7 @@ export async function snapshotOf(
 function isUnchanged({ diskPath, ino, dev }: KnownFolder, checks: FolderChecks): boolean {
   let same = checks.get(diskPath);
   if (same === undefined) {
-    const now = statSyncOrUndefined(diskPath, lstatSync);
+    const now = lstatNow(diskPath);
     same = now?.isDirectory() === true && now.ino === ino && now.dev === dev;
     checks.set(diskPath, same);
   }

@@ -1,5 +1,7 @@
-import type { Stats } from "node:fs";
+import { lstatSync, type Stats } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
+import type { FileState } from "../../base/file-state.ts";
+import { stateAt } from "../../base/local-calls.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
 
@@ -19,6 +21,11 @@ export async function statOrUndefined(
     if (isAbsence(error)) return undefined;
     throw error;
   }
+}
+
+/** lstatNow looks at a path, or at a link at its end, at once; undefined when nothing exists there, or it cannot be read. */
+export function lstatNow(diskPath: string): FileState | undefined {
+  return stateAt(diskPath) ?? statSyncOrUndefined(diskPath, lstatSync);
 }
 
 /** statSyncOrUndefined is `statOrUndefined` for `statSync` and `lstatSync`; undefined also when the path cannot be read. */

@@ -23,7 +23,7 @@ import { copyTree } from "./copy-tree.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
 import { fillFile } from "./fill-file.ts";
-import { attemptNow } from "./folder-now.ts";
+import { attemptNow } from "./local-now.ts";
 import { refuseTooDeep } from "./longest-path.ts";
 import type { DiskReader } from "./read.ts";
 import { removeFolder } from "./remove-folder.ts";

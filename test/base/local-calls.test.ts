@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
+  realpathSync,
   symlinkSync,
   truncateSync,
   unlinkSync,
@@ -14,7 +15,15 @@ import {
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { contentOf, readNamesInTurns, stateIn } from "../../src/base/local-folder.ts";
+import {
+  contentOf,
+  openAndCompare,
+  openWithoutLinks,
+  readNamesInTurns,
+  stateAt,
+  stateIn,
+  stateOf,
+} from "../../src/base/local-calls.ts";
 import { tempFolder } from "../support/node.ts";
 import { randomFrom } from "../support/random.ts";
 
@@ -159,3 +168,42 @@ test("a folder that cannot be read is an error with the system's code", async ()
     expect(codeOf(error)).toBe(code);
   }
 });
+
+for (const [form, open] of Object.entries({ openat2: openWithoutLinks, "open and compare": openAndCompare }))
+  test.skipIf(!isLinux)(`a path is opened only if no part of it is a link (${form})`, async () => {
+    await using folder = await openFolder();
+    const root = realpathSync(folder.path);
+    mkdirSync(join(root, "deep/ü"), { recursive: true });
+    writeFileSync(join(root, "deep/ü/file"), "four");
+    symlinkSync("deep", join(root, "to deep"));
+    symlinkSync("file", join(root, "deep/ü/link"));
+    symlinkSync("nowhere", join(root, "loose"));
+    symlinkSync(root, `${root}-link`);
+    const sizeAt = (path: string, flags = constants.O_RDONLY) => {
+      const fd = open(path, flags);
+      if (fd === undefined) return undefined;
+      const state = stateOf(fd);
+      closeSync(fd);
+      expect(stateAt(path)).toEqual(state);
+      return state?.isFile() ? state.size : "folder";
+    };
+    try {
+      expect(sizeAt(join(root, "deep/ü/file"))).toBe(4);
+      expect(sizeAt(join(root, "deep/ü"))).toBe("folder");
+      expect(sizeAt("/")).toBe("folder");
+      expect(sizeAt(join(root, "deep/ü/file"), constants.O_RDONLY | constants.O_DIRECTORY)).toBeUndefined();
+      for (const path of [
+        "to deep/ü/file",
+        "to deep",
+        "deep/ü/link",
+        "loose",
+        "missing",
+        "deep/ü/file/below",
+      ])
+        expect([path, sizeAt(join(root, path))]).toEqual([path, undefined]);
+      expect(sizeAt(join(`${root}-link`, "deep/ü/file"))).toBeUndefined();
+      expect(sizeAt(`${root}/${"x/".repeat(3000)}`)).toBeUndefined();
+    } finally {
+      unlinkSync(`${root}-link`);
+    }
+  });

@@ -1,0 +1,83 @@
+import { closeSync, constants } from "node:fs";
+import { codeOf } from "../../base/fault.ts";
+import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../base/file-calls.ts";
+import type { FileState } from "../../base/file-state.ts";
+import { heldPath } from "../../base/folder.ts";
+import { contentOf, type FolderContent, openWithoutLinks, stateAt, stateOf } from "../../base/local-calls.ts";
+
+/** Opens nothing: the descriptor only stands for the path. */
+const pathOnly = 0x200000;
+
+/** FolderNow is a folder on a local disk that is held open, for calls that do not wait. */
+export interface FolderNow {
+  readonly handle: LocalFile;
+  /** A path that opens exactly this folder. */
+  readonly heldPath: string;
+}
+
+/** OpenedFile is a regular file that was opened, and proven to be inside the bucket. */
+export interface OpenedFile {
+  readonly handle: FileDescriptor;
+  /** A path that opens exactly this file. */
+  readonly heldPath: string;
+  /** With every link resolved. */
+  readonly realPath: string;
+  readonly stats: FileState;
+}
+
+/**
+ * inFolderNow opens a folder on a local disk, and closes it after `use`. `realPath` is inside the bucket, and must lead there
+ * without a link. Undefined for whatever is not as simple, errors included: whoever opens it with waiting finds them again and
+ * reports them.
+ */
+export function inFolderNow<T>(realPath: string, use: (folder: FolderNow) => T): T | undefined {
+  const fd = openWithoutLinks(realPath, constants.O_RDONLY | constants.O_DIRECTORY);
+  if (fd === undefined) return undefined;
+  const handle = new LocalFile(fd);
+  try {
+    return use({ handle, heldPath: heldPath(handle) });
+  } finally {
+    handle.close();
+  }
+}
+
+/** openFileNow opens a file on a local disk, as `inFolderNow` does a folder. */
+export function openFileNow(realPath: string, flags: number): OpenedFile | undefined {
+  // Devices and FIFOs are not even opened.
+  if (!stateAt(realPath)?.isFile()) return undefined;
+  const fd = openWithoutLinks(realPath, flags);
+  if (fd === undefined) return undefined;
+  const handle = new LocalFile(fd);
+  const stats = stateOf(fd);
+  if (stats?.isFile()) return { handle, heldPath: heldPath(handle), realPath, stats };
+  handle.close();
+  return undefined;
+}
+
+/** findNow looks at what a path leads to on a local disk, as `inFolderNow` opens it. */
+export function findNow(realPath: string): FileState | undefined {
+  const fd = openWithoutLinks(realPath, pathOnly);
+  if (fd === undefined) return undefined;
+  const stats = stateOf(fd);
+  closeSync(fd);
+  return stats;
+}
+
+/**
+ * readFolderNow reads a small folder without waiting: a promise for each of its few system calls would take longer than they do.
+ * Undefined for whatever is not as simple, errors included. A folder with more than `maxNames` is left to a reader that gives
+ * the event loop to others in between.
+ */
+export function readFolderNow({ handle }: FolderNow, maxNames: number): FolderContent | undefined {
+  return attemptNow(() => (handle.stat().size > maxFolderBytes ? undefined : contentOf(handle.fd, maxNames)));
+}
+
+/** attemptNow is undefined after an error of the system. */
+export function attemptNow<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return undefined;
+  }
+}
