@@ -1,18 +1,52 @@
-import { closeSync, constants } from "node:fs";
+import { closeSync, constants, lstatSync } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
 import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../base/file-calls.ts";
 import type { FileState } from "../../base/file-state.ts";
 import { heldPath } from "../../base/folder.ts";
-import { contentOf, type FolderContent, openWithoutLinks, stateAt, stateOf } from "../../base/local-calls.ts";
+import {
+  contentOf,
+  type FolderContent,
+  openWithoutLinks,
+  stateAt,
+  stateIn,
+  stateOf,
+} from "../../base/local-calls.ts";
+
+// What takes a few calls is done without waiting: a promise for each of them would take longer than they do. All of it is undefined
+// for whatever is not as simple, errors included: the code that waits finds them again and reports them.
 
 /** Opens nothing: the descriptor only stands for the path. */
 const pathOnly = 0x200000;
 
 /** FolderNow is a folder on a local disk that is held open, for calls that do not wait. */
-export interface FolderNow {
-  readonly handle: LocalFile;
-  /** A path that opens exactly this folder. */
-  readonly heldPath: string;
+export class FolderNow {
+  readonly #handle: LocalFile;
+
+  constructor(handle: LocalFile) {
+    this.#handle = handle;
+  }
+
+  /** A path that reaches `name` in exactly this folder. */
+  at(name: string): string {
+    return `${heldPath(this.#handle)}/${name}`;
+  }
+
+  /** The state of a name in it; undefined if nothing has it. A link is not followed. */
+  lstat(name: string): FileState | undefined {
+    return stateIn(this.#handle.fd, name) ?? lstatSync(this.at(name), { throwIfNoEntry: false });
+  }
+
+  /** The state of the folder itself. */
+  state(): FileState {
+    return stateOf(this.#handle.fd) ?? this.#handle.stat();
+  }
+
+  /** What a small folder contains, by name; undefined for whatever is not as simple, and for more than `maxNames`. */
+  content(maxNames: number): FolderContent | undefined {
+    return attemptNow(() =>
+      this.state().size > maxFolderBytes ? undefined : contentOf(this.#handle.fd, maxNames),
+    );
+  }
 }
 
 /** OpenedFile is a regular file that was opened, and proven to be inside the bucket. */
@@ -27,15 +61,14 @@ export interface OpenedFile {
 
 /**
  * inFolderNow opens a folder on a local disk, and closes it after `use`. `realPath` is inside the bucket, and must lead there
- * without a link. Undefined for whatever is not as simple, errors included: whoever opens it with waiting finds them again and
- * reports them.
+ * without a link.
  */
 export function inFolderNow<T>(realPath: string, use: (folder: FolderNow) => T): T | undefined {
   const fd = openWithoutLinks(realPath, constants.O_RDONLY | constants.O_DIRECTORY);
   if (fd === undefined) return undefined;
   const handle = new LocalFile(fd);
   try {
-    return use({ handle, heldPath: heldPath(handle) });
+    return use(new FolderNow(handle));
   } finally {
     handle.close();
   }
@@ -61,15 +94,6 @@ export function findNow(realPath: string): FileState | undefined {
   const stats = stateOf(fd);
   closeSync(fd);
   return stats;
-}
-
-/**
- * readFolderNow reads a small folder without waiting: a promise for each of its few system calls would take longer than they do.
- * Undefined for whatever is not as simple, errors included. A folder with more than `maxNames` is left to a reader that gives
- * the event loop to others in between.
- */
-export function readFolderNow({ handle }: FolderNow, maxNames: number): FolderContent | undefined {
-  return attemptNow(() => (handle.stat().size > maxFolderBytes ? undefined : contentOf(handle.fd, maxNames)));
 }
 
 /** attemptNow is undefined after an error of the system. */

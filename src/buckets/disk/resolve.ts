@@ -1,4 +1,4 @@
-import { lstatSync, type Stats } from "node:fs";
+import type { Stats } from "node:fs";
 import { sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import {
@@ -10,7 +10,7 @@ import {
 } from "../../base/file-calls.ts";
 import type { FileState } from "../../base/file-state.ts";
 import { Folder, heldPlace, isInside } from "../../base/folder.ts";
-import { type FolderContent, stateIn, stateOf } from "../../base/local-calls.ts";
+import type { FolderContent } from "../../base/local-calls.ts";
 import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
@@ -30,7 +30,6 @@ import {
   inFolderNow,
   type OpenedFile,
   openFileNow,
-  readFolderNow,
 } from "./local-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
@@ -208,7 +207,7 @@ export class PathResolver {
 
   /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
   readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
-    return this.inFolderNow(folder, (held) => readFolderNow(held, maxNames));
+    return this.inFolderNow(folder, (held) => held.content(maxNames));
   }
 
   /**
@@ -218,10 +217,10 @@ export class PathResolver {
   statWithParentNow(path: TreePath): StatsWithParent | undefined {
     const { folder, name } = splitPath(path);
     if (!isAscii(name)) return undefined;
-    return this.inFolderNow(folder, ({ handle, heldPath: held }) =>
+    return this.inFolderNow(folder, (held) =>
       attemptNow(() => {
-        const own = stateIn(handle.fd, name) ?? lstatSync(`${held}/${name}`, { throwIfNoEntry: false });
-        return own?.isSymbolicLink() ? undefined : { own, folder: stateOf(handle.fd) ?? handle.stat() };
+        const own = held.lstat(name);
+        return own?.isSymbolicLink() ? undefined : { own, folder: held.state() };
       }),
     );
   }

@@ -123,16 +123,15 @@ export class DiskWriter implements WriteTransaction {
   #placeNow(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
     if (this.#changes !== syncFileCalls || this.#keeper !== undefined) return undefined;
     const { folder, name } = splitPath(to);
-    return this.#paths.inFolderNow(folder, ({ heldPath }) => {
-      const target = `${heldPath}/${name}`;
+    return this.#paths.inFolderNow(folder, (parent) => {
       const isPlaced = attemptNow(() => {
-        if (lstatSync(target, { throwIfNoEntry: false })?.isFile() === false) return false;
-        renameSync(content.diskPath, target);
+        if (parent.lstat(name)?.isFile() === false) return false;
+        renameSync(content.diskPath, parent.at(name));
         return true;
       });
       if (!isPlaced) return undefined;
       content.isRenamed = true;
-      return new DiskStats(lstatSync(target));
+      return new DiskStats(parent.lstat(name) ?? lstatSync(parent.at(name)));
     });
   }
 
