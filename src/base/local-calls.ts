@@ -118,10 +118,10 @@ class LocalCalls {
     return failed ? undefined : this.#result.state();
   }
 
-  /** False if the path is too long. */
+  /** False if the path is too long, or holds a zero character, where the system would take it to end. */
   #write(path: string): boolean {
     const bytes = this.#path.write(path);
-    if (bytes > maxPathBytes - maxCharacterBytes) return false;
+    if (bytes > maxPathBytes - maxCharacterBytes || path.includes("\0")) return false;
     this.#path[bytes] = 0;
     return true;
   }

@@ -90,8 +90,21 @@ test.skipIf(!isLinux)("the state of a name has the numbers of Node, to the last 
 test("what cannot be looked at has no state", async () => {
   await using folder = await openFolder();
   writeFileSync(folder.at("file"), "x");
-  for (const name of ["missing", "file/below", "x".repeat(256), "x".repeat(5000), "é".repeat(600), ""])
+  for (const name of [
+    "missing",
+    "file/below",
+    "x".repeat(256),
+    "x".repeat(5000),
+    "é".repeat(600),
+    "",
+    "file\0",
+  ])
     expect(stateIn(folder.fd, name)).toBeUndefined();
+  for (const name of ["file\0", "file\0.png", "\0"]) {
+    expect(stateAt(folder.at(name))).toBeUndefined();
+    for (const open of [openWithoutLinks, openAndCompare])
+      expect(open(`${realpathSync(folder.path)}/${name}`, constants.O_RDONLY)).toBeUndefined();
+  }
 });
 
 test.skipIf(!isLinux)(
