@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
-import { newHome, story, until, within } from "../support/process.ts";
+import { newHome, story, until, wholeLines, within } from "../support/process.ts";
 import { openRelay } from "../support/relay.ts";
 
 /** A server of the tests is silent otherwise. */
@@ -119,8 +119,10 @@ story("it comes back when the server does, and says since when entries may be mi
   const token = first.superToken;
   await user.does(["login", first.url, "--name", "here"], { stdin: token });
   const follow = user.launch(["logs", "-f", "--json"]);
-  await until("the start is shown", () => follow.stdout.includes("listening on"));
-  const { timestamp } = JSON.parse(follow.stdout.trimEnd().split("\n").at(-1) ?? "") as LogEntry;
+  const line = await until("the start is shown", () =>
+    wholeLines(follow.stdout).find((line) => line.includes("listening on")),
+  );
+  const { timestamp } = JSON.parse(line) as LogEntry;
   expect(timestamp).toBeString();
   await first.stop("SIGKILL");
   await follow.says(/the connection broke/);

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds, testNode } from "../support/node.ts";
-import { story, until } from "../support/process.ts";
+import { story, until, wholeLines } from "../support/process.ts";
 
 story("status --json is JSON also when the server cannot be reached", async () => {
   await using scene = await loggedIn();
@@ -67,7 +67,7 @@ story("the access log names the CLI and its version", async () => {
   await scene.user.does(["status"]);
   const line = await until("the call is in the access log", async () => {
     const file = Bun.file(join(scene.node.folder, "access.log"));
-    return (await file.exists()) && (await file.text()).split("\n").find((line) => line.includes("/jsonrpc"));
+    return (await file.exists()) && wholeLines(await file.text()).find((line) => line.includes("/jsonrpc"));
   });
   expect(line).toMatch(/"node-server\/\d+\.\d+\.\d+"/);
 });

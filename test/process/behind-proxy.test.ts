@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "../support/documented.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { hello, until, within } from "../support/process.ts";
+import { hello, until, wholeLines, within } from "../support/process.ts";
 import { documentedProxies, isRoot, openProxy, trusting } from "../support/proxy.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -95,7 +95,7 @@ async function addressOfFailure(url: string, node: TestNode): Promise<unknown> {
 async function requestIdAt(url: string, accessLog: string): Promise<unknown> {
   await fetch(`${url}/node/health`, { headers: { "x-request-id": "mine" }, ...trusting });
   const line = await until("the request is in the access log", async () =>
-    (await Bun.file(accessLog).text()).split("\n").findLast((line) => line.includes("/node/health")),
+    wholeLines(await Bun.file(accessLog).text()).findLast((line) => line.includes("/node/health")),
   );
   return (JSON.parse(line) as { request_id: unknown }).request_id;
 }

@@ -14,6 +14,7 @@ import {
   type Server,
   sendTo,
   until,
+  wholeLines,
 } from "../support/process.ts";
 
 const count = 3;
@@ -76,10 +77,7 @@ interface Line {
 
 async function logged(): Promise<Line[]> {
   const text = await readFile(home.file("node.log"), "utf8");
-  return text
-    .trimEnd()
-    .split("\n")
-    .map((line) => JSON.parse(line) as Line);
+  return wholeLines(text).map((line) => JSON.parse(line) as Line);
 }
 
 test("several processes share an address: one line says that all listen, and metrics are of all of them", async () => {
@@ -171,15 +169,14 @@ test("no line of the log files is damaged by several writers, also when they are
         fetch(`${server.url}/nothing/at/${done + at}-of-this-story`, { keepalive: false }),
       ),
     );
-  /** The paths of this story's requests; undefined if a file was put aside, or written to, while they were read. */
+  /** The paths of this story's requests; undefined if a file was put aside while they were read. */
   const paths = async () => {
     const files = (await readdir(home.path)).filter((name) => name.startsWith("access.log"));
     const texts = await Promise.all(
       files.map((name) => readFile(home.file(name), "utf8").catch(() => undefined)),
     );
-    // A reader may see the beginning of lines that are being written.
-    if (texts.some((text) => text === undefined || !/(^|\n)$/.test(text))) return undefined;
-    const lines = texts.flatMap((text) => text?.split("\n").filter(Boolean) ?? []);
+    if (texts.includes(undefined)) return undefined;
+    const lines = texts.flatMap((text) => wholeLines(text ?? ""));
     const found = lines.map((line) => (JSON.parse(line) as { path: string }).path);
     return { files, found: found.filter((path) => path.endsWith("of-this-story")) };
   };

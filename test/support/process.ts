@@ -283,3 +283,8 @@ export async function newHome(settings?: Settings, databaseUrl?: string): Promis
   await home.configure(settings, databaseUrl);
   return home;
 }
+
+/** wholeLines are the lines of a text that grows: who reads it may see the beginning of what is being written. */
+export function wholeLines(text: string): string[] {
+  return text.split("\n").slice(0, -1);
+}
