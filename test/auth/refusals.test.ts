@@ -225,10 +225,17 @@ eachDatabase(
 
 eachDatabase("a token that ends while it is in use is refused from then on", async (database) => {
   await using node = await testNode({ database });
-  const end = Date.now() + 700;
-  const token = await node.newToken([], { timestamp_to: end });
   await using socket = await node.socket();
-  expect((await socket.call("token_get", { token })).result).toMatchObject({ timestamp_to: end });
+  const inUse = async (ms: number): Promise<{ token: string; end: number }> => {
+    const end = Date.now() + ms;
+    const token = await node.newToken([], { timestamp_to: end });
+    const { result } = await socket.call("token_get", { token });
+    // A busy machine may need longer than that.
+    if (result === undefined && ms < 30_000) return inUse(ms * 3);
+    expect(result).toMatchObject({ timestamp_to: end });
+    return { token, end };
+  };
+  const { token, end } = await inUse(700);
   await Bun.sleep(end - Date.now() + 10);
   expect((await socket.call("token_get", { token })).error?.message).toBe(
     "Permission Denied: Token has expired",

@@ -32,7 +32,7 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
   await using node = await testNode({
     databaseUrl: postgres.url,
     logging,
-    databaseKeys: "answer_timeout_ms = 500\nconnect_timeout_ms = 500\nstale_seconds = 8\n",
+    databaseKeys: "answer_timeout_ms = 1500\nconnect_timeout_ms = 1500\nstale_seconds = 14\n",
   });
   const { superToken: token } = node;
   const { dav } = await webdavSite(node);
@@ -50,11 +50,11 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
   // More callers than connections.
   const crowd = await Promise.all(Array.from({ length: 25 }, () => node.refused("token_get", { token })));
   for (const { code, data } of crowd) expect([code, data.reason]).toEqual([103, "unavailable"]);
-  expect(performance.now() - pausedAt).toBeLessThan(20_000);
-  while (performance.now() - pausedAt < 4000) {
+  expect(performance.now() - pausedAt).toBeLessThan(30_000);
+  while (performance.now() - pausedAt < 9000) {
     const answer = await get();
     // A slow machine may be past the time by now.
-    if (performance.now() - pausedAt < 6000)
+    if (performance.now() - pausedAt < 12_000)
       expect([answer.status, await answer.text()]).toEqual([200, "hello"]);
     await Bun.sleep(100);
   }
@@ -87,7 +87,7 @@ test("behind a network that went silent every transport answers in time, and all
   await using node = await testNode({
     databaseUrl: postgres.url.replace(port, new URL(relay.url).port),
     logging,
-    databaseKeys: "answer_timeout_ms = 500\nconnect_timeout_ms = 500\nstale_seconds = 0\n",
+    databaseKeys: "answer_timeout_ms = 1500\nconnect_timeout_ms = 1500\nstale_seconds = 0\n",
   });
   const { superToken: token } = node;
   const { dav } = await webdavSite(node);

@@ -129,7 +129,7 @@ eachDatabase(
 test("calls that wait too long for PostgreSQL get the clear error, and are served again when it has time", async () => {
   await using node = await testNode({
     database: "postgres",
-    databaseKeys: "max_connections = 1\nacquire_timeout_ms = 100\n",
+    databaseKeys: "max_connections = 1\nacquire_timeout_ms = 1000\n",
   });
   await using outside = new SQL({ url: node.databaseUrl, max: 1 });
   const lock = await outside.reserve();
@@ -143,7 +143,7 @@ test("calls that wait too long for PostgreSQL get the clear error, and are serve
   for (const error of refused)
     expect(error).toEqual({
       code: 103,
-      message: "DatabaseError: no database connection came free within 100 ms (acquire_timeout_ms)",
+      message: "DatabaseError: no database connection came free within 1000 ms (acquire_timeout_ms)",
       data: {
         kind: "DatabaseError",
         reason: "unavailable",

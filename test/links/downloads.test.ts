@@ -144,7 +144,7 @@ eachDatabase("a link ends with its token, whichever way that ends, and at once",
 test("a link does not outlive its token, and says so when it is made", async () => {
   await using node = await testNode();
   const { ask } = await linkSite(node, { "a.txt": "a" });
-  const timestamp_to = Date.now() + 3000;
+  const timestamp_to = Date.now() + 6000;
   const token = await node.newToken(inSite("read"), { timestamp_to });
   const made = (await node.call("static-bucket-file_link", { token, name: "site", path: "a.txt" })) as {
     address: string;

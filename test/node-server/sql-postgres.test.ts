@@ -125,7 +125,7 @@ for (const mood of ["silent", "curt"] as const) {
   test(`a PostgreSQL that is ${mood} to a new connection is told about, and holds up no later statement`, async () => {
     const database = await newPostgresDatabase();
     using proxy = await nastyProxy(new URL(database.url));
-    await using home = await newHome({ databaseKeys: "connect_timeout_ms = 500" }, proxy.url);
+    await using home = await newHome({ databaseKeys: "connect_timeout_ms = 2000" }, proxy.url);
     const server = await home.serve();
     expect((await exec(server)).row_count).toBe(1);
     proxy.become(mood);
