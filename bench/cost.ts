@@ -1,11 +1,11 @@
 import { median, type Pace, progress, quantile } from "./figures.ts";
 import { type Job, jobs } from "./jobs.ts";
 import { closedLoop, type Load } from "./load/closed-loop.ts";
-import { rpcText } from "./load/http-request.ts";
+import { rpcRequest, rpcText } from "./load/http-request.ts";
 import { openSubscribers } from "./load/subscribers.ts";
 import { type Cores, cpuSeconds } from "./proc.ts";
 import { bare, type Contender, type Contestants, least, ours } from "./servers/contenders.ts";
-import { superToken } from "./servers/node-server.ts";
+import { hello, superToken } from "./servers/node-server.ts";
 import type { Running } from "./servers/program.ts";
 
 /** Cell is one job on one server: what all rounds have measured. */
@@ -16,6 +16,8 @@ export interface Cell {
   readonly costs: number[];
   /** Requests per second. */
   readonly rates: number[];
+  /** What `hello` cost just before each of them, on the same server; only for jobs that are compared with it. */
+  readonly hellos: number[];
 }
 
 export interface Costs {
@@ -25,6 +27,9 @@ export interface Costs {
 }
 
 export const costOf = (cell: Cell) => median(cell.costs);
+/** The median of the ratios to `hello`; undefined if the job is not compared with it. */
+export const timesHello = ({ costs, hellos }: Cell) =>
+  hellos.length === 0 ? undefined : median(costs.map((cost, at) => cost / (hellos[at] ?? Number.NaN)));
 export const spreadOf = (cell: Cell) => [quantile(cell.costs, 0.25), quantile(cell.costs, 0.75)] as const;
 
 export function findCell({ cells }: Costs, job: string, server = ours): Cell | undefined {
@@ -40,16 +45,18 @@ export async function measureCosts(contestants: Contestants, cores: Cores, pace:
     for (const { name } of started.contenders) servers.add(name);
     for (const job of jobs) {
       progress(`pass ${pass + 1} of ${pace.passes}: ${job.name}`);
-      for (const { name, costs, rates } of await measureJob(job, started.contenders, pace)) {
+      for (const { name, costs, rates, hellos } of await measureJob(job, started.contenders, pace)) {
         const cell = cells.get(`${job.name} ${name}`) ?? {
           job: job.name,
           server: name,
           costs: [],
           rates: [],
+          hellos: [],
         };
         cells.set(`${job.name} ${name}`, cell);
         cell.costs.push(...costs);
         cell.rates.push(...rates);
+        cell.hellos.push(...hellos);
       }
     }
     progress("");
@@ -57,28 +64,37 @@ export async function measureCosts(contestants: Contestants, cores: Cores, pace:
   return { cells: [...cells.values()], servers: [...servers] };
 }
 
-interface Score {
-  readonly name: string;
-  readonly costs: number[];
-  readonly rates: number[];
-}
+type Score = Pick<Cell, "costs" | "rates" | "hellos"> & { readonly name: string };
 
-/** One job in one pass: all servers are warmed up, and then take turns. */
+/**
+ * One job in one pass: all servers are warmed up, and then take turns. Ours also answers `hello` before each turn, where the job is
+ * compared with it: the speed of a machine may change from minute to minute.
+ */
 async function measureJob(job: Job, contenders: readonly Contender[], pace: Pace): Promise<Score[]> {
   const { protocol, connections } = job;
   const able = contenders.flatMap((contender) => {
     const { name, server, variant } = contender;
     const requests = variant === job.variant || name !== ours ? job.requests(contender) : undefined;
     if (requests === undefined) return [];
-    const score: Score = { name, costs: [], rates: [] };
-    return [{ score, server, load: { port: server.port, protocol, requests, connections } }];
+    const score: Score = { name, costs: [], rates: [], hellos: [] };
+    const { port } = server;
+    const comparison: Load | undefined =
+      job.isComparedWithHello && name === ours
+        ? { port, protocol: "http", requests: [rpcRequest(hello)], connections }
+        : undefined;
+    return [{ score, server, comparison, load: { port, protocol, requests, connections } }];
   });
   const subscribe = rpcText("node-server_stream_log", [superToken, "rpc=debug"]);
   using subscribers = await openSubscribers(able[0]?.server.port ?? 0, job.subscribers, subscribe);
   const requests: number[] = [];
-  for (const { load, score } of able) requests.push(await warmUp(load, score.name, pace));
+  let hellos = 1;
+  for (const { load, comparison, score } of able) {
+    if (comparison !== undefined) hellos = await warmUp(comparison, score.name, pace);
+    requests.push(await warmUp(load, score.name, pace));
+  }
   for (let round = 0; round < pace.rounds; round += 1)
-    for (const [at, { score, server, load }] of able.entries()) {
+    for (const [at, { score, server, load, comparison }] of able.entries()) {
+      if (comparison !== undefined) score.hellos.push((await measure(server, comparison, hellos)).cost);
       const { cost, rate } = await measure(server, load, requests[at] ?? 1);
       score.costs.push(cost);
       score.rates.push(rate);

@@ -13,6 +13,8 @@ export interface Job {
   readonly connections: number;
   /** Log subscribers that listen meanwhile. */
   readonly subscribers: number;
+  /** Whether its cost is judged as a multiple of that of `hello`. */
+  readonly isComparedWithHello: boolean;
   /** Whether the table shows requests per second as well. */
   readonly showsRate: boolean;
   /** The requests to send in turn; undefined if the server has no such thing. */
@@ -32,6 +34,7 @@ function job(name: string, requests: Job["requests"], more: Partial<Job> = {}): 
     connections,
     subscribers: 0,
     showsRate: false,
+    isComparedWithHello: name in limits,
   } as const;
   return { name, ...usual, requests, ...more };
 }
@@ -96,6 +99,19 @@ export const rows = {
   davGet: "WebDAV GET 4 KiB",
   davPut: "WebDAV PUT 4 KiB, not synced",
 } as const;
+
+/** Calls that no other server has, beside hello: at most so many times its cost, measured in turn with it. */
+export const limits: Readonly<Record<string, number>> = {
+  [rows.authenticated]: 1.3,
+  [rows.sql]: 5,
+  [rows.list]: 3.5,
+  [rows.read]: 3,
+  [rows.upload]: 9,
+  [rows.propfind0]: 4,
+  [rows.propfind1]: 14,
+  [rows.davGet]: 3,
+  [rows.davPut]: 10,
+};
 
 export const jobs: readonly Job[] = [
   ...Object.keys(fileSizes).map((size) =>

@@ -1,20 +1,7 @@
-import { type Costs, costOf, findCell } from "./cost.ts";
-import { ratio, type Table } from "./figures.ts";
-import { rows } from "./jobs.ts";
+import { type Costs, costOf, findCell, timesHello } from "./cost.ts";
+import { median, ratio, type Table } from "./figures.ts";
+import { limits } from "./jobs.ts";
 import { least } from "./servers/contenders.ts";
-
-/** Calls that no other server has, beside hello: at most so many times its cost, in the same run. */
-const limits: Readonly<Record<string, number>> = {
-  [rows.authenticated]: 1.3,
-  [rows.sql]: 5,
-  [rows.list]: 3.5,
-  [rows.read]: 3,
-  [rows.upload]: 9,
-  [rows.propfind0]: 4,
-  [rows.propfind1]: 14,
-  [rows.davGet]: 3,
-  [rows.davPut]: 10,
-};
 
 export interface Ratio {
   readonly job: string;
@@ -26,11 +13,10 @@ export interface Ratio {
 }
 
 export function judge(costs: Costs): Ratio[] {
-  const hello = findCell(costs, rows.hello);
   return Object.entries(limits).flatMap(([job, limit]) => {
     const cell = findCell(costs, job);
-    if (cell === undefined || hello === undefined) return [];
-    const measured = costOf(cell) / costOf(hello);
+    const measured = cell && timesHello(cell);
+    if (cell === undefined || measured === undefined) return [];
     const floor = findCell(costs, job, least);
     return [
       {
@@ -38,7 +24,7 @@ export function judge(costs: Costs): Ratio[] {
         ratio: measured,
         limit,
         met: measured <= limit,
-        least: floor && costOf(floor) / costOf(hello),
+        least: floor && costOf(floor) / median(cell.hellos),
       },
     ];
   });

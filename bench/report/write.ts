@@ -65,7 +65,7 @@ export async function writeCosts(costs: Costs, origin: Origin): Promise<void> {
       missingLine(),
       "Requests per second, with the default settings of node-server:",
       markdownTable(rateTable(costs)),
-      "Calls beside `hello`, in the same run:",
+      "Calls beside `hello`, measured in turn with it; medians of the ratios:",
       markdownTable(ratioTable(judge(costs))),
     ].join("\n\n"),
   );
