@@ -14,13 +14,13 @@ import { Pacer } from "./turns.ts";
 /** FolderContent is what a folder contains, by name. */
 export type FolderContent = ReadonlyArray<readonly [name: string, state: FileState]>;
 
-/** What one call reads of a folder: about seven hundred names, in a fraction of a millisecond. */
+/** One call reads so much of a folder: about seven hundred names, in a fraction of a millisecond. */
 const entriesBytes = 32 * 1024;
 /** Offsets in an entry of `getdents64`: its length, and its name, which ends with a zero byte. */
 const [lengthAt, nameAt] = [16, 19];
 /** Entries are filled up to a multiple of this many bytes. */
 const alignment = 8;
-/** What is not UTF-8 in a name is this in its text, which does not lead to the file. */
+/** Stands in the text of a name for bytes that are not UTF-8; such a text does not lead to the file. */
 const replacement = "\ufffd";
 /** The longest path that Linux takes, without the zero byte at its end. */
 const maxPathBytes = 4095;
@@ -52,7 +52,7 @@ class LocalCalls {
   /** Flags, mode and how to resolve the path. */
   readonly #how = new BigUint64Array([0n, 0n, BigInt(noSymlinks)]);
   readonly #howAddress = ptr(this.#how);
-  /** Whether the kernel (5.6 and later) and its sandbox have `openat2`. */
+  /** True where the kernel (5.6 and later) and its sandbox have `openat2`. */
   readonly hasOpenWithoutLinks: boolean;
 
   private constructor(system: SystemCalls) {

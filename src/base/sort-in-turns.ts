@@ -10,7 +10,7 @@ export async function sortInTurns<T>(items: readonly T[], compare: (a: T, b: T) 
   for (let at = 0; at < items.length; at += runLength) {
     const run = items.slice(at, at + runLength).sort(compare);
     const last = runs.at(-1);
-    // What is sorted already is merged with nothing.
+    // A run that goes on where the last one ended needs no merge.
     if (last !== undefined && compare(last.at(-1) as T, run[0] as T) <= 0)
       for (const item of run) last.push(item);
     else runs.push(run);

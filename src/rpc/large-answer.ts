@@ -7,7 +7,7 @@ export interface StreamedJson extends AsyncDisposable {
   readonly isStreamedJson: true;
   /** The length of the whole. */
   readonly bytes: number;
-  /** What of it is in memory until it is sent. */
+  /** The part that is in memory until it is sent. */
   readonly heldBytes: number;
   /** A failure ends the stream early. Disposes itself at the end. */
   pieces(): AsyncGenerator<Uint8Array>;

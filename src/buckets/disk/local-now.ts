@@ -12,8 +12,8 @@ import {
   stateOf,
 } from "../../base/local-calls.ts";
 
-// What takes a few calls is done without waiting: a promise for each of them would take longer than they do. All of it is undefined
-// for whatever is not as simple, errors included: the code that waits finds them again and reports them.
+// A few calls on a local disk, made without waiting: a promise for each of them would take longer than they do. Every function
+// returns undefined for whatever is not as simple, errors included: the code that waits finds them again and reports them.
 
 /** Opens nothing: the descriptor only stands for the path. */
 const pathOnly = 0x200000;
@@ -41,7 +41,7 @@ export class FolderNow {
     return stateOf(this.#handle.fd) ?? this.#handle.stat();
   }
 
-  /** What a small folder contains, by name; undefined for whatever is not as simple, and for more than `maxNames`. */
+  /** The content of a small folder, by name; undefined also if it has more than `maxNames`. */
   content(maxNames: number): FolderContent | undefined {
     return attemptNow(() =>
       this.state().size > maxFolderBytes ? undefined : contentOf(this.#handle.fd, maxNames),

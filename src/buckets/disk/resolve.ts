@@ -240,7 +240,7 @@ export class PathResolver {
     return real === undefined ? undefined : openFileNow(real, flags);
   }
 
-  /** Where a path is on a local disk if no link is in it, and it is in the Unicode form that exists there. */
+  /** The real path on a local disk, if no link is in it and it is in the Unicode form that exists there. */
   #realPathNow(path: TreePath): string | undefined {
     const root = this.#realRootNow;
     // Other paths may exist in another Unicode form.
