@@ -1,57 +1,15 @@
-import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { getPriority } from "node:os";
-import { join } from "node:path";
-import { selfCommand } from "../../src/build.ts";
-import { type ChannelKind, databaseVariable } from "../../src/db/operator/sqlite/channel.ts";
-import { SqliteOperator } from "../../src/db/operator/sqlite/sqlite-operator.ts";
-import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { endless, residentMiB, sqlChildrenOf } from "../support/sql.ts";
+import { endless, residentMiB } from "../support/sql.ts";
+import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
 
-interface Sql extends AsyncDisposable {
-  /** The rows of a request. */
-  rows(sql: string, options?: Partial<Parameters<SqliteOperator["run"]>[0]>): Promise<unknown>;
-  children(): Promise<number[]>;
-}
-
-async function operatorOver(channel: ChannelKind): Promise<Sql> {
-  const folder = await tempFolder();
-  const path = join(folder.path, "node.db");
-  using file = new Database(path, { create: true });
-  file.run("PRAGMA journal_mode = WAL");
-  const operator = new SqliteOperator(path, selfCommand("sql-child"), channel);
-  return {
-    async rows(sql, options = {}) {
-      const bounds = { maxBytes: 10_000_000, limit: 10_000_000, timeoutMs: 0 };
-      const { text } = await operator.run({ sql, params: null, ...bounds, ...options });
-      return JSON.parse(text).data;
-    },
-    children: () => childrenOver(path),
-    async [Symbol.asyncDispose]() {
-      await operator.close();
-      await folder[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** The children of this process that have the database open; other tests run at the same time. */
-async function childrenOver(path: string): Promise<number[]> {
-  const found: number[] = [];
-  for (const pid of await sqlChildrenOf(process.pid)) {
-    // A process may be gone between the listing and the reading.
-    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
-    if (environment.split("\0").includes(`${databaseVariable}=${path}`)) found.push(pid);
-  }
-  return found;
-}
-
 function eachChannel(title: string, tell: (sql: Sql) => Promise<void>): void {
-  for (const channel of ["socket", "pipes"] as const) {
+  for (const channel of ["memory", "socket", "pipes"] as const) {
     test(`${title} (${channel})`, async () => {
       await using sql = await operatorOver(channel);
       await tell(sql);
@@ -151,7 +109,7 @@ eachChannel("a closed operator ends what runs and what waits, and starts nothing
 });
 
 test("queries of many different texts take no more memory than a few", async () => {
-  await using sql = await operatorOver("socket");
+  await using sql = await operatorOver("memory");
   const query = (n: number) =>
     sql.rows(`SELECT ${Array.from({ length: 200 }, (_, at) => `${n + at} AS c${at}`)}`);
   for (let n = 0; n < 500; n += 1) await query(n);
@@ -163,7 +121,7 @@ test("queries of many different texts take no more memory than a few", async () 
 });
 
 test("no descriptor stays open, in the server or in a process, however many statements and processes come and go", async () => {
-  await using sql = await operatorOver("socket");
+  await using sql = await operatorOver("memory");
   const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
   const round = async () => {
     for (let n = 0; n < 30; n += 1) {

@@ -1,19 +1,23 @@
+import { closeSync } from "node:fs";
 import type { FdSocketOptions, Socket, Subprocess } from "bun";
+import { type BatchMemory, createBatchMemory } from "./batch-memory.ts";
 
 /** Environment variables of a child: the process id of its server, the database file, and how the two talk. */
 export const parentVariable = "NODE_SERVER_PARENT";
 export const databaseVariable = "NODE_SERVER_DATABASE_FILE";
 export const channelVariable = "NODE_SERVER_CHANNEL";
 
-/** `socketDescriptor` is the number of the child's end of the socket pair. */
+/** `socketDescriptor` is the number of the child's end of the socket pair, `memoryDescriptor` that of the shared memory. */
 export const socketDescriptor = 3;
+export const memoryDescriptor = 4;
 
 /**
- * ChannelKind is how the server and a child talk: over a socket pair, or over standard input and output on Windows, which has no
- * socket pairs. Measured there and back, both processes together: 14 µs over a socket pair, 29 µs over pipes.
+ * ChannelKind is how the server and a child talk: over a socket pair, with shared memory beside it for batches of requests (Linux only);
+ * over a socket pair alone; or over standard input and output on Windows, which has no socket pairs. Measured there and back, both
+ * processes together: 14 µs over a socket pair, 29 µs over pipes.
  */
-export type ChannelKind = "socket" | "pipes";
-export const channelKind: ChannelKind = process.platform === "win32" ? "pipes" : "socket";
+export type ChannelKind = "memory" | "socket" | "pipes";
+export const channelKind: ChannelKind = process.platform === "win32" ? "pipes" : "memory";
 
 export interface ChannelEvents {
   data(bytes: Buffer): void;
@@ -24,6 +28,8 @@ export interface ChannelEvents {
 /** Channel is the server's end. */
 export interface Channel {
   readonly process: Subprocess;
+  /** Undefined if there is none; then the child takes one request at a time. */
+  readonly memory?: BatchMemory | undefined;
   send(bytes: Buffer): void;
 }
 
@@ -36,17 +42,16 @@ export interface ChannelOptions extends ChannelEvents {
 
 /** `openChannel` starts the process of a child. */
 export function openChannel(options: ChannelOptions): Promise<Channel> {
-  return options.kind === "socket" ? openSocket(options) : openPipes(options);
+  return options.kind === "pipes" ? openPipes(options) : openSocket(options);
 }
 
 /** Bun.connect accepts a descriptor; its types have the options, but not the overload. */
 const connectDescriptor = Bun.connect as unknown as (options: FdSocketOptions) => Promise<Socket>;
 
 async function openSocket({ kind, command, env, data, end }: ChannelOptions): Promise<Channel> {
-  const child = Bun.spawn([...command], {
-    env: { ...env, [channelVariable]: kind },
-    stdio: ["ignore", "inherit", "inherit", "pipe"],
-  });
+  const shared = kind === "memory" ? createBatchMemory() : undefined;
+  const possibleKind: ChannelKind = shared === undefined ? "socket" : "memory";
+  const child = spawnWith(command, { ...env, [channelVariable]: possibleKind }, shared?.descriptor);
   const fd = child.stdio[socketDescriptor];
   if (typeof fd !== "number") {
     child.kill("SIGKILL");
@@ -70,7 +75,21 @@ async function openSocket({ kind, command, env, data, end }: ChannelOptions): Pr
     unsent = bytes.subarray(Math.max(0, socket.write(bytes)));
   };
   const send = (bytes: Buffer) => write(unsent.length === 0 ? bytes : Buffer.concat([unsent, bytes]));
-  return { process: child, send };
+  return { process: child, memory: shared?.memory, send };
+}
+
+/** `spawnWith` starts a child that has one end of a socket pair, and the descriptor of the shared memory, which is closed here. */
+function spawnWith(
+  command: readonly string[],
+  env: Record<string, string>,
+  memory: number | undefined,
+): Subprocess {
+  try {
+    const shared = memory === undefined ? [] : [memory];
+    return Bun.spawn([...command], { env, stdio: ["ignore", "inherit", "inherit", "pipe", ...shared] });
+  } finally {
+    if (memory !== undefined) closeSync(memory);
+  }
 }
 
 async function openPipes({ kind, command, env, data, end }: ChannelOptions): Promise<Channel> {

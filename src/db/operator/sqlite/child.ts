@@ -2,7 +2,14 @@ import { readSync, writeSync } from "node:fs";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { openLibc } from "../../../base/libc.ts";
 import { lowerPriority } from "../../../base/low-priority.ts";
-import { channelVariable, databaseVariable, parentVariable, socketDescriptor } from "./channel.ts";
+import { type BatchMemory, ChildBatch, openBatchMemory } from "./batch-memory.ts";
+import {
+  channelVariable,
+  databaseVariable,
+  memoryDescriptor,
+  parentVariable,
+  socketDescriptor,
+} from "./channel.ts";
 import { SqliteExecutor, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
 import { encodeFrame, FrameReader, frameKinds } from "./frames.ts";
 
@@ -17,38 +24,95 @@ export async function runSqliteChild(): Promise<void> {
   // The server may have ended before prctl was called; then this process has another parent by now.
   if (process.env[parentVariable] !== String(process.ppid)) return;
   const path = process.env[databaseVariable] ?? "";
-  if (process.env[channelVariable] === "pipes") {
-    const reader = answering(path, process.stdout.fd);
+  const channel = process.env[channelVariable];
+  if (channel === "pipes") {
+    const answerer = new Answerer(path, process.stdout.fd);
     for await (const { buffer, byteOffset, byteLength } of Bun.stdin.stream())
-      reader.push(Buffer.from(buffer, byteOffset, byteLength));
+      answerer.read(Buffer.from(buffer, byteOffset, byteLength));
     return;
   }
   // This process does nothing but wait for the next frame, so it blocks in the system call: an event loop costs twice as much.
-  const reader = answering(path, socketDescriptor);
+  const memory = channel === "memory" ? openBatchMemory(memoryDescriptor) : undefined;
+  const answerer = new Answerer(path, socketDescriptor, memory);
   const buffer = Buffer.allocUnsafe(readBytes);
   for (let bytes = -1; bytes !== 0; ) {
     bytes = readSync(socketDescriptor, buffer);
-    reader.push(buffer.subarray(0, bytes));
+    answerer.read(buffer.subarray(0, bytes));
   }
 }
 
-/** `answering` is a reader whose frames are answered at once on `descriptor`. */
-function answering(path: string, descriptor: number): FrameReader {
-  const executor = new SqliteExecutor(path);
-  const tellKept = (kept: number) => writeAll(descriptor, encodeFrame(frameKinds.kept, String(kept)));
-  const perform = (kind: number, text: string): string => {
-    if (kind === frameKinds.execute) return executor.execute(JSON.parse(text) as SqliteRequest, tellKept);
-    return kind === frameKinds.sizes ? JSON.stringify(sqliteTableSizes(path)) : "";
-  };
-  return new FrameReader((kind, text) => {
-    let frame: Buffer;
-    try {
-      frame = encodeFrame(frameKinds.result, perform(kind, text));
-    } catch (error) {
-      frame = encodeFrame(frameKinds.fault, faultJson(error));
+/** Answerer runs requests as they arrive, and answers them in the same order. */
+class Answerer {
+  readonly #path: string;
+  readonly #descriptor: number;
+  readonly #batch: ChildBatch | undefined;
+  readonly #executor: SqliteExecutor;
+  readonly #frames = new FrameReader((kind, text) => this.#received(kind, text));
+  /** The number of requests in the present batch, and of those that have arrived. */
+  #size = 1;
+  #arrived = 0;
+  /** Whether a frame of this batch was sent: all later ones are sent too, because the server reads the memory before them. */
+  #hasSent = false;
+
+  constructor(path: string, descriptor: number, memory?: BatchMemory) {
+    this.#path = path;
+    this.#descriptor = descriptor;
+    this.#batch = memory && new ChildBatch(memory);
+    this.#executor = new SqliteExecutor(path);
+  }
+
+  /** Reads the next bytes, which may be overwritten afterwards. */
+  read(bytes: Buffer): void {
+    this.#frames.push(bytes);
+  }
+
+  #received(kind: number, text: string): void {
+    if (kind === frameKinds.batch) {
+      this.#size = Number(text);
+      return;
     }
-    writeAll(descriptor, frame);
-  });
+    if (this.#arrived === 0) this.#beginBatch();
+    const index = this.#arrived;
+    this.#arrived += 1;
+    const isLast = this.#arrived === this.#size;
+    if (index === 0 || this.#batch?.mayBegin(index)) this.#answer(this.#perform(kind, text), isLast);
+    else if (isLast) this.#send(encodeFrame(frameKinds.skipped, ""));
+    if (isLast) [this.#size, this.#arrived] = [1, 0];
+  }
+
+  #beginBatch(): void {
+    this.#hasSent = false;
+    this.#batch?.reset();
+  }
+
+  #perform(kind: number, text: string): Buffer {
+    const begin = performance.now();
+    try {
+      return encodeFrame(frameKinds.result, this.#resultOf(kind, text));
+    } catch (error) {
+      return encodeFrame(frameKinds.fault, faultJson(error));
+    } finally {
+      this.#batch?.addTime(performance.now() - begin);
+    }
+  }
+
+  #resultOf(kind: number, text: string): string {
+    if (kind === frameKinds.execute)
+      return this.#executor.execute(JSON.parse(text) as SqliteRequest, (kept) =>
+        this.#send(encodeFrame(frameKinds.kept, String(kept))),
+      );
+    return kind === frameKinds.sizes ? JSON.stringify(sqliteTableSizes(this.#path)) : "";
+  }
+
+  #answer(frame: Buffer, isLast: boolean): void {
+    const isAdded = !isLast && !this.#hasSent && this.#batch?.addAnswer(frame);
+    if (!isAdded) this.#send(frame);
+  }
+
+  #send(frame: Buffer): void {
+    this.#hasSent = true;
+    writeAll(this.#descriptor, frame);
+  }
 }
 
 function faultJson(error: unknown): string {

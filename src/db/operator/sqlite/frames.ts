@@ -1,21 +1,46 @@
 /**
- * FrameKind is what a frame between the server and a child carries. The server sends `ping`, `execute` and `sizes`, one at a time;
- * the child answers each with `result` or `fault`. Before that it may send `kept` frames: the number of statements of the request
- * that are committed, because it may be killed before it can answer.
+ * FrameKind is what a frame between the server and a child carries. The server sends `ping`, `execute` and `sizes`; the child answers
+ * each with `result` or `fault`. Before that it may send `kept` frames: the number of statements of the request that are committed,
+ * because it may be killed before it can answer. A `batch` frame tells how many requests follow it as one batch. Only the answer of
+ * its last request is sent for certain, or `skipped` if the server has taken that back; the others may be in the shared memory.
  */
-export const frameKinds = { ping: 0, execute: 1, sizes: 2, result: 3, fault: 4, kept: 5 } as const;
+export const frameKinds = {
+  ping: 0,
+  execute: 1,
+  sizes: 2,
+  result: 3,
+  fault: 4,
+  kept: 5,
+  batch: 6,
+  skipped: 7,
+} as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 
 /** A frame is the length of its text in bytes (32 bits, little endian), its kind (one byte), and the text in UTF-8. */
 const headerBytes = 5;
 
+export interface Frame {
+  readonly kind: FrameKind;
+  readonly text: string;
+}
+
+/** `encodeFrames` returns the bytes of several frames, one after the other. */
+export function encodeFrames(frames: readonly Frame[]): Buffer {
+  const sizes = frames.map(({ text }) => Buffer.byteLength(text));
+  const bytes = Buffer.allocUnsafe(sizes.reduce((sum, size) => sum + headerBytes + size, 0));
+  let at = 0;
+  for (const [n, { kind, text }] of frames.entries()) {
+    const size = sizes[n] ?? 0;
+    bytes.writeUInt32LE(size, at);
+    bytes[at + 4] = kind;
+    bytes.write(text, at + headerBytes);
+    at += headerBytes + size;
+  }
+  return bytes;
+}
+
 export function encodeFrame(kind: FrameKind, text: string): Buffer {
-  const size = Buffer.byteLength(text);
-  const frame = Buffer.allocUnsafe(headerBytes + size);
-  frame.writeUInt32LE(size, 0);
-  frame[4] = kind;
-  frame.write(text, headerBytes);
-  return frame;
+  return encodeFrames([{ kind, text }]);
 }
 
 /** FrameReader cuts the bytes of a channel into frames. */

@@ -1,7 +1,8 @@
 import { Fault, type FaultKind } from "../../../base/fault.ts";
 import { abandonedFault, stoppedFault } from "../operator-sql.ts";
+import { ServerBatch } from "./batch-memory.ts";
 import { type Channel, type ChannelKind, databaseVariable, openChannel, parentVariable } from "./channel.ts";
-import { encodeFrame, type FrameKind, FrameReader, frameKinds } from "./frames.ts";
+import { encodeFrames, type Frame, type FrameKind, FrameReader, frameKinds } from "./frames.ts";
 
 /** The time that a new child may take to start on a busy machine. */
 const startMs = 30_000;
@@ -10,10 +11,11 @@ const pingMs = 1000;
 /** A child that answered within this time needs no ping before its next request. */
 const freshMs = 100;
 
+/** After this time the requests of a batch that have not begun are taken back. */
+const maxBatchMs = 2;
+
 /** ChildRequest is a request to a child, and who gets its answer. */
-export interface ChildRequest {
-  readonly kind: FrameKind;
-  readonly text: string;
+export interface ChildRequest extends Frame {
   /** The time that the child may take; 0 means no limit. */
   readonly timeoutMs: number;
   /** Ends the child, and so the request. */
@@ -28,38 +30,50 @@ export interface SqliteChildOptions {
   readonly command: readonly string[];
   /** The database file. */
   readonly path: string;
-  /** Called when the child has answered a request and can take the next. */
+  /** Called when the child has answered all its requests and can take others. */
   onIdle(child: SqliteChild): void;
+  /** Called with requests of a batch that the child has not begun and never will. */
+  onReturned(requests: ChildRequest[]): void;
   /** Called once, when the process has ended. */
   onExit(child: SqliteChild): void;
 }
 
-/** SqliteChild is a process that runs an operator's statements, one request at a time. */
+/** SqliteChild is a process that runs an operator's statements: a batch of requests, one after the other. */
 export class SqliteChild {
   readonly #options: SqliteChildOptions;
   readonly #channel: Promise<Channel>;
+  readonly #frames = new FrameReader((kind, text) => this.#received(kind, text));
   readonly #ended = Promise.withResolvers<void>();
   #send: Channel["send"] = () => {};
-  #request: ChildRequest | undefined;
-  /** The number of statements of the present request that are committed. */
+  #batch: ServerBatch | undefined;
+  /** The requests of the present batch without those that were taken back, and the number of those that are answered. */
+  #requests: ChildRequest[] = [];
+  #answered = 0;
+  /** The number of requests that were sent in the batch. */
+  #size = 0;
+  /** The number of statements of the running request that are committed. */
   #kept = 0;
   #timer: Timer | undefined;
   #isTimedOut = false;
-  readonly #abandon = () => void this.end();
+  readonly #abandon = () => this.#abandoned();
   #isEnding = false;
+  #isSoonIdle = false;
   /** When it answered last, in the time of `performance.now()`. */
   answeredAt = 0;
 
   constructor(options: SqliteChildOptions) {
     this.#options = options;
     const { channel, command, path } = options;
-    const frames = new FrameReader((kind, text) => this.#received(kind, text));
     const channelEnded = Promise.withResolvers<void>();
     this.#channel = openChannel({
       kind: channel,
       command,
       env: { TZ: process.env.TZ ?? "", [parentVariable]: String(process.pid), [databaseVariable]: path },
-      data: (bytes) => frames.push(bytes),
+      data: (bytes) => {
+        // What is in the memory was answered before.
+        this.#readMemory();
+        this.#frames.push(bytes);
+      },
       end: channelEnded.resolve,
     });
     void this.#channel
@@ -70,7 +84,9 @@ export class SqliteChild {
 
   /** Resolves when the process answers, so that its start is not part of a statement's time. Throws if it does not. */
   async start(): Promise<void> {
-    this.#send = (await this.#channel).send;
+    const { send, memory } = await this.#channel;
+    this.#send = send;
+    this.#batch = memory && new ServerBatch(memory);
     if (await this.#ping(startMs)) return;
     throw new Fault(
       "DatabaseError",
@@ -83,27 +99,42 @@ export class SqliteChild {
     return performance.now() - this.answeredAt < freshMs;
   }
 
+  /** Whether it runs a batch of quick requests, for less than `maxBatchMs` so far. */
+  get isSoonIdle(): boolean {
+    return this.#isSoonIdle;
+  }
+
+  /** The time of the slowest request of the last batch; infinite if it is not known, and then it takes one request at a time. */
+  get slowestUs(): number {
+    return this.#batch?.slowestUs ?? Number.POSITIVE_INFINITY;
+  }
+
   /** Resolves to whether the idle child answers; one that does not is ended. */
   answersPing(): Promise<boolean> {
     return this.#ping(pingMs);
   }
 
-  /** Sends a request to the idle child. */
-  run(request: ChildRequest): void {
+  /**
+   * Sends requests to the idle child: one, or several that are expected to be quick. After `maxBatchMs` those that have not begun
+   * are returned, so that none waits for another that takes long.
+   */
+  run(requests: readonly ChildRequest[], { areQuick }: { readonly areQuick: boolean }): void {
     if (this.#isEnding) {
-      request.failed(endedEarly());
+      for (const request of requests) request.failed(endedEarly());
       return;
     }
-    this.#request = request;
+    this.#requests = [...requests];
+    this.#size = requests.length;
+    this.#answered = 0;
     this.#kept = 0;
-    if (request.timeoutMs > 0)
-      this.#timer = setTimeout(() => {
-        this.#isTimedOut = true;
-        void this.end();
-      }, request.timeoutMs);
-    request.signal?.addEventListener("abort", this.#abandon);
-    this.#send(encodeFrame(request.kind, request.text));
-    if (request.signal?.aborted) this.#abandon();
+    this.#batch?.reset();
+    this.#isSoonIdle = areQuick;
+    if (areQuick) this.#timer = setTimeout(() => this.#late(), maxBatchMs);
+    else this.#limitTime();
+    for (const { signal } of requests) signal?.addEventListener("abort", this.#abandon);
+    const size: Frame = { kind: frameKinds.batch, text: String(requests.length) };
+    this.#send(encodeFrames(requests.length > 1 ? [size, ...requests] : requests));
+    if (requests.some(({ signal }) => signal?.aborted)) this.#abandoned();
   }
 
   /** Kills the process and waits until it is gone. */
@@ -116,8 +147,49 @@ export class SqliteChild {
   #ping(timeoutMs: number): Promise<boolean> {
     return new Promise((resolve) => {
       const request = { kind: frameKinds.ping, text: "", timeoutMs };
-      this.run({ ...request, succeeded: () => resolve(true), failed: () => resolve(false) });
+      const ping = { ...request, succeeded: () => resolve(true), failed: () => resolve(false) };
+      this.run([ping], { areQuick: false });
     });
+  }
+
+  get #running(): ChildRequest | undefined {
+    return this.#requests[this.#answered];
+  }
+
+  /** Ends the child if the running request takes longer than it may. */
+  #limitTime(): void {
+    const timeoutMs = this.#running?.timeoutMs ?? 0;
+    if (timeoutMs === 0) return;
+    this.#timer = setTimeout(() => {
+      this.#isTimedOut = true;
+      void this.end();
+    }, timeoutMs);
+  }
+
+  #late(): void {
+    this.#isSoonIdle = false;
+    this.#takeBack();
+    this.#limitTime();
+  }
+
+  /** A client has disconnected. */
+  #abandoned(): void {
+    this.#takeBack();
+    if (this.#running?.signal?.aborted) void this.end();
+  }
+
+  #takeBack(): void {
+    const begun = this.#batch?.takeBack() ?? this.#size;
+    // Those that it has answered up to now: it may have been quicker than this call.
+    this.#readMemory();
+    const returned = this.#requests.splice(begun);
+    for (const { signal } of returned) signal?.removeEventListener("abort", this.#abandon);
+    this.#options.onReturned(returned);
+  }
+
+  #readMemory(): void {
+    const answers = this.#batch?.newAnswers();
+    if (answers !== undefined && answers.length > 0) this.#frames.push(answers);
   }
 
   #received(kind: number, text: string): void {
@@ -125,28 +197,39 @@ export class SqliteChild {
       this.#kept = Number(text);
       return;
     }
-    const request = this.#take();
-    this.answeredAt = performance.now();
-    // It gets its next request before this one is answered.
-    if (!this.#isEnding && request?.kind !== frameKinds.ping) this.#options.onIdle(this);
+    const request = kind === frameKinds.skipped ? undefined : this.#take();
+    // It gets its next requests before the last one is answered.
+    if (request === undefined || this.#answered === this.#size) this.#finished(request?.kind);
     if (kind === frameKinds.result) request?.succeeded(text);
     else request?.failed(toFault(text));
   }
 
-  #exited(): void {
-    this.#isEnding = true;
-    this.#ended.resolve();
-    this.#options.onExit(this);
-    const request = this.#take();
-    if (request === undefined) return;
-    if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, this.#kept));
-    else request.failed(request.signal?.aborted ? abandonedFault(this.#kept) : endedEarly());
+  #finished(last: FrameKind | undefined): void {
+    clearTimeout(this.#timer);
+    this.#isSoonIdle = false;
+    this.answeredAt = performance.now();
+    if (!this.#isEnding && last !== frameKinds.ping) this.#options.onIdle(this);
   }
 
-  #take(): ChildRequest | undefined {
-    const request = this.#request;
-    this.#request = undefined;
+  #exited(): void {
+    this.#isEnding = true;
+    this.#isSoonIdle = false;
     clearTimeout(this.#timer);
+    this.#ended.resolve();
+    this.#options.onExit(this);
+    this.#takeBack();
+    const kept = this.#kept;
+    const request = this.#take();
+    if (request === undefined) return;
+    if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, kept));
+    else request.failed(request.signal?.aborted ? abandonedFault(kept) : endedEarly());
+  }
+
+  /** The running request, which is answered now. */
+  #take(): ChildRequest | undefined {
+    const request = this.#running;
+    this.#answered += 1;
+    this.#kept = 0;
     request?.signal?.removeEventListener("abort", this.#abandon);
     return request;
   }

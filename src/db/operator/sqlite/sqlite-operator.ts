@@ -9,11 +9,17 @@ import { type ChildRequest, SqliteChild } from "./sqlite-child.ts";
 
 /** The time after which an idle child is ended. */
 const idleMs = 60_000;
+/** Requests are quick if the last one took no longer than this. */
+const maxQuickUs = 200;
+/** The number of quick requests that a child gets at once. */
+const maxBatch = 32;
 
 /**
  * SqliteOperator runs an operator's statements in child processes of the same program: SQLite runs inside the process that calls it
  * and cannot be stopped from there. So a slow statement delays nobody, and one that never ends is killed. A request waits only
- * while `maxStatements` children run others; the first that is free takes it.
+ * while `maxStatements` children run others; the first that is free takes it. As long as requests are quick, one child gets all of
+ * a tick of the event loop as a batch, because waking another process costs ten times as much as a small query; a child that
+ * turns out to be busy gives back those that it has not begun.
  */
 export class SqliteOperator implements OperatorSql {
   readonly #path: string;
@@ -26,6 +32,9 @@ export class SqliteOperator implements OperatorSql {
   readonly #all = new Set<SqliteChild>();
   /** The number of children that are being started, or asked whether they still answer. */
   #coming = 0;
+  /** Whether the last request was quick; the next ones probably are. */
+  #areQuick = false;
+  #isDispatchDue = false;
   #idleTimer: Timer | undefined;
   #isClosed = false;
 
@@ -60,8 +69,30 @@ export class SqliteOperator implements OperatorSql {
       if (this.#isClosed) throw closed();
       const { kind, text, timeoutMs, signal } = request;
       this.#waiting.push({ kind, text, timeoutMs, signal, succeeded, failed });
+      this.#dispatchSoon();
+    });
+  }
+
+  /** Dispatches at the end of the tick, all requests of the tick together. */
+  #dispatchSoon(): void {
+    if (this.#isDispatchDue) return;
+    this.#isDispatchDue = true;
+    setImmediate(() => {
+      this.#isDispatchDue = false;
       this.#dispatch();
     });
+  }
+
+  /** The number of requests that a child gets at once. */
+  get #batchSize(): number {
+    return this.#areQuick ? maxBatch : 1;
+  }
+
+  /** The number of children that can take requests within a moment. */
+  get #soonIdle(): number {
+    let count = this.#coming;
+    for (const child of this.#all) if (child.isSoonIdle) count += 1;
+    return count;
   }
 
   /** Gives requests to idle children, and lets another child come for each that is left, as long as there may be one. */
@@ -71,7 +102,7 @@ export class SqliteOperator implements OperatorSql {
       if (child?.isFresh) {
         this.#idle.pop();
         this.#give(child);
-      } else if (this.#waiting.length <= this.#coming) return;
+      } else if (this.#waiting.length <= this.#soonIdle * this.#batchSize) return;
       else if (child !== undefined) {
         this.#idle.pop();
         void this.#recheck(child);
@@ -80,17 +111,35 @@ export class SqliteOperator implements OperatorSql {
     }
   }
 
-  /** Gives the child the request that waits longest; without one it is idle. */
+  /** Gives the child the requests that wait longest; without any it is idle. */
   #give(child: SqliteChild): void {
-    for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
-      if (!request.signal?.aborted) {
-        child.run(request);
-        return;
-      }
-      request.failed(abandonedFault(0));
+    const requests: ChildRequest[] = [];
+    while (requests.length < this.#batchSize) {
+      const request = this.#waiting.shift();
+      if (request === undefined) break;
+      if (request.signal?.aborted) request.failed(abandonedFault(0));
+      else requests.push(request);
+    }
+    if (requests.length > 0) {
+      child.run(requests, { areQuick: this.#areQuick });
+      return;
     }
     this.#idle.push(child);
     this.#endIdleLater();
+  }
+
+  #answered(child: SqliteChild): void {
+    this.#areQuick = child.slowestUs <= maxQuickUs;
+    this.#give(child);
+    this.#dispatch();
+  }
+
+  /** Takes requests that another child did not begin. They have waited longest. */
+  #takeBack(requests: ChildRequest[]): void {
+    if (this.#isClosed) for (const request of requests.splice(0)) request.failed(closed());
+    this.#waiting.unshift(...requests);
+    this.#areQuick = false;
+    this.#dispatch();
   }
 
   async #recheck(child: SqliteChild): Promise<void> {
@@ -106,7 +155,8 @@ export class SqliteOperator implements OperatorSql {
       channel: this.#channel,
       command: this.#command,
       path: this.#path,
-      onIdle: (idle) => this.#give(idle),
+      onIdle: (idle) => this.#answered(idle),
+      onReturned: (requests) => this.#takeBack(requests),
       onExit: (gone) => this.#forget(gone),
     });
     this.#all.add(child);
