@@ -85,6 +85,8 @@ export interface OpenFile extends AsyncDisposable {
   readonly contentKey: string;
   /** Whether the content would have to be fetched from another machine: what can be answered without it should be. */
   readonly isRemote?: boolean;
+  /** Whether the same content was read a while ago: it may be worth keeping in memory. */
+  readonly isReadAgain?: boolean;
   /**
    * Asks the store for the content, where it is not on a disk of this machine: a failure is an error here, and not a response
    * that breaks off. To be called before `body`.

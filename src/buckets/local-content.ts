@@ -55,6 +55,11 @@ export abstract class LocalContent implements AsyncDisposable {
 
   abstract get contentKey(): string;
 
+  /** False also for files that are not short, or not on a local disk. */
+  get isReadAgain(): boolean {
+    return this.#recentReads.has(this.contentKey);
+  }
+
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
     if (this.#size > maxShortBytes || this.handle.readNow === undefined) return this.#read(0, this.#size);
     if (this.#recentReads.has(this.contentKey)) return this.#readNow();

@@ -17,11 +17,28 @@ async function seen(site: Site, path: string, accept: string) {
   return { encoding: response.headers.get("content-encoding"), text: await response.text() };
 }
 
-/** Has the answers in memory: what was changed a moment ago is not kept yet. */
+/** Has the answers in memory: what was changed a moment ago is not kept yet, and WebDAV keeps what is read a second time. */
 async function heat(site: Site, paths: readonly string[], headers: Record<string, string> = {}) {
   await site.settled();
-  for (const _ of [1, 2])
+  for (const _ of [1, 2, 3])
     for (const path of paths) expect((await site.get(`/${path}`, headers)).status).toBeOneOf([200, 206]);
+}
+
+function basic({ superToken }: TestNode): string {
+  return `Basic ${Buffer.from(superToken).toString("base64")}`;
+}
+
+/** `get` of a site, by WebDAV. */
+function davGet(node: TestNode): Site["get"] {
+  const authorization = basic(node);
+  return (path, headers = {}, method = "GET") =>
+    fetch(`${node.url}/node/static-webdav/site${path}`, { method, headers: { authorization, ...headers } });
+}
+
+async function filesInMemory({ url, superToken }: TestNode): Promise<number> {
+  const headers = { authorization: `Bearer ${superToken}` };
+  const metrics = await (await fetch(`${url}/node/metrics`, { headers })).text();
+  return Number(/^node_server_static_cache_files (\d+)$/m.exec(metrics)?.[1]);
 }
 
 function replace(file: string, content: string): void {
@@ -32,6 +49,10 @@ function replace(file: string, content: string): void {
 function removeAnd(path: string, put: (path: string) => void): void {
   rmSync(path, { recursive: true });
   put(path);
+}
+
+function leadOut(file: string, outside: string): void {
+  removeAnd(file, () => symlinkSync(join(outside, "secret"), file));
 }
 
 function overwriteUnseen(file: string): void {
@@ -56,38 +77,61 @@ async function reload(node: TestNode, cacheBytes: number): Promise<void> {
   await until("it is in force", () => told().length > before);
 }
 
-test("whatever another program does to a file in memory, the next request sees it", async () => {
-  await using node = await testNode();
-  await using outside = await tempFolder();
-  const secret = join(outside.path, "secret");
-  writeFileSync(secret, "secret");
-  const changes: ReadonlyArray<readonly [name: string, status: number, change: (file: string) => void]> = [
-    ["overwritten in place", 200, (file) => writeFileSync(file, "new text")],
-    ["overwritten, with its old time", 200, overwriteUnseen],
-    ["replaced by rename", 200, (file) => replace(file, "new text")],
-    ["deleted", 404, (file) => rmSync(file)],
-    ["replaced by a folder", 301, (file) => removeAnd(file, mkdirSync)],
-    ["replaced by a link that leads out", 404, (file) => removeAnd(file, () => symlinkSync(secret, file))],
-    ["replaced by a link to itself", 404, (file) => removeAnd(file, () => symlinkSync(file, file))],
-    ["its folder replaced by a file", 404, (file) => removeAnd(dirname(file), (at) => writeFileSync(at, ""))],
-    ["its folder moved out, a link left behind", 404, (file) => moveOut(dirname(file), outside.path)],
-  ];
-  const pathsOf = (kind: number) => Array.from({ length: 40 }, (_, at) => `${kind}/${at}/a.txt`);
-  const paths = changes.flatMap((_, kind) => pathsOf(kind));
-  const site = await siteWith(node, Object.fromEntries(paths.map((path) => [path, "old text"])));
-  await heat(site, paths);
-  const wrong: Record<string, string> = {};
-  for (const [kind, [name, status, change]] of changes.entries()) {
-    for (const path of pathsOf(kind)) {
-      change(join(site.folder, path));
-      const answer = await site.get(`/${path}`);
-      const text = await answer.text();
-      const right = answer.status === status && (status !== 200 || text === "new text");
-      if (!right) wrong[name] = `${answer.status} ${text.slice(0, 20)}`;
+/** A page that shows a folder. */
+const page = "<!doctype html>";
+
+/** Changes of a file by another program, and what the next GET by plain HTTP and by WebDAV is answered with: a status or a text. */
+const changes: ReadonlyArray<
+  readonly [
+    name: string,
+    http: number | string,
+    webdav: number | string,
+    change: (file: string, outside: string) => void,
+  ]
+> = [
+  ["overwritten in place", "new", "new", (file) => writeFileSync(file, "new text")],
+  ["overwritten, with its old time", "new", "new", overwriteUnseen],
+  ["replaced by rename", "new", "new", (file) => replace(file, "new text")],
+  ["deleted", 404, 404, (file) => rmSync(file)],
+  ["replaced by a folder", 301, page, (file) => removeAnd(file, mkdirSync)],
+  ["replaced by a link that leads out", 404, 404, (file, outside) => leadOut(file, outside)],
+  ["replaced by a link to itself", 404, 404, (file) => removeAnd(file, () => symlinkSync(file, file))],
+  [
+    "its folder replaced by a file",
+    404,
+    404,
+    (file) => removeAnd(dirname(file), (at) => writeFileSync(at, "")),
+  ],
+  ["its folder moved out, a link left behind", 404, 404, (file, outside) => moveOut(dirname(file), outside)],
+];
+
+for (const protocol of ["plain HTTP", "WebDAV"] as const)
+  test(`whatever another program does to a file in memory, the next request sees it (${protocol})`, async () => {
+    await using node = await testNode();
+    await using outside = await tempFolder();
+    writeFileSync(join(outside.path, "secret"), "secret");
+    const pathsOf = (kind: number) => Array.from({ length: 40 }, (_, at) => `${kind}/${at}/a.txt`);
+    const paths = changes.flatMap((_, kind) => pathsOf(kind));
+    const plain = await siteWith(node, Object.fromEntries(paths.map((path) => [path, "old text"])));
+    const site = protocol === "WebDAV" ? { ...plain, get: davGet(node) } : plain;
+    await heat(site, paths);
+    expect(await filesInMemory(node)).toBe(paths.length);
+    const wrong: Record<string, string> = {};
+    for (const [kind, [name, http, webdav, change]] of changes.entries()) {
+      const expected = protocol === "WebDAV" ? webdav : http;
+      for (const path of pathsOf(kind)) {
+        change(join(site.folder, path), outside.path);
+        const answer = await site.get(`/${path}`);
+        const text = await answer.text();
+        const right =
+          typeof expected === "number"
+            ? answer.status === expected
+            : answer.status === 200 && text.startsWith(expected);
+        if (!right) wrong[name] = `${answer.status} ${text.slice(0, 20)}`;
+      }
     }
-  }
-  expect(wrong).toEqual({});
-});
+    expect(wrong).toEqual({});
+  });
 
 eachStore(
   "a file that changes all the time is never answered older than it was when asked for, nor two contents under one tag",
@@ -196,8 +240,13 @@ eachStore("a change of the bucket counts at once for a file in memory", async (s
   }
   // Its files stay, for a bucket that gets their path.
   await node.call("static-bucket_delete", { token, name: "elsewhere" });
-  /** The next answer of both addresses, and one from memory. */
-  const expectBoth = async (inBucket: string | 404, atRoot: string | 404, origin: string | null = null) => {
+  const getByDav = davGet(node);
+  /** The next answer of all addresses, and one from memory. */
+  const expectAll = async (inBucket: string | 404, atRoot: string | 404, origin: string | null = null) => {
+    for (const _ of [1, 2, 3]) {
+      const answer = await getByDav("/a.txt");
+      expect(inBucket === 404 ? answer.status : await answer.text()).toBe(inBucket);
+    }
     for (const [at, expected] of [inBucket, inBucket, atRoot, atRoot].entries()) {
       const answer = await (at < 2 ? site.get("/a.txt") : fetch(`${node.url}/a.txt`));
       expect(typeof expected === "number" ? answer.status : await answer.text()).toBe(expected);
@@ -206,7 +255,7 @@ eachStore("a change of the bucket counts at once for a file in memory", async (s
   };
   for (let round = 0; round < 4; round += 1) {
     await heat(site, ["a.txt"]);
-    await expectBoth("first", "first");
+    await expectAll("first", "first");
     for (const [name, change, inBucket, atRoot, origin] of [
       ["site", { cors: true }, "first", "first", "*"],
       ["site", { cors: false }, "first", "first", null],
@@ -219,10 +268,10 @@ eachStore("a change of the bucket counts at once for a file in memory", async (s
       ["site", { is_http_root: true }, "first", "first", null],
     ] as const) {
       await node.call("static-bucket_update", { token, name, ...change });
-      await expectBoth(inBucket, atRoot, origin);
+      await expectAll(inBucket, atRoot, origin);
     }
     await node.call("static-bucket_delete", { token, name: "site" });
-    await expectBoth(404, 404);
+    await expectAll(404, 404);
     await node.call("static-bucket_create", { token, name: "site", is_http_root: true });
   }
 });
@@ -253,6 +302,7 @@ eachStore(
       asks.push({ "accept-encoding": encoding });
     for (const range of ["bytes=0-3", "bytes=-4", "bytes=3-", "bytes=99999-", "bytes=a-b", "bytes=0-1,4-5"])
       asks.push({ range }, { range, "accept-encoding": "gzip" }, { range, "if-range": '"other"' });
+    const authorization = basic(node);
     const all = async () => {
       const answers: unknown[] = [];
       for (const path of ["/a.css", "/b.bin", "/docs/", "/x.js"]) {
@@ -275,6 +325,10 @@ eachStore(
             const headers = { "accept-encoding": "identity", ...more };
             const url = `${node.url}/node/static/site${path}`;
             answers.push([path, method, more, await answerText(url, { method, headers })]);
+            if (method === "OPTIONS" || method === "PUT") continue;
+            const [dav, credentials] = [`${node.url}/node/static-webdav/site${path}`, { authorization }];
+            const init = { method, headers: { ...headers, ...credentials } };
+            answers.push(["WebDAV", path, method, more, await answerText(dav, init)]);
           }
       }
       return answers;

@@ -53,10 +53,7 @@ export async function selectVariant(
   const { precompressed, dependencies } = await findPrecompressed(reader, entry, accepted);
   const path = precompressed?.path ?? entry.path;
   const file = await reader.open(path);
-  const own = await file.snapshot().catch(async (error: unknown) => {
-    await file[Symbol.asyncDispose]();
-    throw error;
-  });
+  const own = await snapshotOrDispose(file);
   dependencies.push(own);
   const selected = { accepted, compressible, dependencies, source: own };
   if (precompressed !== undefined) {
@@ -88,6 +85,16 @@ export async function plainVariant(
     return { ...validators, headers, body: await unneeded(file, file.stats.size) };
   const isRead = request.method !== "HEAD" && file.stats.size <= uncountedBytes;
   return { ...validators, headers, body: await bodyOf(file, isRead) };
+}
+
+/** snapshotOrDispose returns the snapshot of an open file; if that fails, the file is closed. */
+export async function snapshotOrDispose(file: OpenFile): Promise<FileSnapshot> {
+  try {
+    return await file.snapshot();
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
 }
 
 /** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */

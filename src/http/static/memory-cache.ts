@@ -1,6 +1,6 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/file-store.ts";
-import type { BucketState } from "../../buckets/record.ts";
+import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { encodingsFor, plainOnly } from "../content/encoding.ts";
 import {
@@ -14,7 +14,6 @@ import type { Variant } from "../content/variants.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
 import { sized } from "../request/response-size.ts";
 import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
-import { corsHeaders } from "./cors.ts";
 import { wantsPresentState } from "./present-state.ts";
 
 export interface MemoryCacheOptions {
@@ -129,8 +128,29 @@ export class MemoryCache {
     const entry = this.#entries.byKey.get(key);
     const variant = entry && variantFor(request, entry);
     if (entry === undefined || variant === undefined || entry.file.bucket !== found.record) return undefined;
-    if (variant.dependencies.every((file) => file.isCurrent(new Map(), found)))
+    if (isCurrentNow(variant, found)) return this.#send(request, variant);
+    this.#entries.remove(entry);
+    return undefined;
+  }
+
+  /** Whether `answerNow` may answer: not where the state of a bucket may be older than the request. */
+  get answersNow(): boolean {
+    return !this.#records().isLeased;
+  }
+
+  /**
+   * answerNow answers a request of another protocol, whose bucket was read just now, by a comparison of its own: nothing that was
+   * compared before counts.
+   */
+  answerNow(request: Request, key: string, { id, path }: Bucket): Response | undefined {
+    const entry = this.#entries.byKey.get(key);
+    const variant = entry && variantFor(request, entry);
+    if (entry === undefined || variant === undefined || !this.answersNow) return undefined;
+    const { bucket } = entry.file;
+    if (bucket.id === id && bucket.path === path && isCurrentNow(variant)) {
+      entry.used = true;
       return this.#send(request, variant);
+    }
     this.#entries.remove(entry);
     return undefined;
   }
@@ -150,12 +170,14 @@ export class MemoryCache {
   }
 
   /** add caches a variant that is in memory, unless one of its files is so new that a change could go unseen. Returns whether it did. */
-  add(file: CachedFile, { representation, dependencies, accepted, source }: Variant): boolean {
+  add(
+    file: CachedFile,
+    { representation, dependencies, accepted, source }: Omit<Variant, "compressible">,
+  ): boolean {
     const { body } = representation;
     if (body.kind !== "memory" || !dependencies.every(isSettled)) return false;
-    const headers = { ...representation.headers, ...(file.bucket.cors ? corsHeaders : {}) };
     return this.#entries.add(file, accepted, {
-      representation: { ...representation, headers },
+      representation,
       blob: body.blob,
       dependencies,
       source,
@@ -241,6 +263,11 @@ export class MemoryCache {
     this.#tick += 1;
     this.#folders.clear();
   }
+}
+
+function isCurrentNow({ dependencies }: CachedVariant, found?: BucketState): boolean {
+  const checks: FolderChecks = new Map();
+  return dependencies.every((file) => file.isCurrent(checks, found));
 }
 
 function variantFor({ headers }: Request, { variants, file }: CacheEntry): CachedVariant | undefined {

@@ -13,7 +13,7 @@ import { allowedMethods, methodNotAllowed, plainText } from "../content/plain.ts
 import { selectVariant } from "../content/variants.ts";
 import type { PrivateRequest } from "./access.ts";
 import { cacheKey } from "./cache-entries.ts";
-import { staticMethods } from "./cors.ts";
+import { corsHeaders, staticMethods } from "./cors.ts";
 import { type DecodedPath, decodePath } from "./decode-path.ts";
 import { errorPage, faultResponse, missingFile } from "./error-responses.ts";
 import { findContent, findPage, type Page } from "./find-page.ts";
@@ -175,7 +175,7 @@ async function answerPage(
     { key, bucket, compressible: variant.compressible },
     {
       ...variant,
-      representation: { ...representation, headers },
+      representation: { ...representation, headers: bucket.cors ? { ...headers, ...corsHeaders } : headers },
       dependencies: [...variant.dependencies, ...dependencies, site.snapshot],
     },
   );

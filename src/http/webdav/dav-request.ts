@@ -7,6 +7,7 @@ import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Uploads } from "../../buckets/uploads/uploads.ts";
 import { HttpError } from "../request/http-error.ts";
+import type { MemoryCache } from "../static/memory-cache.ts";
 
 /** DavRequest is one request whose caller is authorised, as the verbs see it. */
 export interface DavRequest {
@@ -16,6 +17,8 @@ export interface DavRequest {
   readonly audit: Audit;
   readonly bucket: Bucket;
   readonly files: BucketFiles;
+  /** Files that are read often, in memory. */
+  readonly cache: MemoryCache;
   /** The resumable uploads of all buckets. */
   readonly uploads: Uploads;
   readonly path: TreePath;

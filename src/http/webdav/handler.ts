@@ -22,6 +22,7 @@ import { HttpError } from "../request/http-error.ts";
 import type { IncomingRequest } from "../request/incoming-request.ts";
 import { noteOn } from "../request/request-notes.ts";
 import { countUnread, tooManyUnread, type UnreadBodies } from "../request/unread-body.ts";
+import type { StaticOptions } from "../static/serve.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
 import { faultResponse, httpErrorResponse } from "./error-response.ts";
@@ -33,6 +34,7 @@ export interface WebdavOptions extends UnreadBodies {
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
   readonly turns: Turns;
+  readonly static: StaticOptions;
 }
 
 /** FileProtocol is a set of methods on addresses of files, which share who may use them and what errors look like. */
@@ -116,7 +118,7 @@ const challenge: Challenge = {
 async function answer(
   pending: PendingRequest,
   { lease: { services, authenticator }, unread }: Held,
-  { audit, delays, maxUploadBytes, turns }: WebdavOptions,
+  { audit, delays, maxUploadBytes, turns, static: { cache } }: WebdavOptions,
 ): Promise<Response> {
   const { request, address, protocol, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays, challenge }, authenticator);
@@ -154,8 +156,9 @@ async function answer(
     verb({
       ...admitted,
       // Addresses in answers are those of the deploy.
-      bucket: { ...bucket, name },
+      bucket: deploy === undefined ? bucket : { ...bucket, name },
       files,
+      cache,
       uploads: buckets.uploads,
       path,
       slash,

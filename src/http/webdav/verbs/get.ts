@@ -1,8 +1,9 @@
 import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
+import { plainOnly } from "../../content/encoding.ts";
 import { respond } from "../../content/respond.ts";
 import { sandboxed } from "../../content/sandbox.ts";
-import { plainVariant } from "../../content/variants.ts";
+import { plainVariant, snapshotOrDispose } from "../../content/variants.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { textResponse } from "../../request/response-size.ts";
 import { generalHeaders } from "../../static/site-headers.ts";
@@ -16,21 +17,35 @@ import type { DavRequest } from "../dav-request.ts";
  * never an old one. A folder is a page.
  */
 export async function get(dav: DavRequest): Promise<Response> {
-  const { request, files, path } = dav;
+  const { request, files, path, cache, bucket } = dav;
   await assertIf(dav);
-  const { found, rules } = await files.site.inOneTree(async (reader, loaded) => ({
+  const key = keyOf(dav);
+  const known = cache.answerNow(request, key, bucket);
+  if (known !== undefined) return known;
+  const { found, site } = await files.site.inOneTree(async (reader, site) => ({
     found: await reader.openOrFind(path),
-    rules: loaded.rules,
+    site,
   }));
   if (found === undefined) throw new HttpError(404, "there is no such file or folder");
   if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
-  const representation = await plainVariant(found, path, request);
-  const general = generalHeaders(rules.headers.match(path, { isOwnHost: false }));
+  // A file that is read once is not worth a place in memory, nor the look at the folders above it.
+  const isKept = found.isReadAgain && cache.answersNow;
+  const snapshot = isKept ? await snapshotOrDispose(found) : undefined;
+  const plain = await plainVariant(found, path, request);
+  const general = generalHeaders(site.rules.headers.match(path, { isOwnHost: false }));
   // A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`.
-  return respond(request, {
-    ...representation,
-    headers: sandboxed({ ...general, ...representation.headers }),
-  });
+  const representation = { ...plain, headers: sandboxed({ ...general, ...plain.headers }) };
+  if (snapshot !== undefined)
+    cache.add(
+      { key, bucket, compressible: false },
+      { representation, accepted: plainOnly, dependencies: [snapshot, site.snapshot], source: snapshot },
+    );
+  return respond(request, representation);
+}
+
+/** The key of a file in memory. A deploy, which has other files, has another name. */
+function keyOf({ bucket, path }: DavRequest): string {
+  return `\0webdav\0${bucket.name}\0${path}`;
 }
 
 const pageHeaders = {
