@@ -94,10 +94,12 @@ export const rows = {
   list: "`file_list` of 10 files",
   read: "`file_read` 4 KiB",
   upload: "`file_upload` 4 KiB, not synced",
+  memoryUpload: "`file_upload` 4 KiB, tmpfs",
   propfind0: "PROPFIND, depth 0",
   propfind1: "PROPFIND, depth 1, 10 files",
   davGet: "WebDAV GET 4 KiB",
   davPut: "WebDAV PUT 4 KiB, not synced",
+  memoryPut: "WebDAV PUT 4 KiB, tmpfs",
 } as const;
 
 /** Calls that no other server has, beside hello: at most so many times its cost, measured in turn with it. */
@@ -107,10 +109,12 @@ export const limits: Readonly<Record<string, number>> = {
   [rows.list]: 3.5,
   [rows.read]: 3,
   [rows.upload]: 9,
+  [rows.memoryUpload]: 9,
   [rows.propfind0]: 4,
   [rows.propfind1]: 14,
   [rows.davGet]: 3,
   [rows.davPut]: 10,
+  [rows.memoryPut]: 10,
 };
 
 export const jobs: readonly Job[] = [
@@ -130,6 +134,7 @@ export const jobs: readonly Job[] = [
   rpc(rows.read, ["static-bucket-file_read", inBucket("dav/ten/1.txt")]),
   oursOnly(rpc("`file_upload` 4 KiB, synced", fileUpload)),
   rpc(rows.upload, fileUpload, { variant: "unsynced" }),
+  oursOnly(rpc(rows.memoryUpload, fileUpload, { variant: "in memory" })),
   dav(rows.propfind0, { method: "PROPFIND", path: "/ten/1.txt", headers: { depth: "0" } }),
   dav(rows.propfind1, { method: "PROPFIND", path: "/ten/", headers: { depth: "1" } }),
   dav(rows.davGet, { method: "GET", path: "/ten/1.txt" }),
@@ -143,6 +148,7 @@ export const jobs: readonly Job[] = [
     ),
   ),
   dav(rows.davPut, upload, { variant: "unsynced" }),
+  oursOnly(dav(rows.memoryPut, upload, { variant: "in memory" })),
   ...[0, 20].map((subscribers) =>
     oursOnly(
       job(`hello with a log event, ${subscribers} subscribers`, sayHello, {

@@ -1,6 +1,6 @@
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Bench, createBucket, type Site, start, superToken } from "./node-server.ts";
+import { type Bench, createBucket, type Settings, type Site, start, superToken } from "./node-server.ts";
 import { unprivileged } from "./peer-configs.ts";
 import { isInstalled, type Peer, peers } from "./peers.ts";
 import { answered, freePort, launch, type Program, type Running } from "./program.ts";
@@ -8,8 +8,11 @@ import { answered, freePort, launch, type Program, type Running } from "./progra
 export const ours = "node-server";
 export const bare = "bare Bun";
 export const least = "Bun, least work";
-/** The instances of our server: with default settings, with uploads that are not synced, with an event logged for every call. */
-export type Variant = "default" | "unsynced" | "logging";
+/**
+ * The instances of our server: with default settings, with uploads that are not synced, on a disk or on a file system in memory, and with
+ * an event logged for every call.
+ */
+export type Variant = "default" | "unsynced" | "in memory" | "logging";
 
 /** Contender is a server that runs, and what it can be asked for. */
 export interface Contender {
@@ -47,7 +50,7 @@ interface Entrant {
 
 export async function prepareContestants(bench: Bench): Promise<Contestants> {
   const entrants: Entrant[] = [];
-  for (const [variant, settings] of Object.entries(variants))
+  for (const [variant, settings] of Object.entries(variantsIn(bench)))
     entrants.push(await ourEntrant(await bench.site(variant, settings), variant as Variant));
   const folder = join(bench.folder, "peers");
   await mkdir(folder);
@@ -78,11 +81,15 @@ export async function prepareContestants(bench: Bench): Promise<Contestants> {
   return { start: (pin) => startAll(entrants, pin) };
 }
 
-const variants = {
-  default: {},
-  unsynced: { top: "sync_uploads = false" },
-  logging: { logging: 'memory_log_filter = "rpc=debug"' },
-} satisfies Record<Variant, object>;
+function variantsIn({ memoryFolder }: Bench): Partial<Record<Variant, Settings>> {
+  const unsynced: Settings = { top: "sync_uploads = false" };
+  return {
+    default: {},
+    unsynced,
+    ...(memoryFolder === undefined ? {} : { "in memory": { ...unsynced, buckets: memoryFolder } }),
+    logging: { logging: 'memory_log_filter = "rpc=debug"' },
+  };
+}
 
 async function ourEntrant({ program, buckets }: Site, variant: Variant): Promise<Entrant> {
   await using server = await start(program);

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,6 +8,9 @@ import { answered, finish, freePort, launch, type Program, type Running } from "
 export const binary = "dist/node-server";
 export const hello = rpcText("node-server_hello", []);
 export const helloAnswer = '{"jsonrpc":"2.0","result":"Node Server Is Running!","id":1}';
+
+/** Where Linux has a file system in memory. */
+const tmpfs = "/dev/shm";
 
 /** superToken is chosen beforehand, so that nothing has to be read from what a first start prints. */
 export const superToken = `bench:${crypto.randomUUID()}`;
@@ -20,6 +24,8 @@ export interface Settings {
   readonly databaseUrl?: string;
   /** The table that names the store of the files. */
   readonly files?: string;
+  /** Another folder for the buckets than one in the site's folder. It exists. */
+  readonly buckets?: string;
 }
 
 /** Site is a server of ours with a folder and a database of its own. */
@@ -34,6 +40,8 @@ export interface Site {
 /** Bench is the folder of a run, removed at its end. */
 export interface Bench extends AsyncDisposable {
   readonly folder: string;
+  /** A folder on a file system in memory; undefined where the system has none. */
+  readonly memoryFolder: string | undefined;
   /** The compiled server, on SQLite unless the settings say otherwise, with a database that exists. */
   site(name: string, settings?: Settings): Promise<Site>;
   /** A server of `bench/servers/`, compiled with the same flags. It serves the files below `folder`. */
@@ -42,9 +50,12 @@ export interface Bench extends AsyncDisposable {
 
 export async function openBench(): Promise<Bench> {
   await ensureBinary();
-  const folder = await mkdtemp(join(tmpdir(), "node-server-bench-"));
+  const name = "node-server-bench-";
+  const folder = await mkdtemp(join(tmpdir(), name));
+  const memoryFolder = existsSync(tmpfs) ? await mkdtemp(join(tmpfs, name)) : undefined;
   return {
     folder,
+    memoryFolder,
     site: (name, settings = {}) => makeSite(join(folder, name), settings),
     async minimal(kind, files) {
       const program = join(folder, kind);
@@ -52,16 +63,19 @@ export async function openBench(): Promise<Bench> {
       const port = freePort();
       return { name: kind, command: [program, String(port), files, helloAnswer], port };
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+    async [Symbol.asyncDispose]() {
+      for (const each of [folder, memoryFolder])
+        if (each !== undefined) await rm(each, { recursive: true, force: true });
+    },
   };
 }
 
 async function makeSite(folder: string, settings: Settings): Promise<Site> {
   const { top = "", logging = "", database = "", databaseUrl, files = "" } = settings;
   const port = freePort();
-  const [config, databasePath, buckets] = ["config.toml", "node.db", "static"].map((name) =>
-    join(folder, name),
-  ) as [string, string, string];
+  const [config, databasePath] = [join(folder, "config.toml"), join(folder, "node.db")];
+  const buckets = settings.buckets ?? join(folder, "static");
+  await mkdir(folder, { recursive: true });
   await mkdir(buckets, { recursive: true });
   await writeFile(
     config,
