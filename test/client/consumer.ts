@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { buildClient } from "../../scripts/build-client.ts";
 import type { StoreOptions } from "../support/node.ts";
 import { type Finished, until, within } from "../support/process.ts";
+import { atRunEnd } from "../support/run-end.ts";
 
 export type Runtime = "node" | "bun";
 
@@ -44,7 +45,7 @@ let built: Promise<string> | undefined;
 export function builtPackage(): Promise<string> {
   built ??= (async () => {
     const folder = await mkdtemp(join(tmpdir(), "node-server-client-"));
-    process.once("exit", () => void Bun.spawnSync(["rm", "-rf", folder]));
+    atRunEnd(() => rm(folder, { recursive: true }));
     await buildClient(folder);
     return folder;
   })();

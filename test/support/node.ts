@@ -159,11 +159,13 @@ export function sharedConsole(): Promise<ConsoleFiles> {
 
 /** A whole server in this process: real database, real disk, real sockets; gone at the end of its scope. */
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
-  const folder = await tempFolder();
+  await using starting = new AsyncDisposableStack();
+  const folder = starting.use(await tempFolder());
   const database =
     options.databaseUrl === undefined
       ? await databaseFor(options, folder.path)
       : { ...postgresAt(options.databaseUrl), async drop() {} };
+  starting.defer(() => database.drop());
   const configPath = join(folder.path, "config.toml");
   const storage = options.top?.includes("static_path")
     ? ""
@@ -209,7 +211,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     return reply.result;
   };
   const superToken = credentials?.token ?? "";
-  const closers: Array<() => Promise<void>> = [];
+  starting.defer(() => node.close());
+  const started = starting.move();
   return {
     node,
     store: options.store ?? "disk",
@@ -240,13 +243,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     },
     socket: () => openSocket(node.url),
     sql: database.run,
-    beforeClose: (close) => void closers.push(close),
-    async [Symbol.asyncDispose]() {
-      await Promise.all(closers.map((close) => close()));
-      await node.close();
-      await database.drop();
-      await folder[Symbol.asyncDispose]();
-    },
+    beforeClose: (close) => started.defer(close),
+    [Symbol.asyncDispose]: () => started.disposeAsync(),
   };
 }
 
