@@ -147,7 +147,10 @@ function movedDatabase(relative: readonly RelativePath[]): Finding[] {
 function inspectRemains(path: string): Finding[] {
   const wal = `${path}-wal`;
   // SQLite would delete it with the first statement in a new database.
-  if ((statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0)
+  const hasChanges = (statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0;
+  // A server that starts at the same time makes both, the database first.
+  if (existsSync(path)) return toFindings(databaseKey, sqliteProblem(path));
+  if (hasChanges)
     return toFindings(
       databaseKey,
       `${path} does not exist, but ${wal} does, with the latest changes of a database. Put that database back beside it, or, for a new and empty one, move ${wal} away`,
