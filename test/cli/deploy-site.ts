@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { codeOf } from "../../src/base/fault.ts";
 import {
   type StoreOptions,
   storesFor,
@@ -84,8 +85,17 @@ export async function fill(folder: string, files: Record<string, string | Uint8A
   }
 }
 
-/** Every file below a folder with its content, and every empty folder. */
+/** Every file below a folder with its content, and every empty folder. It may be changing: then it is read again. */
 export function contents(folder: string): Record<string, string> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return contentsNow(folder);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT" || attempt === 100) throw error;
+    }
+}
+
+function contentsNow(folder: string): Record<string, string> {
   if (!existsSync(folder)) return {};
   const found: Record<string, string> = {};
   for (const name of readdirSync(folder, { recursive: true }).map(String).sort()) {

@@ -12,14 +12,10 @@ story(
     const { local, bucket } = site;
     await fill(local, { "index.html": "one", "deep/page.html": "page" });
     const watching = site.start({}, "push", local, "site", "--watch", "--delete");
-    const shows = async (files: Record<string, string>, what: string) => {
-      const deadline = Date.now() + 20_000;
-      while (!Bun.deepEquals(contents(bucket), files)) {
-        if (Date.now() > deadline)
-          throw new Error(`${what}: ${JSON.stringify(contents(bucket))}\n${watching.stderr}`);
-        await Bun.sleep(20);
-      }
-    };
+    const shows = (files: Record<string, string>, what: string) =>
+      until(what, () => Bun.deepEquals(contents(bucket), files)).catch((error: Error) => {
+        throw new Error(`${error.message}; it holds ${JSON.stringify(contents(bucket))}\n${watching.stderr}`);
+      });
     await watching.says(/watching/);
     await writeFile(join(local, "index.html"), "two");
     await shows({ "index.html": "two", "deep/page.html": "page" }, "a change");
