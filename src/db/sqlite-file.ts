@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { codeOf } from "../base/fault.ts";
+import { PerTick } from "../base/per-tick.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { unavailable } from "./unavailable.ts";
@@ -20,6 +21,7 @@ export class SqliteFileWatch {
   readonly #log: Logger;
   readonly #identity: string | undefined;
   readonly #timer: Timer;
+  readonly #lookNow = new PerTick(() => this.#look());
   #missingSince: number | undefined;
   #losses = 0;
 
@@ -50,9 +52,9 @@ export class SqliteFileWatch {
       );
   }
 
-  /** Compares now, and throws as `assertPresent` does. */
+  /** Compares, once in a tick of the event loop, and throws as `assertPresent` does. */
   assertPresentNow(): void {
-    this.#look();
+    this.#lookNow.get();
     this.assertPresent();
   }
 

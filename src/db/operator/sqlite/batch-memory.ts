@@ -2,12 +2,13 @@ import { ptr } from "bun:ffi";
 import { closeSync, ftruncateSync } from "node:fs";
 import { openLibc } from "../../../base/libc.ts";
 
-/** The numbers at the begin of the memory: requests begun, bytes of answers, and microseconds of the slowest request. */
-const [begunAt, answeredAt, slowestAt, numberCount] = [0, 1, 2, 3];
+/** The numbers at the begin of the memory: requests begun, bytes of answers, and microseconds that a request took on average. */
+const [begunAt, answeredAt, averageAt, numberCount] = [0, 1, 2, 3];
 const headerBytes = numberCount * Int32Array.BYTES_PER_ELEMENT;
 const memoryBytes = 64 * 1024;
+const maxInt32 = 0x7fffffff;
 /** As the number of requests begun: the server has taken back the others. */
-const takenBack = 0x7fffffff;
+const takenBack = maxInt32;
 const closeOnExec = 1;
 
 /**
@@ -57,7 +58,6 @@ export class ServerBatch {
     const { numbers } = this.#memory;
     this.#readBytes = 0;
     Atomics.store(numbers, answeredAt, 0);
-    Atomics.store(numbers, slowestAt, 0);
     Atomics.store(numbers, begunAt, 1);
   }
 
@@ -73,9 +73,9 @@ export class ServerBatch {
     return this.#memory.answers.subarray(from, this.#readBytes);
   }
 
-  /** The time that the slowest request of the batch took. */
-  get slowestUs(): number {
-    return Atomics.load(this.#memory.numbers, slowestAt);
+  /** The processor time that a request of the last batch took on average. */
+  get averageUs(): number {
+    return Atomics.load(this.#memory.numbers, averageAt);
   }
 }
 
@@ -108,10 +108,8 @@ export class ChildBatch {
     return true;
   }
 
-  /** Reports the time that a request took. */
-  addTime(ms: number): void {
-    const { numbers } = this.#memory;
-    const us = Math.min(Math.round(ms * 1000), takenBack);
-    if (us > Atomics.load(numbers, slowestAt)) Atomics.store(numbers, slowestAt, us);
+  /** Reports the processor time that a request of the batch took on average. */
+  setAverage(us: number): void {
+    Atomics.store(this.#memory.numbers, averageAt, Math.min(Math.round(us), maxInt32));
   }
 }

@@ -53,6 +53,8 @@ class Answerer {
   #arrived = 0;
   /** Whether a frame of this batch was sent: all later ones are sent too, because the server reads the memory before them. */
   #hasSent = false;
+  /** The processor time of this process when the batch began. Other processes may run meanwhile, the server above all. */
+  #usageAtBegin = process.cpuUsage();
 
   constructor(path: string, descriptor: number, memory?: BatchMemory) {
     this.#path = path;
@@ -75,24 +77,33 @@ class Answerer {
     const index = this.#arrived;
     this.#arrived += 1;
     const isLast = this.#arrived === this.#size;
-    if (index === 0 || this.#batch?.mayBegin(index)) this.#answer(this.#perform(kind, text), isLast);
+    const answer = index === 0 || this.#batch?.mayBegin(index) ? this.#perform(kind, text) : undefined;
+    if (isLast) this.#endBatch();
+    if (answer !== undefined) this.#answer(answer, isLast);
     else if (isLast) this.#send(encodeFrame(frameKinds.skipped, ""));
-    if (isLast) [this.#size, this.#arrived] = [1, 0];
   }
 
   #beginBatch(): void {
     this.#hasSent = false;
-    this.#batch?.reset();
+    if (this.#batch === undefined) return;
+    this.#batch.reset();
+    this.#usageAtBegin = process.cpuUsage();
+  }
+
+  /** To be called before the last answer of a batch is sent. */
+  #endBatch(): void {
+    if (this.#batch !== undefined) {
+      const { user, system } = process.cpuUsage(this.#usageAtBegin);
+      this.#batch.setAverage((user + system) / this.#size);
+    }
+    [this.#size, this.#arrived] = [1, 0];
   }
 
   #perform(kind: number, text: string): Buffer {
-    const begin = performance.now();
     try {
       return encodeFrame(frameKinds.result, this.#resultOf(kind, text));
     } catch (error) {
       return encodeFrame(frameKinds.fault, faultJson(error));
-    } finally {
-      this.#batch?.addTime(performance.now() - begin);
     }
   }
 

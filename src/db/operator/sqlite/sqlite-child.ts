@@ -11,8 +11,11 @@ const pingMs = 1000;
 /** A child that answered within this time needs no ping before its next request. */
 const freshMs = 100;
 
-/** After this time the requests of a batch that have not begun are taken back. */
-const maxBatchMs = 2;
+/**
+ * After this time the requests of a batch that have not begun are taken back. Where the server and its children share a busy core, quick ones
+ * may take some milliseconds too.
+ */
+const maxBatchMs = 5;
 
 /** ChildRequest is a request to a child, and who gets its answer. */
 export interface ChildRequest extends Frame {
@@ -53,7 +56,12 @@ export class SqliteChild {
   #size = 0;
   /** The number of statements of the running request that are committed. */
   #kept = 0;
-  #timer: Timer | undefined;
+  /** When the batch was sent, in the time of `performance.now()`. */
+  #sentAt = 0;
+  /** Set from time to time while batches run, instead of for each of them. */
+  #lateTimer: Timer | undefined;
+  /** Set for the running request. */
+  #limitTimer: Timer | undefined;
   #isTimedOut = false;
   readonly #abandon = () => this.#abandoned();
   #isEnding = false;
@@ -104,9 +112,12 @@ export class SqliteChild {
     return this.#isSoonIdle;
   }
 
-  /** The time of the slowest request of the last batch; infinite if it is not known, and then it takes one request at a time. */
-  get slowestUs(): number {
-    return this.#batch?.slowestUs ?? Number.POSITIVE_INFINITY;
+  /**
+   * The processor time that a request of the last batch took on average; infinite if it is not known, and then it takes one request at a
+   * time.
+   */
+  get averageUs(): number {
+    return this.#batch?.averageUs ?? Number.POSITIVE_INFINITY;
   }
 
   /** Resolves to whether the idle child answers; one that does not is ended. */
@@ -129,8 +140,10 @@ export class SqliteChild {
     this.#kept = 0;
     this.#batch?.reset();
     this.#isSoonIdle = areQuick;
-    if (areQuick) this.#timer = setTimeout(() => this.#late(), maxBatchMs);
-    else this.#limitTime();
+    if (areQuick) {
+      this.#sentAt = performance.now();
+      this.#lateTimer ??= setTimeout(() => this.#checkTime(), maxBatchMs);
+    } else this.#limitTime();
     for (const { signal } of requests) signal?.addEventListener("abort", this.#abandon);
     const size: Frame = { kind: frameKinds.batch, text: String(requests.length) };
     this.#send(encodeFrames(requests.length > 1 ? [size, ...requests] : requests));
@@ -160,13 +173,21 @@ export class SqliteChild {
   #limitTime(): void {
     const timeoutMs = this.#running?.timeoutMs ?? 0;
     if (timeoutMs === 0) return;
-    this.#timer = setTimeout(() => {
+    this.#limitTimer = setTimeout(() => {
       this.#isTimedOut = true;
       void this.end();
     }, timeoutMs);
   }
 
-  #late(): void {
+  /** Looks whether a batch takes too long. */
+  #checkTime(): void {
+    this.#lateTimer = undefined;
+    if (!this.#isSoonIdle) return;
+    const leftMs = this.#sentAt + maxBatchMs - performance.now();
+    if (leftMs > 0) {
+      this.#lateTimer = setTimeout(() => this.#checkTime(), Math.ceil(leftMs));
+      return;
+    }
     this.#isSoonIdle = false;
     this.#takeBack();
     this.#limitTime();
@@ -205,7 +226,7 @@ export class SqliteChild {
   }
 
   #finished(last: FrameKind | undefined): void {
-    clearTimeout(this.#timer);
+    this.#endLimit();
     this.#isSoonIdle = false;
     this.answeredAt = performance.now();
     if (!this.#isEnding && last !== frameKinds.ping) this.#options.onIdle(this);
@@ -214,7 +235,8 @@ export class SqliteChild {
   #exited(): void {
     this.#isEnding = true;
     this.#isSoonIdle = false;
-    clearTimeout(this.#timer);
+    this.#endLimit();
+    clearTimeout(this.#lateTimer);
     this.#ended.resolve();
     this.#options.onExit(this);
     this.#takeBack();
@@ -223,6 +245,12 @@ export class SqliteChild {
     if (request === undefined) return;
     if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, kept));
     else request.failed(request.signal?.aborted ? abandonedFault(kept) : endedEarly());
+  }
+
+  #endLimit(): void {
+    if (this.#limitTimer === undefined) return;
+    clearTimeout(this.#limitTimer);
+    this.#limitTimer = undefined;
   }
 
   /** The running request, which is answered now. */

@@ -9,7 +9,7 @@ import { type ChildRequest, SqliteChild } from "./sqlite-child.ts";
 
 /** The time after which an idle child is ended. */
 const idleMs = 60_000;
-/** Requests are quick if the last one took no longer than this. */
+/** Requests are quick if the last ones took no more processor time than this. */
 const maxQuickUs = 200;
 /** The number of quick requests that a child gets at once. */
 const maxBatch = 32;
@@ -32,7 +32,7 @@ export class SqliteOperator implements OperatorSql {
   readonly #all = new Set<SqliteChild>();
   /** The number of children that are being started, or asked whether they still answer. */
   #coming = 0;
-  /** Whether the last request was quick; the next ones probably are. */
+  /** Whether the last requests were quick; the next ones probably are. */
   #areQuick = false;
   #isDispatchDue = false;
   #idleTimer: Timer | undefined;
@@ -129,7 +129,7 @@ export class SqliteOperator implements OperatorSql {
   }
 
   #answered(child: SqliteChild): void {
-    this.#areQuick = child.slowestUs <= maxQuickUs;
+    this.#areQuick = child.averageUs <= maxQuickUs;
     this.#give(child);
     this.#dispatch();
   }
