@@ -26,6 +26,11 @@ function resume(child: number): void {
   }
 }
 
+function leavingClient() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: () => controller.abort() };
+}
+
 const messageOf = (error: Error) => error.message;
 
 test("a statement that does not end holds up neither the answers before it nor the requests after it", async () => {
@@ -34,11 +39,11 @@ test("a statement that does not end holds up neither the answers before it nor t
   const answers = (length: number) => Array.from({ length }, (_, n) => [{ n }]);
   for (let round = 0; round < 5; round += 1) {
     for (let n = 0; n < 5; n += 1) await sql.rows("SELECT 1 AS a");
-    const leaving = new AbortController();
+    const { signal, abort } = leavingClient();
     let isRunning = true;
     const before = queries(5);
     const stopped = sql
-      .rows(endless("sqlite"), { signal: leaving.signal })
+      .rows(endless("sqlite"), { signal })
       .catch(messageOf)
       .finally(() => {
         isRunning = false;
@@ -47,7 +52,7 @@ test("a statement that does not end holds up neither the answers before it nor t
     expect(await Promise.all(before)).toEqual(answers(5));
     expect(await Promise.all(after)).toEqual(answers(20));
     expect(isRunning).toBe(true);
-    leaving.abort();
+    abort();
     expect(await stopped).toContain("the client disconnected");
   }
 });
@@ -95,17 +100,28 @@ test("a request whose client left before it began does not run; the others of it
   await using sql = await operatorOver("memory");
   await sql.rows("CREATE TABLE t (n INTEGER)");
   const child = await suspended(sql);
-  const leaving = new AbortController();
+  const { signal, abort } = leavingClient();
   const calls = Array.from({ length: 9 }, (_, n) =>
-    sql.rows(`INSERT INTO t VALUES (${n})`, n === 4 ? { signal: leaving.signal } : {}).catch(messageOf),
+    sql.rows(`INSERT INTO t VALUES (${n})`, n === 4 ? { signal } : {}).catch(messageOf),
   );
   await Bun.sleep(0);
-  leaving.abort();
+  abort();
   expect(await calls[4]).toContain("the client disconnected");
   await Promise.all(calls.filter((_, n) => n !== 0));
   resume(child);
   await calls[0];
   expect(await sql.rows("SELECT n FROM t ORDER BY n")).toEqual([0, 1, 2, 3, 5, 6, 7, 8].map((n) => ({ n })));
+});
+
+test("a client that sent several requests at once and left stops the one that runs, whichever was answered", async () => {
+  await using sql = await operatorOver("memory");
+  for (let n = 0; n < 5; n += 1) await sql.rows("SELECT 1 AS a");
+  const { signal, abort } = leavingClient();
+  const answered = sql.rows("SELECT 1 AS a", { signal });
+  const stopped = sql.rows(endless("sqlite"), { signal }).catch(messageOf);
+  expect(await answered).toEqual([{ a: 1 }]);
+  abort();
+  expect(await stopped).toContain("the client disconnected");
 });
 
 test("each of many requests at once gets its own answer, and each row is written once, whatever they take", async () => {

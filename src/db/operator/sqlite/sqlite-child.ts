@@ -49,11 +49,10 @@ export class SqliteChild {
   readonly #ended = Promise.withResolvers<void>();
   #send: Channel["send"] = () => {};
   #batch: ServerBatch | undefined;
-  /** The requests of the present batch without those that were taken back, and the number of those that are answered. */
+  /** The requests of the present batch; without those that were taken back; and the number of those that are answered. */
+  #sent: readonly ChildRequest[] = [];
   #requests: ChildRequest[] = [];
   #answered = 0;
-  /** The number of requests that were sent in the batch. */
-  #size = 0;
   /** The number of statements of the running request that are committed. */
   #kept = 0;
   /** When the batch was sent, in the time of `performance.now()`. */
@@ -134,8 +133,8 @@ export class SqliteChild {
       for (const request of requests) request.failed(endedEarly());
       return;
     }
+    this.#sent = requests;
     this.#requests = [...requests];
-    this.#size = requests.length;
     this.#answered = 0;
     this.#kept = 0;
     this.#batch?.reset();
@@ -200,12 +199,10 @@ export class SqliteChild {
   }
 
   #takeBack(): void {
-    const begun = this.#batch?.takeBack() ?? this.#size;
+    const begun = this.#batch?.takeBack() ?? this.#sent.length;
     // Those that it has answered up to now: it may have been quicker than this call.
     this.#readMemory();
-    const returned = this.#requests.splice(begun);
-    for (const { signal } of returned) signal?.removeEventListener("abort", this.#abandon);
-    this.#options.onReturned(returned);
+    this.#options.onReturned(this.#requests.splice(begun));
   }
 
   #readMemory(): void {
@@ -220,22 +217,20 @@ export class SqliteChild {
     }
     const request = kind === frameKinds.skipped ? undefined : this.#take();
     // It gets its next requests before the last one is answered.
-    if (request === undefined || this.#answered === this.#size) this.#finished(request?.kind);
+    if (request === undefined || this.#answered === this.#sent.length) this.#finished(request?.kind);
     if (kind === frameKinds.result) request?.succeeded(text);
     else request?.failed(toFault(text));
   }
 
   #finished(last: FrameKind | undefined): void {
-    this.#endLimit();
-    this.#isSoonIdle = false;
+    this.#endBatch();
     this.answeredAt = performance.now();
     if (!this.#isEnding && last !== frameKinds.ping) this.#options.onIdle(this);
   }
 
   #exited(): void {
     this.#isEnding = true;
-    this.#isSoonIdle = false;
-    this.#endLimit();
+    this.#endBatch();
     clearTimeout(this.#lateTimer);
     this.#ended.resolve();
     this.#options.onExit(this);
@@ -247,10 +242,12 @@ export class SqliteChild {
     else request.failed(request.signal?.aborted ? abandonedFault(kept) : endedEarly());
   }
 
-  #endLimit(): void {
-    if (this.#limitTimer === undefined) return;
-    clearTimeout(this.#limitTimer);
+  #endBatch(): void {
+    this.#isSoonIdle = false;
+    if (this.#limitTimer !== undefined) clearTimeout(this.#limitTimer);
     this.#limitTimer = undefined;
+    // Not with each answer: several requests of one client have the same signal.
+    for (const { signal } of this.#sent) signal?.removeEventListener("abort", this.#abandon);
   }
 
   /** The running request, which is answered now. */
@@ -258,7 +255,6 @@ export class SqliteChild {
     const request = this.#running;
     this.#answered += 1;
     this.#kept = 0;
-    request?.signal?.removeEventListener("abort", this.#abandon);
     return request;
   }
 }
