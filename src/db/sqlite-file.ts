@@ -21,7 +21,7 @@ export class SqliteFileWatch {
   readonly #log: Logger;
   readonly #identity: string | undefined;
   readonly #timer: Timer;
-  readonly #lookNow = new PerTick(() => this.#look());
+  readonly #comparison = new PerTick(() => this.#look());
   #missingSince: number | undefined;
   #losses = 0;
 
@@ -54,7 +54,7 @@ export class SqliteFileWatch {
 
   /** Compares, once in a tick of the event loop, and throws as `assertPresent` does. */
   assertPresentNow(): void {
-    this.#lookNow.get();
+    this.#comparison.get();
     this.assertPresent();
   }
 
