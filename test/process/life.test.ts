@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { SQL } from "bun";
 import { halfCall } from "../support/half-call.ts";
-import { newPostgresDatabase } from "../support/postgres.ts";
+import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { isPending } from "../support/proc.ts";
 import { hello, helloAt, newHome, story, until, within } from "../support/process.ts";
 
@@ -49,7 +49,7 @@ story(
   "a call that waits for the database is finished before the stop, over HTTP and over WebSocket",
   async () => {
     const database = await newPostgresDatabase();
-    await using home = await newHome({}, database.url);
+    await using home = await newHome({ databaseKeys: "answer_timeout_ms = 60000" }, database.url);
     const server = await home.serve();
     const { superToken } = server;
     await using socket = await server.socket();
@@ -71,15 +71,6 @@ story(
     await database.drop();
   },
 );
-
-/** How many connections wait for a lock. */
-async function lockWaiters(url: string): Promise<unknown> {
-  await using sql = new SQL({ url, max: 1 });
-  const [row] = await sql`
-    SELECT count(*)::int AS waiting FROM pg_stat_activity
-    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-  return row.waiting;
-}
 
 story("open WebSockets hear 1001 when the server stops, and idle connections do not hold it up", async () => {
   await using home = await newHome();

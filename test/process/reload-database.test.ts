@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { SQL } from "bun";
-import { newPostgresDatabase } from "../support/postgres.ts";
+import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, hello, newHome, type Server, sqliteUrl, story, until } from "../support/process.ts";
 
 const otherUrl = "sqlite://other/node.db?mode=rwc";
@@ -83,7 +83,9 @@ story("SIGHUP moves the server from SQLite to PostgreSQL and back, with the same
 
 story("a call that runs while the database is replaced ends well on the old one", async () => {
   const database = await newPostgresDatabase();
-  await using home = await newHome({}, database.url);
+  await using home = await newHome();
+  const token = await init(home);
+  await home.configure({ databaseKeys: "answer_timeout_ms = 60000" }, database.url);
   const server = await home.serve();
   const { superToken } = server;
   await using sql = new SQL({ url: database.url, max: 1 });
@@ -91,8 +93,8 @@ story("a call that runs while the database is replaced ends well on the old one"
     .begin(async (lock) => {
       await lock`LOCK TABLE token IN ACCESS EXCLUSIVE MODE`;
       const running = server.send("token_list_all_tokens", [superToken]);
+      await until("the call waits", async () => (await lockWaiters(database.url)) === 1);
       await home.configure();
-      const token = await init(home);
       await server.reload();
       expect(await knows(server, token)).toBe(true);
       return { running };

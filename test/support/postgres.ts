@@ -65,6 +65,15 @@ export async function newPostgresDatabase(): Promise<{ url: string; drop(): Prom
   return { url: `${url}/${name}`, drop: () => administrate(url, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
+/** How many connections to a database wait for a lock. */
+export async function lockWaiters(url: string): Promise<unknown> {
+  await using sql = new SQL({ url, max: 1 });
+  const [row] = await sql`
+    SELECT count(*)::int AS waiting FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return row.waiting;
+}
+
 /** Runs a statement about databases or roles. */
 export async function administrate(url: string, statement: string): Promise<void> {
   await using sql = new SQL({ url: `${url}/postgres`, max: 1 });
