@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configText, tempFolder } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
+import { until } from "../support/process.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");
 
@@ -35,15 +36,15 @@ async function terminalOf(
   return { shown: await shown, exit: server.exitCode };
 }
 
+/** Returns, too, if the server has ended. */
 async function untilAnswers(url: string, server: Bun.Subprocess): Promise<void> {
-  for (let attempt = 0; attempt < 200 && server.exitCode === null; attempt += 1) {
-    const answered = await fetch(url).then(
+  await until("it answers or has ended", async () => {
+    const isAnswered = await fetch(url).then(
       (response) => response.ok,
       () => false,
     );
-    if (answered) return;
-    await Bun.sleep(25);
-  }
+    return isAnswered || server.exitCode !== null || server.signalCode !== null;
+  });
 }
 
 test("the terminal shows info when nothing is set", async () => {

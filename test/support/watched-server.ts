@@ -22,7 +22,7 @@ const bounds = {
   /** Resident memory that may be left afterwards, beyond what the server had before; garbage is given back late. */
   maxLeftMiB: 150,
   /** For memory, descriptors and processor to come back once the attackers have left. */
-  recoveryMs: 15_000,
+  recoveryMs: 60_000,
   /** Of one thread, for a server that has nothing left to do. */
   maxBusyPercent: 25,
 } as const;
