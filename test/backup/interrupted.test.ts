@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { type Home, newHome, until } from "../support/process.ts";
@@ -16,29 +16,44 @@ async function slowHome(home: Home, kind: DatabaseKind) {
   return database;
 }
 
+async function leftovers(home: Home): Promise<string[]> {
+  return (await readdir(home.path, { recursive: true })).filter((name) => /tmp|before-restore/.test(name));
+}
+
+/** Ends a restore of b.tar.zst before it is complete; how it ended, and the rows before it. */
+async function endedRestore(home: Home, kind: DatabaseKind, database: Awaited<ReturnType<typeof slowHome>>) {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    await database.run("DELETE FROM js_worker WHERE id > 1");
+    const before = await rowsOf(database.url);
+    const restoring = home.launch({}, ["restore", "b.tar.zst", "--yes"]);
+    // The message comes before the first row is written.
+    await restoring.says(/The backup is complete/);
+    if (kind === "sqlite")
+      await until(
+        "the new file grows",
+        async () =>
+          (await readdir(home.file("data"))).some((name) => name.includes(".tmp")) || !restoring.alive,
+      );
+    restoring.signal("SIGTERM");
+    const ended = await restoring.exited;
+    if (ended.code !== 0) return { ...ended, before };
+    // The database that it replaced is beside the new one.
+    for (const name of await leftovers(home)) await rm(home.file(name), { recursive: true, force: true });
+  }
+  throw new Error("every restore was complete before it could be ended");
+}
+
 eachDatabase("a restore that is ended in the middle changes nothing and leaves nothing", async (kind) => {
   await using home = await newHome();
   const database = await slowHome(home, kind);
   expect((await home.run(["backup", "b.tar.zst"])).code).toBe(0);
-  await database.run("DELETE FROM js_worker WHERE id > 1");
-  const before = await rowsOf(database.url);
-  const restoring = home.launch({}, ["restore", "b.tar.zst", "--yes"]);
-  // The message comes before the first row is written.
-  await restoring.says(/The backup is complete/);
-  if (kind === "sqlite")
-    await until("the new file grows", async () =>
-      (await readdir(home.file("data"))).some((name) => name.includes(".tmp")),
-    );
-  restoring.signal("SIGTERM");
-  const { code, stderr } = await restoring.exited;
+  const { code, stderr, before } = await endedRestore(home, kind, database);
   expect({ code, stderr }).toEqual({
     code: 143,
     stderr: expect.stringMatching(/ended; nothing was changed\n$/),
   });
   expect(await rowsOf(database.url)).toEqual(before);
-  expect(
-    (await readdir(home.path, { recursive: true })).filter((name) => /tmp|before-restore/.test(name)),
-  ).toEqual([]);
+  expect(await leftovers(home)).toEqual([]);
   await database.drop();
 });
 
