@@ -54,15 +54,16 @@ async function untilAllRun(version: string): Promise<void> {
 test("a version that cannot start is tried in one process, and rolled back before the others are touched", async () => {
   const config = join(home.path, "config.toml");
   const text = await readFile(config, "utf8");
-  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
-  // Only new processes read it: this is what they fail at.
+  // Only new processes read it: this is what they fail at. The test of the new binary has a configuration of its own.
   await writeFile(config, text.replace("enable_unix_socket = true", "enable_unix_socket = 5"));
+  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
   await server.says(/version 2\.0\.0 failed to start twice; going back to 1\.0\.0/);
   // The old processes serve all the time.
   expect(await server.version()).toBe("1.0.0");
   await writeFile(config, text);
   await server.says(/an update was rolled back because it did not start/);
   await untilAllRun("1.0.0");
+  await until("the replacement is in the log", () => /process \d was replaced/.test(server.stderr));
   expect(server.stderr.match(/process \d was replaced/g)).toHaveLength(1);
   expect(home.files()).toEqual(bothBinaries);
   expect(await digestOf(home.binary)).toBe(versions.one.digest);
@@ -103,6 +104,7 @@ test("an update by one process reaches all of them, one after the other, and the
   isDone = true;
   await asking;
   expect(answers).toBeGreaterThan(10);
+  await until("the update is in the log", () => server.stderr.slice(from).includes("update done"));
   expect(server.stderr.slice(from).match(/update done/g)).toHaveLength(1);
   expect(await digestOf(home.binary)).toBe(versions.two.digest);
   // The new first process has the Unix socket.

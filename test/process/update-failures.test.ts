@@ -9,6 +9,7 @@ import {
   type Installation,
   install,
   justTheBinary,
+  lateRestart,
   type Program,
 } from "../support/installed.ts";
 import { story, until } from "../support/process.ts";
@@ -234,13 +235,14 @@ story(
   "a second update is refused while one is under way, until the restart; the first is not disturbed",
   async () => {
     using releases = new Releases(versions);
-    using slow = await slowServer(versions.two.path, 1500);
+    const mayEnd = Promise.withResolvers<void>();
+    using slow = await slowServer(versions.two.path, 1500, mayEnd.promise);
     let asked = 0;
     releases.answer = () => {
       asked += 1;
       return Response.redirect(slow.url);
     };
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
     const first = server.update("v2.0.0");
     await until("the first has begun", () => asked === 1);
@@ -248,6 +250,7 @@ story(
     expect(await server.update("v2.0.0")).toMatchObject(busy);
     expect(await server.update("v3.0.0")).toMatchObject(busy);
     expect(await server.update("v1.0.0")).toMatchObject({ result: null });
+    mayEnd.resolve();
     expect(await first).toMatchObject({ result: null });
     expect(await server.update("v3.0.0")).toMatchObject(busy);
     await server.runs(versions.two);
@@ -266,7 +269,7 @@ const spoilers: Record<string, (binary: string) => void> = {
 for (const [what, spoil] of Object.entries(spoilers))
   story(`when the new binary ${what} before the restart, the old one is back and goes on`, async () => {
     using releases = new Releases(versions);
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });
     spoil(home.binary);
@@ -283,7 +286,7 @@ story(
   "when neither the new binary nor the old one is there at the restart, the process goes on",
   async () => {
     using releases = new Releases(versions);
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });
     rmSync(home.binary);

@@ -9,6 +9,7 @@ import {
   type Installation,
   install,
   justTheBinary,
+  lateRestart,
   type Program,
   token,
 } from "../support/installed.ts";
@@ -39,14 +40,18 @@ beforeAll(async () => {
 /** The old version serves, the log tells of the broken one, and nothing is left of it. */
 async function expectTakenBack(home: Installation, server: Program, failed: string): Promise<void> {
   await server.runs(versions.one);
-  const { log, files } = { log: await server.log(), files: home.files() };
-  expect(log.filter(({ level }) => level === "ERROR")).toEqual([
+  // It answers a little before it tells.
+  const errors = await until("the log tells of the broken one", async () => {
+    const found = (await server.log()).filter(({ level }) => level === "ERROR");
+    return found.length > 0 && found;
+  });
+  expect(errors).toEqual([
     expect.objectContaining({
       message: expect.stringMatching(/rolled back/),
       fields: { event: "update.reverted", failed, running: "1.0.0" },
     }),
   ]);
-  expect(files).toEqual(bothBinaries);
+  expect(home.files()).toEqual(bothBinaries);
   expect(await digestOf(home.binary)).toBe(versions.one.digest);
   expect(statSync(`${home.binary}.old`).ino).toBe(statSync(versions.one.path).ino);
 }
@@ -191,7 +196,7 @@ story("kill -9 while the binary is replaced: whichever is in place starts", asyn
 
 story("kill -9 between the installation and the restart: the new version starts", async () => {
   using releases = new Releases(versions);
-  await using home = await install(versions, { releases });
+  await using home = await install(versions, { releases, top: "drain_seconds = 3600\n" });
   const server = await home.serve();
   expect(await server.update("v2.0.0")).toMatchObject({ result: null });
   await server.end("SIGKILL");
@@ -233,7 +238,7 @@ story("kill -9 while a failing version is on trial ends with the old version all
 
 story("a stop that is asked for while the restart waits for a call is a stop", async () => {
   using releases = new Releases(versions);
-  await using home = await install(versions, { releases });
+  await using home = await install(versions, { releases, top: lateRestart });
   const server = await home.serve();
   expect(await server.update("v2.0.0")).toMatchObject({ result: null });
   using _call = await halfCall({ host: "127.0.0.1", port: Number(new URL(home.url).port) });

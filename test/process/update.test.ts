@@ -10,6 +10,7 @@ import {
   type Installation,
   install,
   justTheBinary,
+  lateRestart,
   type Program,
   token,
 } from "../support/installed.ts";
@@ -55,7 +56,7 @@ story(
   async () => {
     using releases = new Releases(versions);
     const { one, two } = versions;
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     await home.put(one, 0o775);
     const server = await home.serve();
     const expectFurnished = await furnish(server);
@@ -66,7 +67,7 @@ story(
       expect(await server.update(to.tag)).toMatchObject({ result: null });
       const audit = new RegExp(`INFO audit: .*update requested .*address=127\\.0\\.0\\.1 tag=${to.tag}\n`);
       await until("the update is in the audit", () => audit.test(server.stderr));
-      // Asked first: reading two binaries may take longer than the 3 s until the restart.
+      // Asked first: reading two binaries may take longer than the time until the restart.
       expect(await server.version()).toBe(from.tag.slice(1));
       await expectInPlace(home, to, from);
       await server.runs(to);
@@ -81,6 +82,9 @@ story(
         fields: { from: from.tag.slice(1), to: to.tag.slice(1) },
       });
     }
+    server.signal("SIGTERM");
+    await server.says(/stopping on SIGTERM/);
+    // The second one ends the draining.
     expect((await server.end("SIGTERM")).code).toBe(0);
     expect(server.stderr).not.toMatch(/Warning/);
   },
@@ -151,7 +155,7 @@ story(
   "an upload that is under way when the restart comes is finished first, and new calls are answered meanwhile",
   async () => {
     using releases = new Releases(versions);
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
     await furnish(server);
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });
@@ -171,7 +175,7 @@ story(
   "an upload that never ends holds the restart up for seconds only, and leaves the old file",
   async () => {
     using releases = new Releases(versions);
-    await using home = await install(versions, { releases });
+    await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
     const expectFurnished = await furnish(server);
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });

@@ -229,6 +229,9 @@ export async function install(versions: Versions, options: InstallOptions = {}):
   return home;
 }
 
+/** Of the configuration: a restart into a new version leaves more than its 3 s to do something before it. */
+export const lateRestart = "drain_seconds = 8\n";
+
 export const justTheBinary = ["node-server"];
 export const bothBinaries = ["node-server", "node-server.old"];
 
