@@ -1,4 +1,4 @@
-import { chmod, chown, open, rename, rm } from "node:fs/promises";
+import { chmod, chown, link, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, messageOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
@@ -28,6 +28,29 @@ export async function replaceFile(
   }
 }
 
+/**
+ * `createFile` is `replaceFile` for a file that does not exist yet. Fails with EEXIST if another process created it meanwhile: of
+ * several at once exactly one succeeds.
+ */
+export async function createFile(path: string, text: string, ownership: Ownership): Promise<void> {
+  const folder = await Folder.open(dirname(path));
+  try {
+    await writeIn(folder, basename(path), { text, ownership, place: linkOrRename });
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Unlike rename, link never replaces a file. Some file systems, such as FAT, have no links; there the last process wins. */
+async function linkOrRename(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"].includes(codeOf(error) ?? "")) throw error;
+    await rename(from, to);
+  }
+}
+
 /** `replaceIn` is `replaceFile` for a name in a folder that is held open. */
 export async function replaceIn(
   folder: Folder,
@@ -35,10 +58,21 @@ export async function replaceIn(
   text: string,
   ownership: Ownership,
 ): Promise<void> {
+  await writeIn(folder, name, { text, ownership, place: rename });
+}
+
+interface NewContent {
+  readonly text: string;
+  readonly ownership: Ownership;
+  /** Gives the written file its name. */
+  readonly place: (from: string, to: string) => Promise<void>;
+}
+
+async function writeIn(folder: Folder, name: string, { text, ownership, place }: NewContent): Promise<void> {
   const beside = folder.at(temporaryName(name));
   try {
     await writeWhole(beside, text, ownership);
-    await rename(beside, folder.at(name));
+    await place(beside, folder.at(name));
     await folder.sync();
   } catch (error) {
     throw named(error, join(folder.realPath, name));

@@ -1,7 +1,7 @@
 import { basename, dirname, extname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { readRegularFile } from "../base/read-regular.ts";
-import { replaceFile } from "../base/replace-file.ts";
+import { createFile, replaceFile } from "../base/replace-file.ts";
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -22,9 +22,9 @@ export async function resolveServerUuid(
   let reason = "";
   for (const place of places) {
     try {
-      await replaceFile(place, `${made}\n`, { mode: 0o644 });
-      return made;
+      return await storeUuid(place, made);
     } catch (error) {
+      if (error instanceof Fault) throw error;
       reason = messageOf(error);
     }
   }
@@ -53,6 +53,21 @@ export function placesOf(configPath: string, databaseFile: string | undefined): 
   const name = `${basename(configPath, extname(configPath))}.uuid`;
   const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
   return folders.map((folder) => join(folder, name));
+}
+
+/** Stores a new identity. Returns that of another process which has stored one meanwhile: both must have the same. */
+async function storeUuid(path: string, made: string): Promise<string> {
+  const [text, ownership] = [`${made}\n`, { mode: 0o644 }];
+  try {
+    await createFile(path, text, ownership);
+    return made;
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+  const known = await readUuid(path);
+  // A link to nowhere has the name.
+  if (known === undefined) await replaceFile(path, text, ownership);
+  return known ?? made;
 }
 
 async function readUuid(path: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { replaceFile } from "../../src/base/replace-file.ts";
+import { createFile, replaceFile } from "../../src/base/replace-file.ts";
 import { tempFolder } from "../support/node.ts";
 
 test("a file is made or replaced whole, readable by its owner alone unless told otherwise", async () => {
@@ -54,6 +54,24 @@ test("many replacements at once leave one of them, and nothing else", async () =
   const texts = Array.from({ length: 10 }, (_, i) => `writer ${i}`);
   await Promise.all(texts.map((text) => replaceFile(path, text)));
   expect(texts).toContain(await readFile(path, "utf8"));
+  expect(await readdir(folder.path)).toEqual(["state"]);
+});
+
+test("of many creations at once one succeeds, the others leave its file alone, and nothing else", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "state");
+  const texts = Array.from({ length: 10 }, (_, i) => `writer ${i}`);
+  const outcomes = await Promise.all(
+    texts.map((text) =>
+      createFile(path, text, { mode: 0o640 }).then(
+        () => text,
+        (error) => error.code,
+      ),
+    ),
+  );
+  const kept = await readFile(path, "utf8");
+  expect(outcomes.sort()).toEqual([...Array(9).fill("EEXIST"), kept]);
+  expect((await stat(path)).mode & 0o777).toBe(0o640);
   expect(await readdir(folder.path)).toEqual(["state"]);
 });
 

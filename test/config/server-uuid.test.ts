@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServerUuid } from "../../src/config/server-uuid.ts";
 import { openNode } from "../../src/node.ts";
@@ -58,6 +58,27 @@ test("two configurations in one folder are two servers", async () => {
   const two = await resolveServerUuid("auto_gen", join(folder.path, "two.toml"), undefined);
   expect(one).not.toBe(two);
   expect(await resolveServerUuid("auto_gen", join(folder.path, "one.toml"), undefined)).toBe(one);
+});
+
+test("first starts at the same moment agree on one UUID, the one in the file", async () => {
+  for (let round = 0; round < 10; round += 1) {
+    await using folder = await tempFolder();
+    const configPath = join(folder.path, "config.toml");
+    const found = await Promise.all(
+      Array.from({ length: 8 }, () => resolveServerUuid("auto_gen", configPath, undefined)),
+    );
+    expect(new Set(found)).toEqual(new Set([found[0] ?? ""]));
+    expect(await readFile(join(folder.path, "config.uuid"), "utf8")).toBe(`${found[0]}\n`);
+    expect(await readdir(folder.path)).toEqual(["config.uuid"]);
+  }
+});
+
+test("a link to nowhere in the place of the UUID is replaced", async () => {
+  await using folder = await tempFolder();
+  await symlink("nowhere", join(folder.path, "config.uuid"));
+  const uuid = await resolveServerUuid("auto_gen", join(folder.path, "config.toml"), undefined);
+  expect(await readFile(join(folder.path, "config.uuid"), "utf8")).toBe(`${uuid}\n`);
+  expect(await readdir(folder.path)).toEqual(["config.uuid"]);
 });
 
 test("where the configuration's folder cannot be written, the UUID is kept beside the database", async () => {
