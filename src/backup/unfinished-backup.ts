@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { lstat, rm } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
 import type { Folder } from "../base/folder.ts";
+import { isRunning } from "../base/is-running.ts";
 
 const form = /^\.node-server-backup-(\d+)-[0-9a-f]{16}\.tmp$/;
 
@@ -31,14 +32,5 @@ export async function clearUnfinished(folder: Folder): Promise<void> {
       // A file that cannot be removed now is tried again by the next backup.
       if (codeOf(error) === undefined) throw error;
     }
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return codeOf(error) !== "ESRCH";
   }
 }

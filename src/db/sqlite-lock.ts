@@ -5,13 +5,17 @@ import { accessMessage, fileProblem } from "../base/access.ts";
 import { sqliteLockPath } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { makeFile, makeFolder } from "../base/inherited-owner.ts";
+import { isRunning } from "../base/is-running.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 
 /** The offset of `user_version` in the header of a SQLite file: four bytes, big-endian. */
 const userVersionOffset = 60;
 
-/** The time that a process may take between its lock and writing its process id. */
+/** The time that a process usually takes at most between its lock and writing its process id. */
 const writesItsNameMs = 500;
+
+/** The time that it is given if no running process is named by then: it may have been stopped in between. */
+const maxNamelessMs = 5000;
 
 /**
  * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here would
@@ -47,7 +51,7 @@ export async function lockSqlite(path: string): Promise<() => void> {
   let lock: Database;
   try {
     // Of several processes that ask at the same moment one gets the lock; the others wait until it has written its process id.
-    lock = await whenFree(() => takeLock(lockPath, real), writesItsNameMs);
+    lock = await takeLockOrWaitForName(lockPath, real);
   } catch (error) {
     lockedByThisProcess.delete(lockPath);
     if (isBusy(error)) throw inUse(path, holderOf(lockPath));
@@ -57,6 +61,17 @@ export async function lockSqlite(path: string): Promise<() => void> {
     lockedByThisProcess.delete(lockPath);
     lock.close();
   };
+}
+
+async function takeLockOrWaitForName(lockPath: string, database: string): Promise<Database> {
+  const deadline = performance.now() + maxNamelessMs;
+  for (;;) {
+    try {
+      return await whenFree(() => takeLock(lockPath, database), writesItsNameMs);
+    } catch (error) {
+      if (!isBusy(error) || isNamed(lockPath) || performance.now() > deadline) throw error;
+    }
+  }
 }
 
 function takeLock(lockPath: string, database: string): Database {
@@ -89,6 +104,12 @@ function tryLock(lockPath: string, database: string): Database {
     lock.close();
     throw error;
   }
+}
+
+/** Whether the file names a running process; a name that an earlier holder left is that of one that has ended. */
+function isNamed(lockPath: string): boolean {
+  const pid = holderOf(lockPath);
+  return pid !== 0 && isRunning(pid);
 }
 
 function holderOf(lockPath: string): number {

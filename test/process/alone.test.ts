@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { symlink, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { lockSqlite } from "../../src/db/sqlite-lock.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, newHome, type Server, story } from "../support/process.ts";
@@ -84,6 +85,34 @@ story("of two processes that ask for a SQLite file at the very same moment exact
   });
   const outcomes = Array.from({ length: contests }, (_, round) => [one[round], two[round]].sort().join(", "));
   expect(outcomes.filter((outcome) => !/^lost (\d+), won \1$/.test(outcome))).toEqual([]);
+});
+
+story("a process that is stopped between its lock and its name is waited for, and named", async () => {
+  await using home = await newHome();
+  // What the server does, with a pause in the middle.
+  const script = `
+    import { Database } from "bun:sqlite";
+    const lock = new Database("node.db.lock");
+    lock.run("PRAGMA journal_mode = MEMORY");
+    lock.run("BEGIN EXCLUSIVE");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
+    console.log("locked");
+    await Bun.sleep(1500);
+    lock.run("PRAGMA user_version = " + process.pid);
+    lock.run("COMMIT");
+    await Bun.sleep(600_000);`;
+  const holder = Bun.spawn([process.execPath, "-e", script], { cwd: home.path, stdout: "pipe" });
+  try {
+    await holder.stdout.getReader().read();
+    const pid = await lockSqlite(home.file("node.db")).then(
+      () => "won",
+      (error) => error.data?.pid ?? error.message,
+    );
+    expect(pid).toBe(holder.pid);
+  } finally {
+    holder.kill("SIGKILL");
+    await holder.exited;
+  }
 });
 
 async function readyOrEnded(server: Server): Promise<"ready" | "ended"> {
