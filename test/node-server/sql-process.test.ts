@@ -99,9 +99,8 @@ test("a server that is stopped takes its children with it", async () => {
 
 test("statements that run when PostgreSQL's client is killed do not go on for ever", async () => {
   const database = await newPostgresDatabase();
-  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 1000" }, database.url);
+  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 10000" }, database.url);
   const server = await home.serve();
-  begin(server, "SELECT pg_sleep(600)");
   await using client = new SQL({ url: database.url, max: 1 });
   const sleeping = async () =>
     (
@@ -109,6 +108,9 @@ test("statements that run when PostgreSQL's client is killed do not go on for ev
         "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
       )
     ).length;
+  // Before the time of the statement begins, the client is connected.
+  expect(await sleeping()).toBe(0);
+  begin(server, "SELECT pg_sleep(600)");
   await until("the statement runs", async () => ((await sleeping()) === 1 ? true : undefined));
   server.signal("SIGKILL");
   await until("PostgreSQL ended it", async () => ((await sleeping()) === 0 ? true : undefined));
@@ -147,7 +149,7 @@ test("a child that dies while it has nothing to do is not missed", async () => {
 });
 
 test("a stopped statement leaves no process behind", async () => {
-  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 3000" });
+  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 10000" });
   const server = await home.serve();
   const calls = Array.from({ length: 4 }, () =>
     server.send("node-server_exec_sql", [server.superToken, endless("sqlite")]),
