@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { eachDatabase, eachStore, testNode } from "../support/node.ts";
-import { inSite, linkSite, notValid, until } from "./link-site.ts";
+import { inSite, linkSite, type Made, notValid, until } from "./link-site.ts";
 
 eachStore("a link opens one file of a private bucket without a token, and nothing else", async (options) => {
   await using node = await testNode(options);
@@ -144,12 +144,17 @@ eachDatabase("a link ends with its token, whichever way that ends, and at once",
 test("a link does not outlive its token, and says so when it is made", async () => {
   await using node = await testNode();
   const { ask } = await linkSite(node, { "a.txt": "a" });
-  const timestamp_to = Date.now() + 6000;
-  const token = await node.newToken(inSite("read"), { timestamp_to });
-  const made = (await node.call("static-bucket-file_link", { token, name: "site", path: "a.txt" })) as {
-    address: string;
-    expires: number;
+  const inUse = async (ms: number): Promise<{ made: Made; timestamp_to: number }> => {
+    const timestamp_to = Date.now() + ms;
+    const token = await node.newToken(inSite("read"), { timestamp_to });
+    const params = { token, name: "site", path: "a.txt" };
+    const { result, error } = await node.send("static-bucket-file_link", params);
+    // A busy machine may need longer than that.
+    if (error !== undefined && ms < 20_000) return inUse(ms * 3);
+    expect(error).toBeUndefined();
+    return { made: result as Made, timestamp_to };
   };
+  const { made, timestamp_to } = await inUse(3000);
   expect(made.expires).toBeLessThanOrEqual(timestamp_to);
   expect(made.expires).toBeGreaterThan(timestamp_to - 1000);
   await until(async () => (await ask(made.address)).status, 410);

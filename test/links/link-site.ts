@@ -60,7 +60,7 @@ export function inSite(...actions: string[]) {
 
 /** Waits until an answer is the expected one. */
 export async function until(ask: () => Promise<number>, expected: number): Promise<void> {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 60_000;
   let last = await ask();
   while (last !== expected && Date.now() < end) {
     await Bun.sleep(50);
