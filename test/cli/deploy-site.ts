@@ -125,6 +125,8 @@ export interface Gate extends AsyncDisposable {
   readonly done: string[];
   /** Cuts every connection and listens again a little later. */
   breakFor(ms: number): Promise<void>;
+  /** Cuts every connection and listens again after `away`. */
+  breakWhile(away: () => Promise<unknown>): Promise<void>;
 }
 
 /**
@@ -164,14 +166,16 @@ export async function openGate(
     });
   let server = listen(at);
   const port = server.port ?? 0;
+  const breakWhile = async (away: () => Promise<unknown>) => {
+    await server.stop(true);
+    await away();
+    server = listen(port);
+  };
   return {
     url: `http://127.0.0.1:${port}`,
     done,
-    async breakFor(ms) {
-      await server.stop(true);
-      await Bun.sleep(ms);
-      server = listen(port);
-    },
+    breakFor: (ms) => breakWhile(() => Bun.sleep(ms)),
+    breakWhile,
     [Symbol.asyncDispose]: () => server.stop(true),
   };
 }
