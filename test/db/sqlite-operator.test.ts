@@ -17,6 +17,8 @@ function eachChannel(title: string, tell: (sql: Sql) => Promise<void>): void {
   }
 }
 
+const messageOf = (error: Error) => error.message;
+
 eachChannel("statements run with a lower priority than the server", async (sql) => {
   await sql.rows("SELECT 1");
   const children = await sql.children();
@@ -37,47 +39,50 @@ eachChannel("requests and answers of every size arrive whole and in order", asyn
 });
 
 eachChannel("a statement that does not end delays no other one", async ({ rows, children }) => {
-  const stopped = rows(endless("sqlite"), { timeoutMs: 3000 }).then(
-    () => "answered",
-    (error: Error) => error.message,
-  );
+  const leaving = new AbortController();
   let isRunning = true;
-  void stopped.then(() => {
-    isRunning = false;
-  });
+  const stopped = rows(endless("sqlite"), { signal: leaving.signal })
+    .catch(messageOf)
+    .finally(() => {
+      isRunning = false;
+    });
   await until("the statement runs", async () => ((await children()).length === 1 ? true : undefined));
   for (let n = 0; n < 20; n += 1) expect(await rows(`SELECT ${n} AS n`)).toEqual([{ n }]);
   const bursts = await Promise.all(Array.from({ length: 30 }, (_, n) => rows(`SELECT ${n} AS n`)));
   expect(bursts).toEqual(Array.from({ length: 30 }, (_, n) => [{ n }]));
   expect(isRunning).toBe(true);
-  expect(await stopped).toContain("3000 ms (sql_timeout_ms)");
+  leaving.abort();
+  expect(await stopped).toContain("the client disconnected");
 });
 
 eachChannel(
   "at most four processes run; when all of them are stuck, the next statement gets the first that is replaced",
   async ({ rows, children }) => {
-    let isStuck = true;
-    const stuck = Promise.allSettled(
-      Array.from({ length: 4 }, () => rows(endless("sqlite"), { timeoutMs: 2000 })),
-    ).finally(() => {
-      isStuck = false;
-    });
+    const leaving = Array.from({ length: 4 }, () => new AbortController());
+    const stuck = leaving.map(({ signal }) => rows(endless("sqlite"), { signal }).catch(messageOf));
     const waiting = Promise.all(Array.from({ length: 20 }, (_, n) => rows(`SELECT ${n} AS n`)));
-    let most = 0;
-    await until("all are stopped", async () => {
+    let [most, isOver] = [0, false];
+    const watching = until("it is over", async () => {
       most = Math.max(most, (await children()).length);
-      return isStuck ? undefined : true;
+      return isOver;
     });
-    for (const { status } of await stuck) expect(status).toBe("rejected");
+    await until("four run", () => most >= 4);
+    const [first, ...others] = leaving;
+    first?.abort();
     expect(await waiting).toEqual(Array.from({ length: 20 }, (_, n) => [{ n }]));
+    for (const other of others) other.abort();
+    for (const message of await Promise.all(stuck)) expect(message).toContain("the client disconnected");
+    isOver = true;
+    await watching;
     expect(most).toBe(4);
   },
 );
 
 eachChannel("a stopped request says how many of its statements were committed", async ({ rows }) => {
   const sql = `CREATE TABLE t (a); INSERT INTO t VALUES (1); ${endless("sqlite")}`;
-  const error = await rows(sql, { timeoutMs: 2000 }).catch((error: unknown) => error);
-  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 2000, kept: 2 } });
+  const error = await rows(sql, { timeoutMs: 10_000 }).catch((error: unknown) => error);
+  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 10_000, kept: 2 } });
+  expect(messageOf(error as Error)).toContain("10000 ms (sql_timeout_ms)");
   expect(await rows("SELECT a FROM t")).toEqual([{ a: 1 }]);
 });
 
