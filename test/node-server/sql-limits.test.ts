@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
-import { type DatabaseKind, eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { type DatabaseKind, eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
 import { until, within } from "../support/process.ts";
 import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 
@@ -121,50 +121,63 @@ eachDatabase("a change is undone too when a batch has no room left for its answe
   expect(await rows(node, "SELECT count(*) AS n FROM t")).toEqual([{ n: 1 }]);
 });
 
+/** Tells all stories at the same time, each on a server of its own: a limit with room for a busy machine takes long to pass. */
+async function eachOnItsOwn<T>(
+  kind: DatabaseKind,
+  stories: readonly T[],
+  tell: (node: TestNode, story: T) => Promise<void>,
+): Promise<void> {
+  await Promise.all(
+    stories.map(async (story) => {
+      await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 10000" });
+      await tell(node, story);
+    }),
+  );
+}
+
 eachDatabase("a statement that runs too long is stopped, and that is said", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 2000" });
-  await exec(node, "CREATE TABLE t (a INT)");
   const slowChange =
     kind === "sqlite"
       ? `INSERT INTO t ${endless(kind)}`
       : "INSERT INTO t SELECT n FROM generate_series(1, 5) AS s(n), pg_sleep(60)";
-  for (const sql of [endless(kind), slowChange, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`]) {
+  const stories = [endless(kind), slowChange, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`];
+  await eachOnItsOwn(kind, stories, async (node, sql) => {
+    await exec(node, "CREATE TABLE t (a INT)");
     const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 2000 } });
-    expect(error.message).toContain("2000 ms (sql_timeout_ms)");
+    expect(error).toMatchObject({ code: 103, data: { limit: 10_000 } });
+    expect(error.message).toContain("10000 ms (sql_timeout_ms)");
     expect(await rows(node, "SELECT a FROM t")).toEqual([]);
     await node.newToken([]);
-  }
-  if (kind === "postgres") {
+    if (kind === "sqlite") return;
     const left =
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleep(%'";
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleep(%' AND datname = current_database()";
     expect(await rows(node, `${left} AND pid <> pg_backend_pid()`)).toEqual([{ n: 0 }]);
-  }
+  });
 });
 
 eachDatabase("statements that are stopped say what of them was kept, and that is true", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 1500" });
   const insert = (value: number) => `INSERT INTO t VALUES (${value});`;
   const first = "its first statement was committed, the rest was not";
   const three = "its first 3 statements were committed, the rest was not";
-  for (const [sql, kept, values, words] of [
+  const stories = [
     [endless(kind), 0, [], "nothing was committed"],
     [`${insert(1)} ${endless(kind)}`, 1, [1], first],
     [`BEGIN; ${insert(1)} ${endless(kind)}`, 0, [], "nothing was committed"],
     [`${insert(1)} BEGIN; ${insert(2)} ${endless(kind)}`, 1, [1], first],
     [`BEGIN; ${insert(1)} COMMIT; ${endless(kind)}`, 3, [1], three],
-  ] as const) {
+  ] as const;
+  await eachOnItsOwn(kind, stories, async (node, [sql, kept, values, words]) => {
     await exec(node, "CREATE TABLE t (a INT)");
     const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 1500, kept } });
+    expect(error).toMatchObject({ code: 103, data: { limit: 10_000, kept } });
     expect(error.message).toEndWith(`and was stopped; ${words}`);
     expect(await rows(node, "SELECT a FROM t")).toEqual(values.map((a) => ({ a })));
     await exec(node, "DROP TABLE t");
-  }
+  });
 });
 
 test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told, or that it is not known", async () => {
-  await using node = await testNode({ database: "postgres", databaseKeys: "sql_timeout_ms = 3000" });
+  await using node = await testNode({ database: "postgres", databaseKeys: "sql_timeout_ms = 10000" });
   await exec(node, "CREATE TABLE t (a INT)");
   await exec(
     node,
@@ -189,7 +202,7 @@ test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told,
       const error = await within("the statement is stopped", refusedSql(node, sql));
       expect({ sql, data: error.data }).toEqual({
         sql,
-        data: { kind: "DatabaseError", limit: 3000, kept, detail: expect.any(String) },
+        data: { kind: "DatabaseError", limit: 10_000, kept, detail: expect.any(String) },
       });
       expect(error.message).toEndWith(`and was stopped; ${words}`);
     }),
@@ -211,7 +224,7 @@ eachDatabase("sql_timeout_ms = 0 sets no limit, and a reload changes it", async 
 });
 
 eachDatabase("while statements run for long, everybody else is answered", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 4000" });
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 8000" });
   await using socket = await node.socket();
   let running = 4;
   const slow = Array.from({ length: 4 }, async () => {
@@ -219,12 +232,15 @@ eachDatabase("while statements run for long, everybody else is answered", async 
     running -= 1;
     return error.message;
   });
-  for (let turn = 0; turn < 40; turn += 1) {
+  let turns = 0;
+  while (running === 4 && turns < 40) {
     await node.call(hello);
     await socket.call(hello);
     await node.call("token_get", [node.superToken]);
+    if (running === 4) turns += 1;
   }
-  expect(running).toBe(4);
+  // On a busy machine they may be stopped before the last turn.
+  expect(turns).toBeGreaterThan(2);
   // A fifth waits for its turn, and gets it.
   const fifth = rows(node, "SELECT 1 AS a");
   for (const message of await Promise.all(slow)) expect(message).toContain("sql_timeout_ms");
@@ -234,22 +250,38 @@ eachDatabase("while statements run for long, everybody else is answered", async 
 eachDatabase(
   "a statement that writes for long holds up nobody who has no need to wait",
   async (kind) => {
-    await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 2500" });
+    await using node = await testNode({ database: kind });
     await exec(node, "CREATE TABLE t (a INT)");
-    let running = true;
-    const slow = refusedSql(node, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`).then((error) => {
-      running = false;
-      return error.message;
-    });
-    await until("it has written", () => isWriting(node, kind));
-    // On SQLite this one has to wait for the writer; the server must not stand still with it.
-    const writes = node.send("token_create", [node.superToken, { token_limit: [] }]);
-    await Bun.sleep(50);
-    for (let turn = 0; turn < 20; turn += 1) await node.call(hello);
-    const answeredMeanwhile = running;
-    expect(await slow).toContain("sql_timeout_ms");
-    expect(await writes).toHaveProperty("result.key");
-    expect(answeredMeanwhile).toBe(true);
+    const sql = `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`;
+    const body = { jsonrpc: "2.0", id: 1, method: "node-server_exec_sql", params: [node.superToken, sql] };
+    const writtenMeanwhile = async (attempts: number): Promise<WireReply> => {
+      const leaving = new AbortController();
+      let running = true;
+      const slow = fetch(`${node.url}/jsonrpc`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(body),
+        signal: leaving.signal,
+      })
+        .catch((error: Error) => error.name)
+        .finally(() => {
+          running = false;
+        });
+      await until("it has written", () => isWriting(node, kind));
+      // On SQLite this one has to wait for the writer; the server must not stand still with it.
+      const writes = node.send("token_create", [node.superToken, { token_limit: [] }]);
+      await Bun.sleep(50);
+      for (let turn = 0; turn < 20; turn += 1) await node.call(hello);
+      expect(running).toBe(true);
+      leaving.abort();
+      expect(await slow).toBe("AbortError");
+      const reply = await writes;
+      if (reply.error === undefined || attempts === 1) return reply;
+      // It waits for five seconds only, and a busy machine may have stood still for longer.
+      await until("the writer is gone", async () => !(await isWriting(node, kind)));
+      return writtenMeanwhile(attempts - 1);
+    };
+    expect(await writtenMeanwhile(4)).toHaveProperty("result.key");
   },
   180_000,
 );
