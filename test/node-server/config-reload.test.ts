@@ -11,11 +11,13 @@ import {
   type TestNode,
   type TestNodeOptions,
   testNode,
+  type WireReply,
   withFewConnections,
 } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
+import { cpuSeconds } from "../support/proc.ts";
 import { hello, helloAt, until } from "../support/process.ts";
-import { series } from "../support/sql.ts";
+import { series, sqlChildrenOf } from "../support/sql.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -171,24 +173,75 @@ test("an edit may spell the same SQLite file in another way", async () => {
   await newToken(node);
 });
 
+/** A statement that is under way until the test lets it go on; it answers one row with `n = 8000000`. */
+interface HeldStatement {
+  readonly reply: Promise<WireReply>;
+  isRunning(): boolean;
+  goOn(): Promise<void>;
+}
+
+function begin(node: TestNode, sql: string): Omit<HeldStatement, "goOn"> {
+  let running = true;
+  const reply = node.send("node-server_exec_sql", { token, sql }).finally(() => {
+    running = false;
+  });
+  return { reply, isRunning: () => running };
+}
+
+/** One of PostgreSQL, which waits for a lock. */
+async function lockedStatement(node: TestNode): Promise<HeldStatement> {
+  const client = new SQL({ url: node.databaseUrl, max: 1 });
+  node.beforeClose(() => client.close());
+  await client`SELECT pg_advisory_lock(1)`;
+  const begun = begin(node, "SELECT pg_advisory_xact_lock(1)::text, 8000000 AS n");
+  await until("it waits for the lock", async () => {
+    const waiting =
+      await client`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`;
+    return waiting.length === 1;
+  });
+  return {
+    ...begun,
+    async goOn() {
+      await client`SELECT pg_advisory_unlock(1)`;
+    },
+  };
+}
+
+/** One of SQLite, whose process is suspended. */
+async function suspendedStatement(node: TestNode, attempts = 10): Promise<HeldStatement> {
+  const begun = begin(node, `SELECT count(*) AS n FROM ${series("sqlite", 8_000_000)}`);
+  const child = await until("it computes", async () => {
+    const [pid] = await sqlChildrenOf(process.pid);
+    const seconds = pid === undefined ? 0 : await cpuSeconds({ pid }).catch(() => 0);
+    return (seconds > 0.2 || !begun.isRunning()) && pid;
+  });
+  process.kill(child, "SIGSTOP");
+  // An answer that was on its way arrives before this one.
+  expect(await helloAt(node.url)).toBe(hello);
+  if (begun.isRunning() || attempts === 1)
+    return {
+      ...begun,
+      async goOn() {
+        process.kill(child, "SIGCONT");
+      },
+    };
+  // A busy machine may have noticed it too late.
+  process.kill(child, "SIGKILL");
+  await until("its process is gone", async () => !(await sqlChildrenOf(process.pid)).includes(child));
+  return suspendedStatement(node, attempts - 1);
+}
+
 eachDatabase(
   "a statement that runs goes on while the database's settings change",
   async (kind) => {
     await using node = await openNode({ database: kind });
-    const sql =
-      kind === "sqlite"
-        ? `SELECT count(*) AS n FROM ${series(kind, 8_000_000)}`
-        : "SELECT pg_sleep(1.5), 8000000 AS n";
-    let running = true;
-    const slow = node.send("node-server_exec_sql", { token, sql }).finally(() => {
-      running = false;
-    });
-    await Bun.sleep(200);
+    const held = await (kind === "sqlite" ? suspendedStatement(node) : lockedStatement(node));
     const databaseKeys = "acquire_timeout_ms = 2999";
     const told = await editAndHear(node, configOf(node, { databaseKeys }));
     expect(told.message).toBe("configuration reloaded: database");
-    expect(running).toBe(true);
-    expect((await slow).result).toMatchObject({ data: [{ n: 8_000_000 }] });
+    expect(held.isRunning()).toBe(true);
+    await held.goOn();
+    expect((await held.reply).result).toMatchObject({ data: [{ n: 8_000_000 }] });
   },
   180_000,
 );
