@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { callText, framesOf, requestOf, turnedAway } from "../support/attackers.ts";
+import { type AttackReport, callText, framesOf, requestOf, turnedAway } from "../support/attackers.ts";
 import { attackTest, WatchedServer } from "../support/watched-server.ts";
 
 const attackMs = 2000;
@@ -27,7 +27,8 @@ attackTest(
   async () => {
     await using target = await WatchedServer.withBucket();
     await target.survives(`F2 ${returningClients} WebDAV clients that hang up and return`, async () => {
-      const { opened } = await target.attack(attackMs, {
+      const isEnough = ({ opened }: AttackReport) => opened > returningClients;
+      const { opened } = await target.attackUntil(isEnough, attackMs, {
         connections: returningClients,
         payload: requestOf("GET /node/static-webdav/b/x", authorization),
         hangsUp: "reset",
@@ -42,7 +43,7 @@ attackTest("F2: uploads that wait for the check of a password take little memory
   await using target = await WatchedServer.withBucket();
   const head = requestOf("PUT /node/static-webdav/b/x", authorization, `Content-Length: ${uploadBytes}`);
   await target.survives(`F2 ${uploads} WebDAV uploads of 1 MB with a wrong password`, async () => {
-    const report = await target.attack(attackMs, {
+    const report = await target.attackUntil((report) => turnedAway(report) > 0, attackMs, {
       connections: uploads,
       payload: head + "x".repeat(uploadBytes),
     });
