@@ -2,14 +2,14 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { Fault } from "../../src/base/fault.ts";
 import { folderPath } from "../../src/buckets/path.ts";
+import type { DatabaseSettings } from "../../src/db/database.ts";
 import { blobKeys, type ObjectNodes, objectNodes, putText, readText } from "../support/object-store.ts";
 import { type PostgresRelay, postgresRelay } from "../support/postgres-relay.ts";
 
 const at = (text: string) => folderPath(text);
 
-async function throughRelay(nodes: ObjectNodes, relay: PostgresRelay) {
-  const settings = { database_url: relay.url, max_connections: 2 };
-  return nodes.open({ settings });
+async function throughRelay(nodes: ObjectNodes, relay: PostgresRelay, limits?: Partial<DatabaseSettings>) {
+  return nodes.open({ settings: { database_url: relay.url, max_connections: 2, ...limits } });
 }
 
 test("an upload whose COMMIT was done, but not answered, is a success", async () => {
@@ -62,7 +62,7 @@ test("a removal whose COMMIT was not answered says that it may have been done", 
 test("while PostgreSQL is away, snapshots stay current for `stale_seconds`, and everything else fails", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
-  const { store, look } = await throughRelay(nodes, relay);
+  const { store, look } = await throughRelay(nodes, relay, { answer_timeout_ms: 5000 });
   await putText(store, at("f"), "text");
   const snapshot = (await store.reader.find(at("f")))?.snapshot();
   const isCurrent = () => snapshot?.isCurrent(new Map()) === true;

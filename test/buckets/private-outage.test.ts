@@ -31,7 +31,11 @@ for (const store of stores)
     const made = await newDatabase("postgres", "");
     await using relay = await postgresRelay(made.url);
     {
-      await using node = await testNode({ store, databaseUrl: relay.url });
+      await using node = await testNode({
+        store,
+        databaseUrl: relay.url,
+        databaseKeys: "answer_timeout_ms = 5000\n",
+      });
       // It becomes private when its file has been sent to everybody, and is in memory.
       const site = await siteWith(node, { "a.txt": secret }, { is_http_root: true, hosts: ["site.example"] });
       await site.settled();

@@ -12,7 +12,6 @@ import {
   type TestNodeOptions,
   testNode,
   type WireReply,
-  withFewConnections,
 } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { cpuSeconds } from "../support/proc.ts";
@@ -46,7 +45,6 @@ function configOf(node: TestNode, settings: Settings, databaseUrl = node.databas
     logging,
     ...settings,
     top: storage + (settings.top ?? ""),
-    databaseKeys: withFewConnections(settings.databaseKeys),
   });
 }
 

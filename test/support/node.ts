@@ -13,7 +13,7 @@ import { type Node, openNode } from "../../src/node.ts";
 import type { NodeOptions } from "../../src/node-options.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
-import { settingsFor } from "./database-settings.ts";
+import { patientLimits, settingsFor } from "./database-settings.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
@@ -173,12 +173,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const files = options.files ?? (await filesFor(options.store ?? "disk", folder.path));
   await writeFile(
     configPath,
-    configText(database.url, {
-      ...options,
-      files,
-      top: storage + (options.top ?? ""),
-      databaseKeys: withFewConnections(options.databaseKeys),
-    }),
+    configText(database.url, { ...options, files, top: storage + (options.top ?? "") }),
   );
   let credentials: { token: string; password: string } | undefined;
   const node = await openNode({
@@ -248,9 +243,16 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   };
 }
 
-/** Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start. */
-export function withFewConnections(databaseKeys = ""): string {
-  return databaseKeys.includes("max_connections") ? databaseKeys : `max_connections = 4\n${databaseKeys}`;
+/**
+ * What a server on PostgreSQL gets unless its story sets the key: limits that a busy machine does not reach, and few connections.
+ * Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start.
+ */
+const postgresKeys = { ...patientLimits, max_connections: 4 };
+
+function withPatience(databaseUrl: string, databaseKeys: string): string {
+  if (databaseUrl.startsWith("sqlite")) return databaseKeys;
+  const missing = Object.entries(postgresKeys).filter(([key]) => !databaseKeys.includes(key));
+  return missing.map(([key, value]) => `${key} = ${value}\n`).join("") + databaseKeys;
 }
 
 export function configText(
@@ -258,7 +260,7 @@ export function configText(
   options: Omit<TestNodeOptions, "database" | "databaseUrl" | "store" | "env" | "methods"> = {},
 ): string {
   const listener = options.top?.includes("ws_listener") ? "" : 'ws_listener = "127.0.0.1:0"\n';
-  return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${options.databaseKeys ?? ""}\n${options.files ? `[files]\n${options.files}\n` : ""}`;
+  return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${withPatience(databaseUrl, options.databaseKeys ?? "")}\n${options.files ? `[files]\n${options.files}\n` : ""}`;
 }
 
 /** Makes the schema and the Super Token of a database, as `node-server init` does. */
