@@ -3,8 +3,11 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { codeOf } from "../../src/base/fault.ts";
 import { madeOnce } from "./made-once.ts";
+import { until } from "./process.ts";
 import { atRunEnd } from "./run-end.ts";
+import { startAgain, untilStarted } from "./started.ts";
 
 /** PostgreSQL refuses to run as root; then it runs as `nobody`, from a copy that `nobody` can reach. */
 const nobody = 65534;
@@ -86,14 +89,12 @@ export async function administrate(url: string, statement: string): Promise<void
  */
 export async function sessionsEnded(url: string): Promise<void> {
   await using sql = new SQL({ url, max: 1 });
-  for (let attempt = 0; attempt < 600; attempt += 1) {
+  await until("the sessions of killed processes have ended", async () => {
     const others = (await sql.unsafe(
       "SELECT pid, state, query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
     )) as unknown[];
-    if (others.length === 0) return;
-    await Bun.sleep(50);
-  }
-  throw new Error("a database of killed processes still has sessions after 30 s");
+    return others.length === 0;
+  });
 }
 
 async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> {
@@ -107,7 +108,6 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
     ? await madeOnce("postgres", (path) => cp(packaged, path, { recursive: true, verbatimSymlinks: true }))
     : packaged;
   const data = join(folder, "data");
-  const port = await freePort();
   if (isRoot) await chown(folder, nobody, nobody);
   const run = (program: string, ...args: string[]) =>
     Bun.spawn(
@@ -139,10 +139,18 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
     max_connections: "200",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const url = `postgres://postgres@127.0.0.1:${port}`;
-  const start = () => run("postgres", "-D", data, "-p", String(port), ...flags);
-  let server = start();
-  await untilReady(url, join(folder, "postgres.log"));
+  const urlAt = (port: number) => `postgres://postgres@127.0.0.1:${port}`;
+  const start = async (port: number) => {
+    const child = run("postgres", "-D", data, "-p", String(port), ...flags);
+    const isReady = () => administrate(urlAt(port), "SELECT 1");
+    await untilStarted({ name: "PostgreSQL", child, log: join(folder, "postgres.log"), isReady });
+    return child;
+  };
+  let port = 0;
+  let server = await startAgain(async () => {
+    port = await freePort();
+    return start(port);
+  });
   const end = async (signal: NodeJS.Signals) => {
     server.kill(signal);
     await server.exited;
@@ -150,10 +158,12 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
   let isPaused = false;
   const unpause = async () => {
     isPaused = false;
-    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, "SIGCONT");
+    // The server last: it does not reap its processes before, so none of these numbers is another's.
+    for (const pid of await childrenOf(server.pid)) signalChild(pid, "SIGCONT");
+    process.kill(server.pid, "SIGCONT");
   };
   return {
-    url,
+    url: urlAt(port),
     pid: server.pid,
     async stop() {
       if (isPaused) await unpause();
@@ -164,14 +174,13 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
       isPaused = true;
       // The server first, so that it makes no process that is missed.
       process.kill(server.pid, "SIGSTOP");
-      for (const pid of await childrenOf(server.pid)) process.kill(pid, "SIGSTOP");
+      for (const pid of await childrenOf(server.pid)) signalChild(pid, "SIGSTOP");
     },
     unpause,
     // A fast shutdown: clients are cut off, the data stays whole.
     halt: () => end("SIGINT"),
     async resume() {
-      server = start();
-      await untilReady(url, join(folder, "postgres.log"));
+      server = await startAgain(() => start(port));
     },
   };
 }
@@ -181,16 +190,13 @@ async function childrenOf(pid: number): Promise<number[]> {
   return listed.split(" ").filter(Boolean).map(Number);
 }
 
-async function untilReady(url: string, log: string): Promise<void> {
-  for (let attempt = 0; attempt < 200; attempt += 1) {
-    try {
-      await administrate(url, "SELECT 1");
-      return;
-    } catch {
-      await Bun.sleep(50);
-    }
+/** A process of PostgreSQL may end at any time. */
+function signalChild(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if (codeOf(error) !== "ESRCH") throw error;
   }
-  throw new Error(`PostgreSQL did not start: ${await Bun.file(log).text()}`);
 }
 
 export function freePort(): Promise<number> {

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "./documented.ts";
 import { tempFolder } from "./node.ts";
 import { freePort } from "./postgres.ts";
-import { until, within } from "./process.ts";
+import { within } from "./process.ts";
+import { startAgain, untilStarted } from "./started.ts";
 import { findProgram, findTool } from "./tools.ts";
 
 /** For requests to a proxy, whose certificate is its own. */
@@ -95,26 +96,23 @@ export async function openProxy(program: ProxyProgram, upstream: Upstream): Prom
   const openssl = await findTool(what, "openssl");
   if (path === undefined || openssl === undefined) return undefined;
   const folder = await tempFolder();
-  const port = await freePort();
   const names = "-subj /CN=localhost -addext subjectAltName=IP:127.0.0.1";
   const files = `-keyout ${folder.path}/key.pem -out ${folder.path}/cert.pem`;
   const curve = "-newkey ec -pkeyopt ec_paramgen_curve:prime256v1";
   await openssl.does(`req -x509 -nodes -days 2 ${curve} ${names} ${files}`.split(" "));
-  const args = await configurations[program]({ folder: folder.path, port, upstream });
   const log = join(folder.path, "proxy.log");
-  const child = Bun.spawn([path, ...args], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path },
-    stdout: "ignore",
-    stderr: Bun.file(log),
-  });
-  const url = `https://127.0.0.1:${port}`;
-  await until(`${program} accepts`, async () => {
-    if (child.exitCode !== null) throw new Error(`${program} ended: ${await Bun.file(log).text()}`);
-    return fetch(url, trusting).then(
-      () => true,
-      () => undefined,
-    );
+  const { url, child } = await startAgain(async () => {
+    const port = await freePort();
+    const args = await configurations[program]({ folder: folder.path, port, upstream });
+    const child = Bun.spawn([path, ...args], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH, HOME: folder.path },
+      stdout: "ignore",
+      stderr: Bun.file(log),
+    });
+    const url = `https://127.0.0.1:${port}`;
+    await untilStarted({ name: program, child, log, isReady: () => fetch(url, trusting) });
+    return { url, child };
   });
   return {
     url,

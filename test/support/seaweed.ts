@@ -3,8 +3,9 @@ import { join } from "node:path";
 import type { S3Location } from "../../src/buckets/objects/s3-requests.ts";
 import { tempFolder } from "./node.ts";
 import { freePort } from "./postgres.ts";
-import { until, within } from "./process.ts";
+import { within } from "./process.ts";
 import { atRunEnd } from "./run-end.ts";
+import { startAgain, untilStarted } from "./started.ts";
 
 /** Seaweed is a real S3 server of this test run: SeaweedFS, all of it in one process. */
 export interface Seaweed {
@@ -46,7 +47,7 @@ let shared: Promise<Seaweed> | undefined;
 
 /** The S3 server that all test files of a run share. */
 export function seaweed(): Promise<Seaweed> {
-  shared ??= start();
+  shared ??= startAgain(start);
   return shared;
 }
 
@@ -101,9 +102,6 @@ async function start(): Promise<Seaweed> {
     await folder[Symbol.asyncDispose]();
   });
   const client = new Bun.S3Client(location);
-  await until("SeaweedFS accepts uploads", async () => {
-    if (child.exitCode !== null) throw new Error(`SeaweedFS ended: ${await Bun.file(log).text()}`);
-    return client.write("ready", "yes").catch(() => undefined);
-  });
+  await untilStarted({ name: "SeaweedFS", child, log, isReady: () => client.write("ready", "yes") });
   return { pid: child.pid, port, location };
 }

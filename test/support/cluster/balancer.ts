@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "../documented.ts";
 import { tempFolder } from "../node.ts";
 import { freePort } from "../postgres.ts";
-import { until, within } from "../process.ts";
+import { within } from "../process.ts";
 import { documentedProxies, isRoot } from "../proxy.ts";
+import { startAgain, untilStarted } from "../started.ts";
 import { findProgram } from "../tools.ts";
 import type { ClusterNode } from "./cluster.ts";
 
@@ -82,23 +83,25 @@ export async function openBalancer(
   const path = findProgram(what, program, program === "nginx" ? "nginx-light" : program);
   if (path === undefined) return undefined;
   const folder = await tempFolder();
-  const port = await freePort();
   const addresses = nodes.map(({ url }) => new URL(url).host);
-  const args = await configurations[program]({ folder: folder.path, port, addresses });
   const log = join(folder.path, "balancer.log");
-  const child = Bun.spawn([path, ...args], {
-    cwd: folder.path,
-    env: { PATH: process.env.PATH, HOME: folder.path },
-    stdout: "ignore",
-    stderr: Bun.file(log),
-  });
-  const url = `http://127.0.0.1:${port}`;
-  await until(`${program} accepts`, async () => {
-    if (child.exitCode !== null) throw new Error(`${program} ended: ${await Bun.file(log).text()}`);
-    return fetch(`${url}/node/ready`).then(
-      ({ ok }) => ok,
-      () => undefined,
-    );
+  const { url, child } = await startAgain(async () => {
+    const port = await freePort();
+    const args = await configurations[program]({ folder: folder.path, port, addresses });
+    const child = Bun.spawn([path, ...args], {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH, HOME: folder.path },
+      stdout: "ignore",
+      stderr: Bun.file(log),
+    });
+    const url = `http://127.0.0.1:${port}`;
+    await untilStarted({
+      name: program,
+      child,
+      log,
+      isReady: () => fetch(`${url}/node/ready`).then(({ ok }) => ok),
+    });
+    return { url, child };
   });
   return {
     url,
