@@ -6,7 +6,7 @@ import { hasSeaweed } from "../support/seaweed.ts";
 test.if(hasSeaweed)(
   "a resumable upload into an S3 store goes on after the store and the server were away",
   async () => {
-    await using site = await S3Site.open(3000);
+    await using site = await S3Site.open(60_000);
     const bytes = distinctBytes(30_000_000, 17);
     const ways = () => resumable(site.server.url, site.token);
     const address = await ways().address("site/film.bin", bytes.length, { "repr-digest": digestOf(bytes) });

@@ -1,4 +1,4 @@
-import { type Home, newHome, type Server } from "./process.ts";
+import { type Home, newHome, type Server, until } from "./process.ts";
 import { openRelay, type Relay, type RequestFault } from "./relay.ts";
 import { seaweed } from "./seaweed.ts";
 
@@ -18,6 +18,8 @@ export class S3Site implements AsyncDisposable {
   /** Below which the store has the blobs. */
   readonly prefix = crypto.randomUUID();
   server!: Server;
+  /** Of its configuration. */
+  #files: Readonly<Record<string, string>> = {};
   token = "";
 
   private constructor(home: Home, relay: S3Site["relay"]) {
@@ -31,19 +33,31 @@ export class S3Site implements AsyncDisposable {
     const home = await newHome();
     const relay = await openRelay(port, { onRequest: (line) => site.onRequest?.(line) });
     const site: S3Site = new S3Site(home, relay);
-    const files = {
+    site.#files = {
       url: `s3://${location.bucket}/${site.prefix}`,
       endpoint: relay.url,
       access_key_id: location.accessKeyId,
       secret_access_key: location.secretAccessKey,
-      request_timeout_ms: requestTimeoutMs,
     };
-    const lines = Object.entries(files).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
-    await home.configure({ files: lines.join("") });
+    await site.#configure(requestTimeoutMs);
     site.server = await home.serve();
     site.token = site.server.superToken;
     await site.server.call("static-bucket_create", [site.token, "site"]);
     return site;
+  }
+
+  /** Another `requestTimeoutMs`, by a reload. */
+  async waitFor(requestTimeoutMs: number): Promise<void> {
+    await this.#configure(requestTimeoutMs);
+    await until("the server waits for its store so long", async () =>
+      /configuration reloaded/.test(await this.server.reload()),
+    );
+  }
+
+  #configure(request_timeout_ms: number): Promise<void> {
+    const files = Object.entries({ ...this.#files, request_timeout_ms });
+    const lines = files.map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`);
+    return this.home.configure({ files: lines.join("") });
   }
 
   get(path: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
