@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { limitDatabase } from "../support/database-limits.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
@@ -19,6 +20,7 @@ const silent = {
   },
 };
 
+const shortLimits = { answer_timeout_ms: 1500, connect_timeout_ms: 1500 };
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 const watched: readonly unknown[] = ["database.lost", "database.restored", "database.silent"];
 const isDatabaseEvent = ({ event }: LogEntry["fields"]) => watched.includes(event);
@@ -32,13 +34,15 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
   await using node = await testNode({
     databaseUrl: postgres.url,
     logging,
-    databaseKeys: "answer_timeout_ms = 1500\nconnect_timeout_ms = 1500\nstale_seconds = 14\n",
+    databaseKeys: "stale_seconds = 14\n",
   });
   const { superToken: token } = node;
   const { dav } = await webdavSite(node);
   expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
   const get = () => fetch(`${node.url}/node/static/site/a.txt`);
-  expect((await get()).status).toBe(200);
+  await limitDatabase(node, shortLimits);
+  await until("the file is served", async () => (await get()).status === 200);
+  const before = eventsOf(node).length;
 
   const pausedAt = performance.now();
   await postgres.pause();
@@ -63,17 +67,20 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
     return status === 503 && headers.get("retry-after") === "5" ? true : undefined;
   });
   await until("the log tells the loss", () =>
-    eventsOf(node).some(([, event]) => event === "database.lost") ? true : undefined,
+    eventsOf(node)
+      .slice(before)
+      .some(([, event]) => event === "database.lost"),
   );
 
   await postgres.unpause();
   await until("calls succeed again", async () =>
     (await node.send("token_get", { token })).error === undefined ? true : undefined,
   );
+  await limitDatabase(node, {});
   expect((await get()).status).toBe(200);
   expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
   await untilMissing(node);
-  expect(eventsOf(node)).toEqual([
+  expect(eventsOf(node).slice(before)).toEqual([
     ["WARN", "database.silent"],
     ["ERROR", "database.lost"],
     ["INFO", "database.restored"],
@@ -87,14 +94,20 @@ test("behind a network that went silent every transport answers in time, and all
   await using node = await testNode({
     databaseUrl: postgres.url.replace(port, new URL(relay.url).port),
     logging,
-    databaseKeys: "answer_timeout_ms = 1500\nconnect_timeout_ms = 1500\nstale_seconds = 0\n",
+    databaseKeys: "stale_seconds = 0\n",
   });
   const { superToken: token } = node;
   const { dav } = await webdavSite(node);
   expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
   await using socket = await node.socket();
   const get = () => fetch(`${node.url}/node/static/site/a.txt`);
+  await limitDatabase(node, shortLimits);
   await untilMissing(node);
+  const before = eventsOf(node).length;
+  const events = () =>
+    eventsOf(node)
+      .slice(before)
+      .map(([, event]) => event);
 
   relay.silence();
   await untilMissing(node, "database");
@@ -112,14 +125,15 @@ test("behind a network that went silent every transport answers in time, and all
     expect(error).toMatchObject({ code: 103, data: { reason: "unavailable" } });
   expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
   expect((await fetch(`${node.url}/node/console/`)).status).toBe(200);
-  await until("the log tells the loss", () => eventsOf(node).some(([, event]) => event === "database.lost"));
+  await until("the log tells the loss", () => events().includes("database.lost"));
 
   await relay.mend();
   await untilMissing(node);
+  await limitDatabase(node, {});
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   expect((await get()).status).toBe(200);
   expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
-  expect(eventsOf(node).filter(([, event]) => event === "database.lost")).toHaveLength(1);
+  expect(events().filter((event) => event === "database.lost")).toHaveLength(1);
 }, 180_000);
 
 test("a statement that PostgreSQL does not answer is cancelled there, others are not cut, and exec_sql has its own limit", async () => {
