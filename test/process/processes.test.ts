@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile } from "node:fs/promises";
 import { LineMerger } from "../../src/cli/server/processes/line-merger.ts";
 import { MemberProcess } from "../../src/cli/server/processes/member-process.ts";
 import { Supervisor } from "../../src/cli/server/processes/supervisor.ts";
+import type { ClusterView } from "../../src/cluster/roster.ts";
 import { TerminalOutput } from "../../src/log/terminal-output.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import {
@@ -84,12 +85,18 @@ test("several processes share an address: one line says that all listen, and met
   expect(await pids()).toHaveLength(count);
   expect(server.stderr.match(/listening on http/g)).toHaveLength(1);
   expect(server.stdout.match(/Super Token/g)).toHaveLength(1);
-  const text = await metrics();
+  const text = await until("all are in one answer", async () => {
+    const text = await metrics();
+    return processesIn(text).length === count && text;
+  });
   expect(processesIn(text)).toEqual([1, 2, 3]);
   expect(text.match(/^# TYPE process_start_time_seconds gauge$/gm)).toHaveLength(1);
   expect(text).toMatch(/^node_server_http_request_duration_seconds_bucket\{.*le="\+Inf".*\} /m);
   // For the cluster they are one node.
-  const { result } = await sendTo(server.url, "cluster_nodes", { token });
+  const result = await until("every process has its row", async () => {
+    const view = (await sendTo(server.url, "cluster_nodes", { token })).result as ClusterView;
+    return view.nodes[0]?.processes === count && view;
+  });
   expect(result).toMatchObject({ nodes: [{ processes: count, alive: true }], warnings: [] });
   // The Unix socket belongs to one of them.
   expect(await helloAt("http://localhost", { unix: home.file("node.sock") })).toBe(hello);
