@@ -3,7 +3,7 @@ import type { ClusterNode } from "./cluster.ts";
 import { now, type Outage } from "./history.ts";
 import type { Storm } from "./storm.ts";
 
-/** A node relies on its database again so long after a failure has ended, at the latest, on a busy machine. */
+/** A node that is ready again after a failure relies on its database so long after that, at the latest, on a busy machine. */
 const recoveryMs = 5000;
 
 /** A fault: does its harm for about this long, and ends it. */
@@ -58,14 +58,14 @@ const faults: Readonly<Record<string, Fault>> = {
       for (const { database } of nodes) await database.mend();
     });
   },
-  killed: async (chaos, node, ms) => {
+  killed: async (_, node, ms) => {
     await node.kill();
     await Bun.sleep(ms / 2);
-    await chaos.start(node);
+    await node.startAgain();
   },
-  "killed and started at once": async (chaos, node) => {
+  "killed and started at once": async (_, node) => {
     await node.kill();
-    await chaos.start(node);
+    await node.startAgain();
   },
   paused: async (_, node, ms) => {
     node.server?.signal("SIGSTOP");
@@ -99,7 +99,7 @@ const storeFaults: Readonly<Record<string, Fault>> = {
 
 /** Chaos does harm to the nodes of a cluster, one fault after the other. */
 export class Chaos {
-  readonly outages: Outage[] = [];
+  readonly #outages: Promise<Outage>[] = [];
   /** How often each fault was done. */
   readonly done = new Map<string, number>();
 
@@ -127,21 +127,23 @@ export class Chaos {
     }
   }
 
+  /** Resolves when the nodes have recovered from all of them. */
+  get outages(): Promise<Outage[]> {
+    return Promise.all(this.#outages);
+  }
+
   async outage(nodes: readonly ClusterNode[], harm: () => Promise<void>): Promise<void> {
     const begin = now();
     // Reads that end during the harm are judged at the end, with all outages.
     await harm();
-    const end = now() + recoveryMs;
-    for (const { number } of nodes) this.outages.push({ node: number, begin, end });
+    // The next fault does not wait for it.
+    for (const node of nodes)
+      this.#outages.push(recovered(node).then((end) => ({ node: node.number, begin, end })));
   }
+}
 
-  /** A start fails while the database or the store is away, as it should; then the node is started again. */
-  async start(node: ClusterNode): Promise<void> {
-    await until(`node ${node.number} starts`, () =>
-      node.start().then(
-        () => true,
-        () => false,
-      ),
-    );
-  }
+/** When a node has surely recovered from a failure that is over. */
+async function recovered(node: ClusterNode): Promise<number> {
+  await until(`node ${node.number} is ready after an outage`, () => node.isReady);
+  return now() + recoveryMs;
 }

@@ -1,4 +1,4 @@
-import { link, mkdir } from "node:fs/promises";
+import { link, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobSettings } from "../../../src/buckets/objects/open-blobs.ts";
 import { quietPort } from "../installed.ts";
@@ -24,6 +24,8 @@ export interface ClusterOptions {
   readonly databaseKeys?: string;
   /** Further TOML lines of `[files]`. */
   readonly files?: string;
+  /** How long a node waits for the store; default: longer than a busy machine takes. */
+  readonly storeTimeoutMs?: number;
   /** False keeps from each node what the others notify, as some poolers do. */
   readonly notifies?: boolean;
 }
@@ -68,6 +70,30 @@ export class ClusterNode implements AsyncDisposable {
     this.server = await this.#home.serve({ env, binary: this.#binary });
   }
 
+  /** Starts it, again if that fails: the limits of a node may be too short for a busy machine, and its database or store away. */
+  async startAgain(): Promise<void> {
+    let cause: unknown;
+    const start = () =>
+      this.start().then(
+        () => true,
+        (error: unknown) => {
+          cause = error;
+          return false;
+        },
+      );
+    await until(`node ${this.number} starts`, start).catch((error: unknown) => {
+      throw new Error(String(error), { cause });
+    });
+  }
+
+  /** Changes its configuration, and applies that. */
+  async edit(change: (config: string) => string): Promise<void> {
+    const path = this.#home.configPath;
+    await writeFile(path, change(await readFile(path, "utf8")));
+    const told = await this.server?.reload();
+    if (!told?.includes("configuration reloaded")) throw new Error(`not edited: ${told}`);
+  }
+
   async kill(): Promise<void> {
     this.server?.signal("SIGKILL");
     await this.server?.exited;
@@ -98,14 +124,19 @@ export class Cluster implements AsyncDisposable {
 
   static async open(options: ClusterOptions): Promise<Cluster> {
     const [postgres, folder] = await Promise.all([stoppablePostgres(), tempFolder()]);
-    const blobs = await blobSettings(options.store, folder.path);
+    const blobs = await blobSettings(options, folder.path);
     const nodes = await Promise.all(
       Array.from({ length: nodeCount }, (_, number) => newNode(number, { postgres, blobs, options })),
     );
     const cluster = new Cluster(nodes, postgres, blobs, folder);
-    await Promise.all(nodes.map((node) => node.start()));
-    const made = await sendTo(cluster.node(0).url, "static-bucket_create", [superToken, "site"]);
-    if (made.error !== undefined) throw new Error(`no bucket: ${JSON.stringify(made.error)}`);
+    await Promise.all(nodes.map((node) => node.startAgain()));
+    await until("the bucket is made", async () => {
+      const { error } = await sendTo(cluster.node(0).url, "static-bucket_create", [superToken, "site"]);
+      // A call that took too long may have made it.
+      if (error === undefined || error.message.includes("exists already")) return true;
+      if (error.data.reason !== "unavailable") throw new Error(`no bucket: ${JSON.stringify(error)}`);
+      return false;
+    });
     await cluster.untilReady();
     return cluster;
   }
@@ -131,8 +162,11 @@ export class Cluster implements AsyncDisposable {
   }
 }
 
-async function blobSettings(store: ClusterStore, folder: string): Promise<BlobSettings> {
-  const common = { path_style: true, request_timeout_ms: 2000 };
+async function blobSettings(
+  { store, storeTimeoutMs = 60_000 }: ClusterOptions,
+  folder: string,
+): Promise<BlobSettings> {
+  const common = { path_style: true, request_timeout_ms: storeTimeoutMs };
   if (store === "folder") {
     const blobs = join(folder, "blobs");
     await mkdir(blobs);

@@ -64,6 +64,7 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
     top: "sync_uploads = false\n",
     databaseKeys:
       "answer_timeout_ms = 3000\nconnect_timeout_ms = 2000\nacquire_timeout_ms = 3000\nstale_seconds = 60\n",
+    storeTimeoutMs: 2000,
     ...options,
   });
   const storm = new Storm(cluster, random);
@@ -85,10 +86,11 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   }
   await Promise.race([work, failed.promise]);
   await cluster.untilReady();
+  const outages = await chaos.outages;
   await readEverything(storm);
   for (const { server } of cluster.nodes) await server?.stop();
   const store = await sweptStore(cluster);
-  const history = { operations: storm.operations, outages: chaos.outages, deadlineMs, staleMs };
+  const history = { operations: storm.operations, outages, deadlineMs, staleMs };
   const violations = checkHistory(history);
   console.log(
     `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
