@@ -8,8 +8,9 @@ import { compileVersions, Releases } from "../support/update.ts";
 
 /** How often each story goes through all nodes; `CLUSTER_ROLLS=10` by hand. */
 const rolls = Number(process.env.CLUSTER_ROLLS) || 1;
-/** Longer than Caddy takes to see that a node is not ready, on a busy machine. */
 const drain = "drain_seconds = 2\n";
+/** Longer than Caddy takes to see that a node is not ready, on a machine that may stop it for seconds; nginx asks another node. */
+const longDrain = "drain_seconds = 15\n";
 
 /** Work on one node after the other while clients use the cluster through a balancer: no request of theirs fails. */
 async function roll(
@@ -53,6 +54,7 @@ test(
       top: `${drain}release_url = "${releases.url}"\n`,
     });
     await roll("nginx", cluster, restart);
+    for (const node of cluster.nodes) await node.edit((config) => config.replace(drain, longDrain));
     await roll("caddy", cluster, async (node, round) => {
       const { tag } = round % 2 === 0 ? versions.two : versions.one;
       const reply = await sendTo(node.url, "node-server_self_update", { token: superToken, tag });
