@@ -154,7 +154,10 @@ story("a reload that is asked for while the server still starts does not make it
   const address = database.address();
   const port = typeof address === "object" ? address?.port : 0;
   try {
-    await using home = await newHome({}, `postgres://who:secret@127.0.0.1:${port}/none`);
+    await using home = await newHome(
+      { databaseKeys: "connect_timeout_ms = 3000" },
+      `postgres://who:secret@127.0.0.1:${port}/none`,
+    );
     await using systemd = await openSystemd(socketIn(home));
     if (systemd === undefined) return;
     const server = home.launch({ env: { NOTIFY_SOCKET: socketIn(home) } });
