@@ -1,15 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { type DatabaseLimits, patientLimits } from "./database-settings.ts";
+import { type DatabaseLimits, longLimits } from "./database-settings.ts";
 import type { TestNode } from "./node.ts";
 import { until } from "./process.ts";
 
-/** Gives a server on PostgreSQL these limits by a reload, and the patient ones for the rest: a start under short ones may fail. */
+/** Gives a server on PostgreSQL these limits by a reload, and the long ones for the rest: a start under short ones may fail. */
 export async function limitDatabase(
   { node, configPath }: TestNode,
   limits: Partial<DatabaseLimits>,
 ): Promise<void> {
   let text = await readFile(configPath, "utf8");
-  for (const [key, value] of Object.entries({ ...patientLimits, ...limits }))
+  for (const [key, value] of Object.entries({ ...longLimits, ...limits }))
     text = text.replace(new RegExp(`^${key} = .*$`, "m"), `${key} = ${value}`);
   await writeFile(configPath, text);
   // The reload connects anew, under the new limits.

@@ -6,7 +6,7 @@ export type DatabaseLimits = Pick<
 >;
 
 /** Limits of a database that does answer, on a machine whose processes may be stopped for seconds. */
-export const patientLimits: DatabaseLimits = {
+export const longLimits: DatabaseLimits = {
   connect_timeout_ms: 60_000,
   acquire_timeout_ms: 60_000,
   answer_timeout_ms: 60_000,
@@ -16,7 +16,7 @@ export const patientLimits: DatabaseLimits = {
 export function settingsFor(database_url: string): DatabaseSettings {
   return {
     database_url,
-    ...patientLimits,
+    ...longLimits,
     idle_timeout_ms: 0,
     max_lifetime_ms: 0,
     max_connections: 2,

@@ -13,7 +13,7 @@ import { type Node, openNode } from "../../src/node.ts";
 import type { NodeOptions } from "../../src/node-options.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
-import { patientLimits, settingsFor } from "./database-settings.ts";
+import { longLimits, settingsFor } from "./database-settings.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
@@ -247,7 +247,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
  * What a server on PostgreSQL gets unless its story sets the key: limits that a busy machine does not reach, and few connections.
  * Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start.
  */
-const postgresKeys = { ...patientLimits, max_connections: 4 };
+const postgresKeys = { ...longLimits, max_connections: 4 };
 
 function withPatience(databaseUrl: string, databaseKeys: string): string {
   if (databaseUrl.startsWith("sqlite")) return databaseKeys;
