@@ -52,8 +52,14 @@ export class SqliteFileWatch {
       );
   }
 
-  /** Compares, once in a tick of the event loop, and throws as `assertPresent` does. */
+  /** Compares now, and throws as `assertPresent` does. */
   assertPresentNow(): void {
+    this.#look();
+    this.assertPresent();
+  }
+
+  /** Compares once in a tick of the event loop: for what another process runs, which is always a moment later. */
+  assertPresentInTick(): void {
     this.#comparison.get();
     this.assertPresent();
   }

@@ -153,11 +153,11 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     limitAnswers: () => {},
     operator: {
       async run(request) {
-        watch.assertPresentNow();
+        watch.assertPresentInTick();
         return operator.run(request);
       },
       async tableSizes() {
-        watch.assertPresentNow();
+        watch.assertPresentInTick();
         return operator.tableSizes();
       },
       close: () => operator.close(),
