@@ -3,6 +3,7 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { newDatabase, type StoreKind, type TestNode, testNode } from "../support/node.ts";
 import { postgresRelay } from "../support/postgres-relay.ts";
+import { until } from "../support/process.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
@@ -130,7 +131,9 @@ test("while PostgreSQL is away, files in memory are still sent, and everything e
   const made = await newDatabase("postgres", "");
   await using relay = await postgresRelay(made.url);
   {
-    await using node = await testNode({ store: "objects over postgres", databaseUrl: relay.url });
+    const databaseKeys = "answer_timeout_ms = 5000\n";
+    const store = "objects over postgres";
+    await using node = await testNode({ store, databaseUrl: relay.url, databaseKeys });
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "text");
     await dav("PUT", "/b.txt", {}, "text");
@@ -148,11 +151,7 @@ test("while PostgreSQL is away, files in memory are still sent, and everything e
     expect((await plain(node, "/b.txt")).status).toBe(503);
     expect((await dav("PROPFIND", "/", { depth: "0" })).status).toBe(503);
     await relay.mend();
-    const restoredAt = performance.now();
-    while ((await plain(node, "/b.txt")).status !== 200) {
-      expect(performance.now() - restoredAt).toBeLessThan(20_000);
-      await Bun.sleep(50);
-    }
+    await until("it recovers", async () => (await plain(node, "/b.txt")).status === 200);
   }
   await made.drop();
-}, 60_000);
+}, 180_000);
