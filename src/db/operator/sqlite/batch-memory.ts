@@ -61,7 +61,10 @@ export class ServerBatch {
     Atomics.store(numbers, begunAt, 1);
   }
 
-  /** Returns how many requests of the batch have begun, and keeps the child from beginning others. A second call tells nothing new. */
+  /**
+   * Returns how many requests of the batch have begun, and keeps the child from beginning others. A second call returns more than any
+   * batch has: nothing is left to be taken back.
+   */
   takeBack(): number {
     return Atomics.exchange(this.#memory.numbers, begunAt, takenBack);
   }

@@ -77,7 +77,7 @@ export class SqliteChild {
       command,
       env: { TZ: process.env.TZ ?? "", [parentVariable]: String(process.pid), [databaseVariable]: path },
       data: (bytes) => {
-        // What is in the memory was answered before.
+        // Answers in the memory are older than these bytes.
         this.#readMemory();
         this.#frames.push(bytes);
       },
