@@ -1,7 +1,9 @@
 import { expect } from "bun:test";
-import { readFile, rename } from "node:fs/promises";
+import { mkdir, readFile, rename } from "node:fs/promises";
+import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { halfCall } from "../support/half-call.ts";
+import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, newHome, story, until } from "../support/process.ts";
 
 const big = "x".repeat(2000);
@@ -22,6 +24,37 @@ story("SIGHUP turns the log up and down", async () => {
   await server.reload();
   expect(server.stderr.slice(from)).not.toContain("DEBUG");
 });
+
+for (const processes of [1, 2])
+  story(`SIGHUP while a server starts is obeyed when it is up (processes: ${processes})`, async () => {
+    const database = await newPostgresDatabase();
+    await using home = await newHome();
+    await mkdir(home.file("blobs"));
+    const configure = (filter: string) =>
+      home.configure(
+        {
+          databaseKeys: "answer_timeout_ms = 60000",
+          logging: `log_filter = "${filter}"`,
+          files: `url = "file://${home.file("blobs")}"`,
+        },
+        database.url,
+      );
+    await configure("info");
+    await home.run(["init"]);
+    await using sql = new SQL({ url: database.url, max: 1 });
+    const { starting: server } = await sql.begin(async (lock) => {
+      await lock`LOCK TABLE token IN ACCESS EXCLUSIVE MODE`;
+      const starting = home.launch({}, ["serve", "--processes", String(processes)]);
+      await until("the start waits", async () => (await lockWaiters(database.url)) !== 0);
+      await configure("info,rpc=debug");
+      starting.signal("SIGHUP");
+      return { starting };
+    });
+    await server.ready();
+    await server.says(/configuration reloaded: logging( process=1)?\n/);
+    expect(await server.stop()).toMatchObject({ code: 0 });
+    await database.drop();
+  });
 
 story("RUST_LOG wins over log_filter, at the start and at every reload", async () => {
   await using home = await newHome({ logging: 'log_filter = "off"' });

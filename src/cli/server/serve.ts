@@ -14,6 +14,7 @@ import { type CommandOptions, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { Member } from "./processes/member.ts";
 import { memberVariable, replacedSignal, startAgainCode } from "./processes/messages.ts";
+import { ReloadRequests } from "./reload-requests.ts";
 import { StopRequests } from "./stop-requests.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
@@ -42,11 +43,11 @@ export async function serve(options: ServeOptions, command: Command): Promise<nu
   }
   let node: Node | undefined;
   const notifier = openNotifier(process.env);
+  const reloads = new ReloadRequests();
   const stop = new StopRequests(() => process.exit(exitCodes.failed));
   const isMember = memberVariable in process.env;
-  // Before the server is up there is nothing to reload, and READY=1 must not be sent.
   process.on("SIGHUP", () => {
-    if (node !== undefined && !isMember) void notifier.reloading(() => node?.reload());
+    if (!isMember) reloads.request();
   });
   for (const name of stopSignals)
     process.on(name, () => {
@@ -91,6 +92,8 @@ export async function serve(options: ServeOptions, command: Command): Promise<nu
         .event("update.not_started", "the new binary could not be run", { reason: failure });
     notifier.ready();
     member?.ready(node, build.cargo_version);
+    const { reload } = node;
+    reloads.begin(() => notifier.reloading(reload));
     const why = await Promise.race([stop.requested, restart.promise]);
     const log = node.hub.logger("server");
     if (why !== "restart" || binary === undefined) {
@@ -113,6 +116,7 @@ export async function serve(options: ServeOptions, command: Command): Promise<nu
     notifier.restarting();
     // Running calls are finished while new ones are still answered, unless a stop comes.
     await node.drain(stop.signal);
+    reloads.pause();
     await node.close("restart");
     // A stop that came meanwhile is for the server, not for this version of it.
     if (stop.name !== undefined) return exitCodes.done;

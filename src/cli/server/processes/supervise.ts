@@ -12,6 +12,7 @@ import { inspectShared } from "../../../process-group.ts";
 import { Binary } from "../../../update/binary.ts";
 import { endTrial } from "../../../update/trial.ts";
 import { exitCodes } from "../../command.ts";
+import { ReloadRequests } from "../reload-requests.ts";
 import { openNotifier } from "../systemd-notify.ts";
 import { LineMerger } from "./line-merger.ts";
 import { defaultStopMs, MemberProcess, NotStarted } from "./member-process.ts";
@@ -37,10 +38,8 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
   let stopped: string | undefined;
   let supervisor: Supervisor | undefined;
   const notifier = openNotifier(process.env);
-  let isOpen = false;
-  process.on("SIGHUP", () => {
-    if (isOpen) void notifier.reloading(() => supervisor?.reload());
-  });
+  const reloads = new ReloadRequests();
+  process.on("SIGHUP", () => reloads.request());
   for (const name of ["SIGTERM", "SIGINT"] as const)
     process.on(name, () => {
       // The second signal does not wait.
@@ -83,8 +82,8 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     const opened = supervisor.open();
     await Promise.race([opened, supervisor.failed, stop.promise]);
     if (stopped === undefined) {
-      isOpen = true;
       notifier.ready();
+      reloads.begin(() => notifier.reloading(() => supervisor?.reload()));
       await Promise.race([stop.promise, supervisor.failed]);
     }
     // It rejects if the stop came before all processes served.
