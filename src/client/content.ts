@@ -73,6 +73,8 @@ export class Body {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #closed = false;
+  /** The request has ended early, by a broken connection for example. */
+  #cancelled = false;
 
   constructor(content: Content, onProgress: (bytes: number) => void) {
     const pieces = piecesOf(content);
@@ -83,6 +85,8 @@ export class Body {
         pull: async (controller) => {
           try {
             const { done, value } = await pieces.next();
+            // What was read meanwhile goes nowhere; the stream takes nothing more.
+            if (this.#cancelled) return;
             // Error instead of close: a file must not end where its source was released.
             if (this.#closed) return controller.error(new Error("the upload is over"));
             if (done) return controller.close();
@@ -94,7 +98,10 @@ export class Body {
             controller.error(error);
           }
         },
-        cancel: async () => void (await pieces.return()),
+        cancel: async () => {
+          this.#cancelled = true;
+          await pieces.return();
+        },
       },
       { highWaterMark: 0 },
     );
