@@ -73,20 +73,19 @@ export class Body {
   readonly stream: ReadableStream<Uint8Array>;
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #closed = false;
-  /** The request has ended early, by a broken connection for example. */
-  #cancelled = false;
 
   constructor(content: Content, onProgress: (bytes: number) => void) {
     const pieces = piecesOf(content);
     this.#pieces = pieces;
     let bytes = 0;
+    let isCancelled = false;
     this.stream = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           try {
             const { done, value } = await pieces.next();
-            // What was read meanwhile goes nowhere; the stream takes nothing more.
-            if (this.#cancelled) return;
+            // The request ended while the piece was read, such as by a broken connection.
+            if (isCancelled) return;
             // Error instead of close: a file must not end where its source was released.
             if (this.#closed) return controller.error(new Error("the upload is over"));
             if (done) return controller.close();
@@ -99,7 +98,7 @@ export class Body {
           }
         },
         cancel: async () => {
-          this.#cancelled = true;
+          isCancelled = true;
           await pieces.return();
         },
       },
