@@ -135,6 +135,18 @@ export async function downloadText(address: string, what: string, signal?: Abort
   }
 }
 
+/** `requireRelease` throws if the release server does not have a file. It does not download the file. */
+export async function requireRelease(address: string, signal: AbortSignal): Promise<void> {
+  const enough = new AbortController();
+  try {
+    await ask(address, AbortSignal.any([AbortSignal.timeout(textTimeoutMs), signal, enough.signal]));
+  } catch (error) {
+    throw error instanceof Fault ? error : failed(messageOf(error));
+  } finally {
+    enough.abort();
+  }
+}
+
 async function smallText(response: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

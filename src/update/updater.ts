@@ -4,7 +4,14 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Binary } from "./binary.ts";
-import { type Downloaded, type DownloadOptions, download, downloadText, type Progress } from "./download.ts";
+import {
+  type Downloaded,
+  type DownloadOptions,
+  download,
+  downloadText,
+  type Progress,
+  requireRelease,
+} from "./download.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { verifyMinisign } from "./minisign.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
@@ -156,7 +163,11 @@ export class Updater {
       const tell = paced((progress) =>
         this.#log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
       );
-      const done = await download(releaseAddress(releaseUrl, name, tag), {
+      const address = releaseAddress(releaseUrl, name, tag);
+      const signatureAddress = releaseAddress(releaseUrl, `${name}.minisig`, tag);
+      // The signature comes first: the binary is large, and useless without it.
+      const signed = keys && { keys, signature: await fetchSignature(signatureAddress, address, signal) };
+      const done = await download(address, {
         ...target,
         signal,
         progress(progress) {
@@ -164,13 +175,8 @@ export class Updater {
           target.progress(progress);
         },
       });
-      if (keys === undefined) return done;
-      const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
-      const comment = verifyMinisign(
-        await downloadText(address, "the signature", signal),
-        done.blake2b,
-        keys,
-      );
+      if (signed === undefined) return done;
+      const comment = verifyMinisign(signed.signature, done.blake2b, signed.keys);
       if (comment.get("file") !== name || comment.get("version") !== tag.text)
         throw new Fault(
           "IoError",
@@ -208,4 +214,14 @@ function paced(tell: (progress: Progress) => void): (progress: Progress) => void
     next = now + 1000;
     tell(progress);
   };
+}
+
+/** Where there is no signature, says whether there is a release at all. */
+async function fetchSignature(address: string, release: string, signal: AbortSignal): Promise<string> {
+  try {
+    return await downloadText(address, "the signature", signal);
+  } catch (error) {
+    await requireRelease(release, signal);
+    throw error;
+  }
 }

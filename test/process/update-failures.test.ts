@@ -24,6 +24,7 @@ import {
   type Versions,
 } from "../support/update.ts";
 
+const MiB = 1024 * 1024;
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 let versions: Versions;
@@ -183,9 +184,27 @@ story("with a public key, only a signature of this very file, name and version i
     signature = given;
     await expectFailure(home, server, why);
   }
+  const answer = releases.answer;
+  let sent = 0;
+  const large = () =>
+    new ReadableStream({
+      async pull(controller) {
+        // A server that is asked for the whole file would send it within the story.
+        await Bun.sleep(1);
+        if (sent >= 64 * MiB) return controller.close();
+        sent += MiB;
+        controller.enqueue(new Uint8Array(MiB));
+      },
+    });
+  signature = undefined;
+  releases.answer = (request) => (request.url.includes(".minisig") ? answer(request) : new Response(large()));
+  await expectFailure(home, server, /signature.*404/);
+  expect(sent).toBeLessThan(32 * MiB);
+  releases.answer = () => new Response("none", { status: 404 });
+  await expectFailure(home, server, /no such release/);
   const good = await signFile(two.path, name, "v2.0.0", ours);
   releases.answer = (request) => (request.url.includes(".minisig") ? new Response(good) : undefined);
-  await expectRecovery(home, server, wrongs.length);
+  await expectRecovery(home, server, wrongs.length + 2);
 });
 
 story("a folder that the server may not write to is a reason to refuse, politely", async () => {
