@@ -36,6 +36,37 @@ inBrowser(
   },
 );
 
+inBrowser("one step back closes the dialog about mounting, and the next leaves the page", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "first" });
+  await using tab = await openConsole(node, { at: "/buckets?sort=size" });
+  const { page } = tab;
+  const dialog = page.getByRole("dialog", { name: "Mount site" });
+  const openFromFiles = () => page.getByRole("button", { name: "Mount" }).click();
+  const openFromList = async () => {
+    await page.getByRole("button", { name: "Actions for site" }).click();
+    await page.getByRole("menuitem", { name: "Mount" }).click();
+  };
+  for (const [open, address] of [
+    [openFromList, /#\/buckets\?sort=size$/],
+    [openFromFiles, /#\/buckets\/site$/],
+  ] as const) {
+    await open();
+    await dialog.waitFor();
+    await page.goBack();
+    await dialog.waitFor({ state: "detached" });
+    expect(page.url()).toMatch(address);
+    await open();
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await becomes(() => page.url(), expect.stringMatching(address));
+    if (open === openFromList) await page.getByRole("link", { name: "site", exact: true }).click();
+  }
+  await page.goBack();
+  await heading(page, "Buckets");
+});
+
 inBrowser("a preview that was opened by its address is closed in its own entry", async () => {
   await using node = await testNode();
   await siteWith(node, { "a.txt": "first" });

@@ -7,8 +7,8 @@ export interface Entry {
   readonly folder: boolean;
   /** Size in bytes; undefined for a folder. */
   readonly size: number | undefined;
-  /** Modification time in Unix milliseconds. */
-  readonly changed: number;
+  /** Modification time in Unix milliseconds; undefined for a folder of which only the files are known. */
+  readonly changed: number | undefined;
 }
 
 interface ListedFile {
@@ -17,18 +17,18 @@ interface ListedFile {
   readonly mtime: number;
 }
 
-/** Direct children of a folder, from the paths of all files below it. A folder's time is that of its newest file. */
+/** Direct children of a folder, from the paths of all files below it. */
 export function entriesFrom(files: readonly ListedFile[], folder: string): Entry[] {
   const start = folder === "" ? 0 : folder.length + 1;
   const found = new Map<string, Entry>();
   for (const { path, size, mtime } of files) {
     const slash = path.indexOf("/", start);
     const name = path.slice(start, slash === -1 ? undefined : slash);
-    if (slash === -1) found.set(name, { name, folder: false, size, changed: mtime });
-    else {
-      const changed = Math.max(mtime, found.get(name)?.changed ?? 0);
-      found.set(name, { name, folder: true, size: undefined, changed });
-    }
+    const folder = slash !== -1;
+    found.set(
+      name,
+      folder ? { name, folder, size: undefined, changed: undefined } : { name, folder, size, changed: mtime },
+    );
   }
   return [...found.values()];
 }
@@ -52,7 +52,7 @@ const { compare } = new Intl.Collator("en", { numeric: true });
 export function sorted(entries: readonly Entry[], { sort, down }: Order): Entry[] {
   const sign = down ? -1 : 1;
   const byName = (a: Entry, b: Entry) => compare(a.name, b.name) || (a.name < b.name ? -1 : 1);
-  const value = sort === "size" ? ({ size }: Entry) => size ?? 0 : ({ changed }: Entry) => changed;
+  const value = ({ size, changed }: Entry) => (sort === "size" ? size : changed) ?? 0;
   return [...entries].sort((a, b) => {
     if (a.folder !== b.folder) return a.folder ? -1 : 1;
     if (sort === "name") return sign * byName(a, b);

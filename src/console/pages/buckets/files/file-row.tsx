@@ -36,8 +36,8 @@ export function FileRow(props: EntryProps) {
       <span {...asCell} class="files-size">
         {size === undefined ? "" : bytes(size)}
       </span>
-      <span {...asCell} class="files-changed" title={time(changed)}>
-        {ago(changed)}
+      <span {...asCell} class="files-changed" title={changed === undefined ? "" : time(changed)}>
+        {changed === undefined ? "" : ago(changed)}
       </span>
     </div>
   );

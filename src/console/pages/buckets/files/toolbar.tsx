@@ -7,6 +7,7 @@ import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
+import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";
 import { nameOf } from "../path.ts";
 import type { Dropped } from "../uploads/drop.ts";
 import { runOrShowError } from "../uploads/upload-start.ts";
@@ -32,7 +33,7 @@ export interface ToolbarProps {
 export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange, instead }: ToolbarProps) {
   const { name, access } = openBucket;
   const { files } = access;
-  const [open, setOpen] = useState<"file" | "folder" | "mount">();
+  const [open, setOpen] = useState<"file" | "folder">();
   const { start, question } = useUpload();
   const upload = async (dropped: Dropped, folder = "") => {
     if (files === undefined) return toast(access.why, "problem");
@@ -60,7 +61,7 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
                 </Button>
               </>
             )}
-            <Button icon="drive" title={t.files.mount} onClick={() => setOpen("mount")}>
+            <Button icon="drive" title={t.files.mount} onClick={() => openMount(name)}>
               {t.files.mount}
             </Button>
             <input
@@ -101,8 +102,8 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
               : t.files.dropInto(visibleText(nameOf(hovering)))}
         </p>
       )}
-      {open === "mount" && <MountDialog bucket={name} onClose={() => setOpen(undefined)} />}
-      {(open === "file" || open === "folder") && files !== undefined && (
+      {bucketToMount() === name && <MountDialog bucket={name} onClose={closeMount} />}
+      {open !== undefined && files !== undefined && (
         <NewDialog
           kind={open}
           bucket={name}

@@ -1,4 +1,3 @@
-import { useState } from "preact/hooks";
 import { ago, bytes, number, time } from "../../../format.ts";
 import { go, linkTo } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
@@ -11,6 +10,7 @@ import { Badges } from "../badges.tsx";
 import type { BucketRecord } from "../bucket-access.ts";
 import { deleteBucket } from "../delete-bucket.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
+import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";
 import { onHost, publicUrl } from "../path.ts";
 import { shortAddress, siteUrl } from "../site-link.tsx";
 import { useBucketDrop } from "./bucket-drop.tsx";
@@ -26,14 +26,13 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
   const { name, bucket } = record;
   const { rights } = useSession();
   const drop = useBucketDrop(record);
-  const [mounting, setMounting] = useState(false);
   const link = linkTo("buckets", [name]);
   const openRow = ({ target }: MouseEvent) => {
     const isOwnClick = (target as Element).closest("a, button, dialog, [popover]") === null;
     // Selecting text in a row opens nothing.
     if (isOwnClick && bucket !== null && getSelection()?.isCollapsed !== false) go(link);
   };
-  const actions = useActions(record, { onMount: () => setMounting(true), onChange });
+  const actions = useActions(record, onChange);
   return (
     <tr
       class={`buckets-row${drop.hovering ? " dropping" : ""}${bucket === null ? "" : " opens"}`}
@@ -58,7 +57,7 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
         )}
         {actions.length > 0 && <MoreMenu label={t.buckets.actionsOf(name)} items={actions} />}
         {drop.question}
-        {mounting && <MountDialog bucket={name} onClose={() => setMounting(false)} />}
+        {bucketToMount() === name && <MountDialog bucket={name} onClose={closeMount} />}
       </td>
     </tr>
   );
@@ -120,14 +119,11 @@ function Addresses({ record }: { readonly record: BucketRecord }) {
   );
 }
 
-function useActions(
-  record: BucketRecord,
-  { onMount, onChange }: { readonly onMount: () => void; readonly onChange: () => void },
-): MenuItem[] {
+function useActions(record: BucketRecord, onChange: () => void): MenuItem[] {
   const { name, bucket } = record;
   const { client, rights } = useSession();
   if (bucket === null) return [];
-  const actions: MenuItem[] = [{ label: t.buckets.mount, icon: "drive", onSelect: onMount }];
+  const actions: MenuItem[] = [{ label: t.buckets.mount, icon: "drive", onSelect: () => openMount(name) }];
   if (bucket?.enable !== false)
     actions.push({
       label: t.buckets.copyAddress,

@@ -52,7 +52,7 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
       ) : (
         <>
           <div class="files-facts">
-            <span class="muted">{t.files.facts(bytes(entry.size ?? 0), time(entry.changed))}</span>
+            <span class="muted">{t.files.facts(bytes(entry.size ?? 0), time(entry.changed ?? 0))}</span>
             <Steps names={names} current={nameOf(path)} onStep={onStep} />
             <DownloadButton openBucket={openBucket} folder={parentOf(path)} entries={[entry]} />
             {mayCopyUrl(openBucket) && (
