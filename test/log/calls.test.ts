@@ -129,7 +129,9 @@ eachDatabase(
   async (database) => {
     await using node = await testNode({ database, logging });
     const entries = await entriesOf(node, () => node.call("token_get", { token: node.superToken }));
-    const statements = entries.filter(({ target }) => target === "db");
+    // Besides, the server may keep its row in the list of nodes: a statement of no call.
+    const caused = entries.filter(({ spans, message }) => spans.length > 0 || message.includes('"token"'));
+    const statements = caused.filter(({ target }) => target === "db");
     expect(statements.length).toBeGreaterThan(0);
     for (const { level, message, fields, spans } of statements) {
       expect({ level, spans: spans.map(({ name }) => name) }).toEqual({
@@ -140,7 +142,7 @@ eachDatabase(
       expect(fields).toEqual({ elapsed_ms: expect.any(Number), rows: 1, affected: expect.any(Number) });
       expect(message).not.toContain(keyOf(node.superToken));
     }
-    expect(entries.filter(({ target }) => !["db", "rpc"].includes(target))).toEqual([]);
+    expect(caused.filter(({ target }) => !["db", "rpc"].includes(target))).toEqual([]);
   },
 );
 

@@ -198,7 +198,8 @@ test("a subscriber to everything never hears of its own delivery", async () => {
     hub.logger("task").info(last);
     for (let said: unknown; said !== last; ) {
       const { target, message } = (await hearEvent(socket)).params.result as Record<string, unknown>;
-      messages.push(`${target}: ${message}`);
+      // The server has statements of its own, at any moment.
+      if (target !== "db") messages.push(`${target}: ${message}`);
       said = message;
     }
   }
