@@ -83,9 +83,12 @@ inBrowser("keys and values are completed, and the key under the cursor is explai
   await below(page, "[logging]");
   await help.getByText("Put the cursor on a key").waitFor();
   const list = page.locator(".cm-tooltip-autocomplete");
-  await page.keyboard.type("access_log_for");
-  await list.getByText("access_log_format").waitFor();
-  await list.getByText("access_log_format").click();
+  await page.keyboard.type("access_log_fo");
+  await list.getByText("access_log_format").hover();
+  // A click right after another character is obeyed too.
+  await page.keyboard.type("r");
+  await page.mouse.down();
+  await page.mouse.up();
   await help.getByText("access_log_format", { exact: true }).waitFor();
   await help.getByText('text, default "combined"').waitFor();
   await page.keyboard.type('"j');

@@ -1,4 +1,4 @@
-import type { Completion, CompletionContext, CompletionSource } from "@codemirror/autocomplete";
+import type { Completion, CompletionContext, CompletionResult, CompletionSource } from "@codemirror/autocomplete";
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser, syntaxTree } from "@codemirror/language";
 import { EditorState, type Extension } from "@codemirror/state";
@@ -103,13 +103,18 @@ export async function languageOf(props: EditorProps): Promise<Extension> {
   return [StreamLanguage.define({ ...(await importCode(mode)), tokenTable: modeTags }), completion];
 }
 
-/** The list is made anew after each character, because what was written may be complete by then. */
+/**
+ * The list is made anew with each character, because what was written may be complete by then; at once, because a click on a list that
+ * waits for its successor does nothing.
+ */
 function suggestionsOf(suggest: NonNullable<EditorProps["suggest"]>): Extension {
-  const autocomplete: CompletionSource = ({ state, pos }) => {
+  const listAt = ({ state, pos }: CompletionContext): CompletionResult | null => {
     const found = suggest(state.doc.toString(), pos);
-    return found === undefined ? null : { from: pos - found.replaces, options: found.options };
+    if (found === undefined) return null;
+    const { options, replaces } = found;
+    return { from: pos - replaces, options, update: (_list, _from, _to, context) => listAt(context) };
   };
-  return EditorState.languageData.of(() => [{ autocomplete }]);
+  return EditorState.languageData.of(() => [{ autocomplete: listAt }]);
 }
 
 function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extension {
