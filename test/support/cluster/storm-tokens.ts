@@ -1,5 +1,5 @@
 import { faultKinds } from "../../../src/base/fault.ts";
-import { openSocket, type TestSocket } from "../socket.ts";
+import { openSocket } from "../socket.ts";
 import { superToken } from "./cluster.ts";
 import { now } from "./history.ts";
 import { davPath, type Reply, type Storm, timesOf } from "./storm.ts";
@@ -50,9 +50,9 @@ export async function useAndRevoke(storm: Storm): Promise<void> {
   until.at = now() + watchMs;
   await Promise.all(uses);
   for (const [node, socket] of sockets.entries())
-    for (const at of eventsOf(socket))
+    for (const at of socket?.loggedAt ?? [])
       storm.record({ kind: "use", subject, node, begin: at, end: at, note: "event of a subscription" });
-  for (const socket of sockets) socket?.socket.close();
+  for (const socket of sockets) socket?.close();
 }
 
 async function revoke(storm: Storm, key: string, subject: string): Promise<void> {
@@ -72,22 +72,33 @@ async function revoke(storm: Storm, key: string, subject: string): Promise<void>
   }
 }
 
-async function subscribe(url: string, token: string): Promise<TestSocket | undefined> {
-  const socket = await openSocket(url).catch(() => undefined);
-  if (socket === undefined) return undefined;
-  // A node that is killed now does not answer; its socket is closed.
-  const answered = socket.call("log_stream", { token, log_filter: "debug" });
-  await Promise.race([answered, socket.closed, Bun.sleep(2000)]);
-  return socket;
+interface Subscriber {
+  /** When the entries that came were logged, by the clock of the history. */
+  readonly loggedAt: readonly number[];
+  close(): void;
 }
 
-/** When the entries that a subscriber was sent were logged, in Unix milliseconds. */
-function eventsOf(socket: TestSocket | undefined): number[] {
-  return (socket?.untaken ?? []).flatMap((message) => {
-    const { params } = message as {
-      params?: { result?: { timestamp: string; fields?: { event?: string } } };
-    };
-    const entry = params?.result;
-    return entry === undefined || entry.fields?.event === "log.ended" ? [] : [Date.parse(entry.timestamp)];
+async function subscribe(url: string, token: string): Promise<Subscriber | undefined> {
+  const opened = await openSocket(url).catch(() => undefined);
+  if (opened === undefined) return undefined;
+  const { socket, closed } = opened;
+  const loggedAt: number[] = [];
+  socket.addEventListener("message", ({ data }) => {
+    const entry = entryIn(String(data));
+    // The nodes log the time of day, which may be set anew at any moment: only how old an entry is can be compared.
+    if (entry !== undefined) loggedAt.push(now() - (Date.now() - Date.parse(entry.timestamp)));
   });
+  // A node that is killed now does not answer; its socket is closed.
+  const answered = opened.call("log_stream", { token, log_filter: "debug" });
+  await Promise.race([answered, closed, Bun.sleep(2000)]);
+  return { loggedAt, close: () => socket.close() };
+}
+
+/** The log entry in a message to a subscriber, if it has one that is not about the subscription itself. */
+function entryIn(message: string): { readonly timestamp: string } | undefined {
+  const { params } = JSON.parse(message) as {
+    params?: { result?: { timestamp: string; fields?: { event?: string } } };
+  };
+  const entry = params?.result;
+  return entry?.fields?.event === "log.ended" ? undefined : entry;
 }
