@@ -216,7 +216,7 @@ function paced(tell: (progress: Progress) => void): (progress: Progress) => void
   };
 }
 
-/** Where there is no signature, says whether there is a release at all. */
+/** `fetchSignature` downloads the signature of a release. If there is none, the error tells whether the release itself is missing. */
 async function fetchSignature(address: string, release: string, signal: AbortSignal): Promise<string> {
   try {
     return await downloadText(address, "the signature", signal);

@@ -1,17 +1,9 @@
 import { beforeAll, expect } from "bun:test";
 import { createHash } from "node:crypto";
-import { chmodSync, chownSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { newKeyPair, publicKeyOf, readSecretKey, signFile } from "../../scripts/minisign.ts";
-import {
-  bothBinaries,
-  expectNoRestart,
-  type Installation,
-  install,
-  justTheBinary,
-  lateRestart,
-  type Program,
-} from "../support/installed.ts";
+import { expectFailure, expectRecovery } from "../support/failed-update.ts";
+import { bothBinaries, install, lateRestart } from "../support/installed.ts";
 import { story, until } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 import {
@@ -24,39 +16,12 @@ import {
   type Versions,
 } from "../support/update.ts";
 
-const MiB = 1024 * 1024;
 const nobody = 65_534;
 const isRoot = process.getuid?.() === 0;
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
 }, 180_000);
-
-/** An update that must fail: an error that says why, and everything as before. */
-async function expectFailure(home: Installation, server: Program, why: RegExp): Promise<void> {
-  const { ino, mtimeMs } = statSync(home.binary);
-  const { error, result } = await server.update("v2.0.0");
-  expect({ result, message: error?.message }).toEqual({
-    result: undefined,
-    message: expect.stringMatching(why),
-  });
-  expect(error?.code).toBeGreaterThan(100);
-  expect(home.files()).toEqual(justTheBinary);
-  expect(statSync(home.binary)).toMatchObject({ ino, mtimeMs });
-  expect(await server.version()).toBe("1.0.0");
-}
-
-/** After failures: no restart is scheduled, the log knows of them, and a good release is taken. */
-async function expectRecovery(home: Installation, server: Program, failures: number): Promise<void> {
-  await expectNoRestart(server);
-  const failed = (await server.log()).filter(({ level }) => level === "ERROR");
-  expect(failed.map(({ message }) => message)).toEqual(Array(failures).fill("update failed"));
-  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
-  await server.runs(versions.two);
-  await until("the new version has confirmed itself", () => home.files().length === 2);
-  expect(home.files()).toEqual(bothBinaries);
-  expect(await digestOf(`${home.binary}.old`)).toBe(versions.one.digest);
-}
 
 type Failure = readonly [answer: Releases["answer"], why: RegExp];
 
@@ -113,7 +78,7 @@ story(
       await expectFailure(home, server, why);
     }
     releases.answer = () => undefined;
-    await expectRecovery(home, server, failures.length);
+    await expectRecovery({ home, server, versions }, failures.length);
   },
 );
 
@@ -145,66 +110,7 @@ story("a download that is cut, or is not as long as announced, changes nothing",
     await expectFailure(home, server, isToldLonger ? /not downloaded/ : /not downloaded|does not work here/);
   }
   releases.answer = () => undefined;
-  await expectRecovery(home, server, kinds.length);
-});
-
-story("with a public key, only a signature of this very file, name and version is good enough", async () => {
-  const keys = ["ours", "theirs"].map((name) => {
-    const path = join(versions.folder, `${name}.key`);
-    writeFileSync(path, newKeyPair().secret);
-    return readSecretKey(path);
-  });
-  const [ours, theirs] = keys;
-  if (ours === undefined || theirs === undefined) throw new Error("there are no keys");
-  const { two, name } = versions;
-  // Small, so that the story is short; that it is no server would come to light only after its signature.
-  const small = { path: join(versions.folder, "small"), other: join(versions.folder, "other") };
-  writeFileSync(small.path, right());
-  writeFileSync(small.other, `${right()}#`);
-  const wrongs: Array<readonly [signature: string | undefined, why: RegExp]> = [
-    [undefined, /signature.*404/],
-    ["", /signature cannot be read/],
-    [await signFile(small.other, name, "v2.0.0", ours), /does not belong to the file/],
-    [await signFile(small.path, name, "v1.0.0", ours), /another file or version/],
-    [await signFile(small.path, `${name}.zst`, "v2.0.0", ours), /another file or version/],
-    [await signFile(small.path, name, "v2.0.0", theirs), /another key/],
-    [await signFile(small.path, name, "v2.0.0", { id: ours.id, seed: theirs.seed }), /does not belong/],
-    [(await signFile(small.path, name, "v1.0.0", ours)).replace(/version:v1/, "version:v2"), /comment/],
-  ];
-  let signature: string | undefined;
-  using releases = new Releases(versions);
-  releases.answer = (request) => {
-    if (!request.url.includes(".minisig")) return new Response(Bun.file(small.path));
-    return signature === undefined ? new Response("none", { status: 404 }) : new Response(signature);
-  };
-  const top = `release_public_key = "${publicKeyOf(ours)}"\n`;
-  await using home = await install(versions, { releases, top });
-  const server = await home.serve();
-  for (const [given, why] of wrongs) {
-    signature = given;
-    await expectFailure(home, server, why);
-  }
-  const answer = releases.answer;
-  let sent = 0;
-  const large = () =>
-    new ReadableStream({
-      async pull(controller) {
-        // A server that is asked for the whole file would send it within the story.
-        await Bun.sleep(1);
-        if (sent >= 64 * MiB) return controller.close();
-        sent += MiB;
-        controller.enqueue(new Uint8Array(MiB));
-      },
-    });
-  signature = undefined;
-  releases.answer = (request) => (request.url.includes(".minisig") ? answer(request) : new Response(large()));
-  await expectFailure(home, server, /signature.*404/);
-  expect(sent).toBeLessThan(32 * MiB);
-  releases.answer = () => new Response("none", { status: 404 });
-  await expectFailure(home, server, /no such release/);
-  const good = await signFile(two.path, name, "v2.0.0", ours);
-  releases.answer = (request) => (request.url.includes(".minisig") ? new Response(good) : undefined);
-  await expectRecovery(home, server, wrongs.length + 2);
+  await expectRecovery({ home, server, versions }, kinds.length);
 });
 
 story("a folder that the server may not write to is a reason to refuse, politely", async () => {
@@ -218,7 +124,7 @@ story("a folder that the server may not write to is a reason to refuse, politely
   await expectFailure(home, server, /may not write to the folder/);
   if (isRoot) chownSync(home.bin, nobody, nobody);
   chmodSync(home.bin, 0o755);
-  await expectRecovery(home, server, 1);
+  await expectRecovery({ home, server, versions }, 1);
 });
 
 story("a disk without room is seen before the download, or at the latest when it is full", async () => {
@@ -243,7 +149,7 @@ story("a disk without room is seen before the download, or at the latest when it
     await expectFailure(home, server, /the disk is full/);
     releases.answer = () => undefined;
     run("mount", "-o", `remount,size=${4 * size}`, home.bin);
-    await expectRecovery(home, server, 2);
+    await expectRecovery({ home, server, versions }, 2);
     await server.end("SIGKILL");
   } finally {
     run("umount", "-l", home.bin);
