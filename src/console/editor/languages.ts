@@ -1,4 +1,9 @@
-import type { Completion, CompletionContext, CompletionResult, CompletionSource } from "@codemirror/autocomplete";
+import type {
+  Completion,
+  CompletionContext,
+  CompletionResult,
+  CompletionSource,
+} from "@codemirror/autocomplete";
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser, syntaxTree } from "@codemirror/language";
 import { EditorState, type Extension } from "@codemirror/state";
