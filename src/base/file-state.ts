@@ -28,31 +28,9 @@ export class StatxBuffer {
 
   /** The present result, with the numbers that Node has for it. */
   state(): FileState {
-    return new StatxState({
-      mode: this.#view.getUint16(28, true),
-      ino: this.#number(32),
-      size: this.#number(40),
-      blocks: this.#number(48),
-      atimeMs: this.#timeMs(64),
-      birthtimeMs: this.#timeMs(80),
-      ctimeMs: this.#timeMs(96),
-      mtimeMs: this.#timeMs(112),
-      dev: deviceNumber(this.#view.getUint32(136, true), this.#view.getUint32(140, true)),
-    });
-  }
-
-  #number(at: number): number {
-    return this.#view.getUint32(at, true) + this.#view.getUint32(at + 4, true) * 2 ** 32;
-  }
-
-  /** Seconds, which are negative before 1970, and nanoseconds. */
-  #timeMs(at: number): number {
-    const seconds = this.#view.getUint32(at, true) + this.#view.getInt32(at + 4, true) * 2 ** 32;
-    return seconds * 1000 + this.#view.getUint32(at + 8, true) / 1e6;
+    return new StatxState(this.#view);
   }
 }
-
-type Values = Omit<FileState, "isFile" | "isDirectory" | "isSymbolicLink">;
 
 class StatxState implements FileState {
   readonly dev: number;
@@ -65,16 +43,16 @@ class StatxState implements FileState {
   readonly atimeMs: number;
   readonly birthtimeMs: number;
 
-  constructor({ dev, ino, mode, size, blocks, mtimeMs, ctimeMs, atimeMs, birthtimeMs }: Values) {
-    this.dev = dev;
-    this.ino = ino;
-    this.mode = mode;
-    this.size = size;
-    this.blocks = blocks;
-    this.mtimeMs = mtimeMs;
-    this.ctimeMs = ctimeMs;
-    this.atimeMs = atimeMs;
-    this.birthtimeMs = birthtimeMs;
+  constructor(result: DataView) {
+    this.mode = result.getUint16(28, true);
+    this.ino = numberAt(result, 32);
+    this.size = numberAt(result, 40);
+    this.blocks = numberAt(result, 48);
+    this.atimeMs = timeMsAt(result, 64);
+    this.birthtimeMs = timeMsAt(result, 80);
+    this.ctimeMs = timeMsAt(result, 96);
+    this.mtimeMs = timeMsAt(result, 112);
+    this.dev = deviceNumber(result.getUint32(136, true), result.getUint32(140, true));
   }
 
   isFile(): boolean {
@@ -88,6 +66,16 @@ class StatxState implements FileState {
   isSymbolicLink(): boolean {
     return (this.mode & typeBits) === link;
   }
+}
+
+function numberAt(result: DataView, at: number): number {
+  return result.getUint32(at, true) + result.getUint32(at + 4, true) * 2 ** 32;
+}
+
+/** Seconds, which are negative before 1970, and nanoseconds. */
+function timeMsAt(result: DataView, at: number): number {
+  const seconds = result.getUint32(at, true) + result.getInt32(at + 4, true) * 2 ** 32;
+  return seconds * 1000 + result.getUint32(at + 8, true) / 1e6;
 }
 
 /** As `makedev(3)` puts it together. */
