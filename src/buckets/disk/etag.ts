@@ -8,7 +8,9 @@ const micro = (ms: number) => Math.round(ms * 1000).toString(36);
  * inode's time moves even when a copy tool sets the content's time back.
  */
 export function etagOf({ ino, size, mtimeMs, ctimeMs }: FileState): string {
-  return `"${ino.toString(36)}-${size.toString(36)}-${micro(mtimeMs)}-${micro(ctimeMs)}"`;
+  const modified = micro(mtimeMs);
+  const changed = ctimeMs === mtimeMs ? modified : micro(ctimeMs);
+  return `"${ino.toString(36)}-${size.toString(36)}-${modified}-${changed}"`;
 }
 
 /** sameContent is whether two stats are of one file with the same content. */

@@ -8,6 +8,7 @@ import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-propertie
 import { multistatus } from "../xml/multistatus.ts";
 import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
+import { TextParts } from "../xml/text-parts.ts";
 
 /** Resources in an answer with Depth infinity; for more, the client has to ask folder by folder. */
 const maxInfiniteResources = 20_000;
@@ -118,31 +119,21 @@ async function* responses(
     (query.kind === "some" && query.names.every(isAlwaysLive)) ||
     (depth !== 0 && (await files.metadata.properties.isEmpty()));
   const writer = query === allProperties ? allWriter : new PropertyWriter(query);
+  const text = new TextParts();
   let startedAt = performance.now();
   for await (const entries of batches) {
     const dead = hasNoDead
       ? undefined
       : await files.metadata.properties.getMany(entries.map(({ path }) => path));
-    let piece = "";
     for (const entry of entries) {
-      const resource = { entry, bucket: bucket.name, locks, diskUsage };
-      for (const part of writer.describe(resource, dead?.get(entry.path) ?? {})) {
-        if (typeof part === "string") piece += part;
-        else {
-          yield piece;
-          yield part;
-          piece = "";
-        }
-      }
+      writer.describe({ entry, bucket: bucket.name, locks, diskUsage }, dead?.get(entry.path), text);
       if (performance.now() - startedAt > maxWorkMs) {
         await turns.pause(request);
         startedAt = performance.now();
       }
-      if (piece.length < pieceBytes) continue;
-      yield piece;
-      piece = "";
+      if (text.length >= pieceBytes) yield* text.take();
     }
-    if (piece !== "") yield piece;
+    yield* text.take();
   }
 }
 

@@ -1,4 +1,4 @@
-import { httpDate } from "../../../base/http-date.ts";
+import { httpDate, isoDate } from "../../../base/dates.ts";
 import { escapeXml } from "../../../base/xml-text.ts";
 import type { DiskUsage, FileEntry } from "../../../buckets/file-store.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
@@ -30,10 +30,8 @@ const onFiles =
   ({ entry }) =>
     entry.kind === "file" ? value(entry) : undefined;
 
-/** Not before 1970: some clients cannot parse such dates. */
-const davDate = (ms: number) => httpDate(Math.max(0, ms));
-/** Without milliseconds. */
-const isoDate = (ms: number) => `${new Date(Math.max(0, ms)).toISOString().slice(0, -".000Z".length)}Z`;
+/** Dates are not before 1970: some clients cannot parse such dates. */
+const sinceEpoch = (ms: number) => Math.max(0, ms);
 
 /** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
 export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
@@ -48,17 +46,16 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
   ["{DAV:}getcontenttype", { value: onFiles(({ path }) => escapeXml(mediaTypeOf(path).value)) }],
   ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(stats.etag)) }],
-  ["{DAV:}getlastmodified", { value: ({ entry }) => davDate(entry.stats.modifiedMs) }],
-  ["{DAV:}creationdate", { value: ({ entry }) => isoDate(entry.stats.createdMs) }],
+  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(sinceEpoch(entry.stats.modifiedMs)) }],
+  ["{DAV:}creationdate", { value: ({ entry }) => isoDate(sinceEpoch(entry.stats.createdMs)) }],
   ["{DAV:}supportedlock", { value: () => supportedLock }],
   [
     "{DAV:}lockdiscovery",
     {
-      value: ({ entry, locks, bucket }) =>
-        locks
-          .covering(entry.path)
-          .map((lock) => activeLock(lock, bucket))
-          .join(""),
+      value: ({ entry, locks, bucket }) => {
+        const covering = locks.covering(entry.path);
+        return covering.length === 0 ? "" : covering.map((lock) => activeLock(lock, bucket)).join("");
+      },
     },
   ],
   [
@@ -71,11 +68,11 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ],
   [
     "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
-    { value: ({ entry }) => davDate(entry.stats.modifiedMs), hidden: true },
+    { value: ({ entry }) => httpDate(sinceEpoch(entry.stats.modifiedMs)), hidden: true },
   ],
   [
     "{urn:schemas-microsoft-com:}Win32LastAccessTime",
-    { value: ({ entry }) => davDate(entry.stats.accessedMs), hidden: true },
+    { value: ({ entry }) => httpDate(sinceEpoch(entry.stats.accessedMs)), hidden: true },
   ],
 ]);
 

@@ -3,6 +3,7 @@ import type { Properties } from "../../../buckets/metadata/properties.ts";
 import { hrefOf } from "../dav-path.ts";
 import { type LiveProperty, liveProperties, type Resource } from "./live-properties.ts";
 import { statusLine } from "./multistatus.ts";
+import type { TextParts } from "./text-parts.ts";
 
 /** PropertyQuery is which properties a PROPFIND asks for. */
 export type PropertyQuery =
@@ -46,34 +47,67 @@ export class PropertyWriter {
     this.#absent = absent.length < minSeparateChars ? absent : Buffer.from(absent);
   }
 
-  /** The `response` element of a resource with these dead properties, in parts to be sent one after the other. */
-  describe(resource: Resource, dead: Properties): Array<string | Uint8Array> {
+  /** Writes the `response` element of a resource with these dead properties. */
+  describe(resource: Resource, dead: Properties | undefined, to: TextParts): void {
     const { entry, bucket } = resource;
-    const href = escapeXml(hrefOf(bucket, entry.path, entry.kind));
-    const live = this.#liveElements(resource, dead);
-    const own = this.#deadNames(dead);
-    const found = live.found + own.map((name) => this.#elementOf(name, dead)).join("");
+    to.add("<D:response><D:href>");
+    to.add(escapeXml(hrefOf(bucket, entry.path, entry.kind)));
+    to.add("</D:href>");
+    const own = dead === undefined ? [] : this.#deadNames(dead);
+    const { found, missing } = this.#writeFound(resource, { all: dead, own }, to);
     const absent = this.#absentBeside(own);
-    const isComplete = live.missing === "" && absent.length === 0;
-    const good = found !== "" || isComplete ? propstat(found, 200) : "";
-    const start = `<D:response><D:href>${href}</D:href>${good}`;
-    if (isComplete) return [`${start}</D:response>\n`];
-    return [`${start}${propstatStart}${live.missing}`, absent, `${propstatEnd(404)}</D:response>\n`];
+    const isComplete = missing === "" && absent.length === 0;
+    if (found === 0 && isComplete) to.add(propstatStart);
+    if (found > 0 || isComplete) to.add(foundEnd);
+    if (!isComplete) {
+      to.add(propstatStart);
+      to.add(missing);
+      if (typeof absent === "string") to.add(absent);
+      else to.addBytes(absent);
+      to.add(notFoundEnd);
+    }
+    to.add("</D:response>\n");
   }
 
-  #liveElements(resource: Resource, dead: Properties): { found: string; missing: string } {
-    let [found, missing] = ["", ""];
-    const isNamesOnly = this.#query.kind === "names";
-    for (const { name, property, start, end, empty } of this.#live) {
-      if (property.overridable && Object.hasOwn(dead, name)) {
-        found += this.#elementOf(name, dead);
+  /** Writes the properties that the resource has. Returns how many, and the elements of those that are computed and that it has not. */
+  #writeFound(
+    resource: Resource,
+    dead: { readonly all: Properties | undefined; readonly own: readonly string[] },
+    to: TextParts,
+  ): { readonly found: number; readonly missing: string } {
+    let found = 0;
+    let missing = "";
+    const begin = () => {
+      if (found === 0) to.add(propstatStart);
+      found += 1;
+    };
+    for (const live of this.#live) {
+      if (live.property.overridable && dead.all !== undefined && Object.hasOwn(dead.all, live.name)) {
+        begin();
+        to.add(this.#elementOf(live.name, dead.all));
         continue;
       }
-      const value = property.value(resource);
-      if (value !== undefined) found += isNamesOnly || value === "" ? empty : start + value + end;
-      else if (this.#named.has(name)) missing += empty;
+      const value = live.property.value(resource);
+      if (value !== undefined) {
+        begin();
+        this.#writeLive(live, value, to);
+      } else if (this.#named.has(live.name)) missing += live.empty;
+    }
+    for (const name of dead.own) {
+      begin();
+      to.add(this.#elementOf(name, dead.all ?? {}));
     }
     return { found, missing };
+  }
+
+  #writeLive({ start, end, empty }: LiveElement, value: string, to: TextParts): void {
+    if (this.#query.kind === "names" || value === "") {
+      to.add(empty);
+      return;
+    }
+    to.add(start);
+    to.add(value);
+    to.add(end);
   }
 
   /** The dead properties of a resource that are requested. */
@@ -106,6 +140,7 @@ const liveElements: ReadonlyMap<string, LiveElement> = new Map(
 );
 
 const propstatStart = "<D:propstat><D:prop>";
+const [foundEnd, notFoundEnd] = [propstatEnd(200), propstatEnd(404)];
 
 function propstatEnd(status: number, more = ""): string {
   return `</D:prop><D:status>${statusLine(status)}</D:status>${more}</D:propstat>`;
