@@ -49,8 +49,11 @@ export class Wire implements Disposable {
 
   /** The first match in what was heard. */
   hears(words: RegExp): Promise<RegExpExecArray> {
-    return until(`the server sends ${words}; so far: ${this.heard.slice(0, 500)}`, () => {
-      return words.exec(this.heard) ?? undefined;
+    return until(`the server sends ${words}`, () => {
+      const match = words.exec(this.heard);
+      if (match === null && this.closed)
+        throw new Error(`the server closed the connection; it sent: ${this.heard.slice(0, 500)}`);
+      return match ?? undefined;
     });
   }
 
