@@ -21,6 +21,8 @@ import { PgConnection, type PgMessage, type PgTarget, parsePgUrl } from "./wire.
 const messageMargin = 65_536;
 /** The time that the server may take to end a statement after a request to cancel it. */
 const cancelGraceMs = 2000;
+/** The time between two requests to cancel. */
+const cancelAgainMs = 50;
 
 /**
  * PostgresOperator runs each request on a connection of its own, which is closed afterwards: no transaction, setting, temporary
@@ -50,9 +52,10 @@ export class PostgresOperator implements OperatorSql {
     }
     if (!(await this.#semaphore.acquire({ signal: request.signal }))) throw abandonedFault(0);
     try {
-      return await this.#connected(request, async (connection, progress) => {
+      return await this.#connected(request, async (connection, progress, stopped) => {
         let result = "";
         for (const [at, piece] of pieces.entries()) {
+          stopped.throwIfAborted();
           const position = (from: number) =>
             positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
           const statement = { name: `operator_${at}`, sql: piece.sql, position };
@@ -75,7 +78,7 @@ export class PostgresOperator implements OperatorSql {
 
   async #connected<T>(
     { timeoutMs, signal }: Pick<SqlRequest, "timeoutMs" | "signal">,
-    work: (connection: PgConnection, progress: PgProgress) => Promise<T>,
+    work: (connection: PgConnection, progress: PgProgress, stopped: AbortSignal) => Promise<T>,
   ): Promise<T> {
     // The server's own limit is the second safeguard: it applies also after this process has died.
     const limit: Record<string, string> =
@@ -91,9 +94,10 @@ export class PostgresOperator implements OperatorSql {
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;
+    const stopped = new AbortController();
     const stop = () => {
-      void connection.cancel(cancelGraceMs).catch(() => connection.destroy());
-      setTimeout(() => connection.destroy(), cancelGraceMs).unref();
+      if (!stopped.signal.aborted) void cancelUntilEnded(connection);
+      stopped.abort();
     };
     const timer =
       timeoutMs > 0
@@ -105,7 +109,7 @@ export class PostgresOperator implements OperatorSql {
     signal?.addEventListener("abort", stop);
     try {
       if (signal?.aborted) throw abandonedFault(0);
-      return await work(connection, progress);
+      return await work(connection, progress, stopped.signal);
     } catch (error) {
       if (signal?.aborted) throw abandonedFault(progress.keptAfter(error));
       if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
@@ -116,6 +120,26 @@ export class PostgresOperator implements OperatorSql {
       this.#open.delete(connection);
       await connection.close();
     }
+  }
+}
+
+/**
+ * Cancels what a connection runs. PostgreSQL ignores a request that comes between two statements, or before it has read the next
+ * one, so the request is repeated until the connection has ended. That is after the grace time at the latest.
+ */
+async function cancelUntilEnded(connection: PgConnection): Promise<void> {
+  const timer = setTimeout(() => connection.destroy(), cancelGraceMs);
+  timer.unref();
+  try {
+    while (!connection.hasEnded) {
+      await connection.cancel(cancelGraceMs);
+      await Bun.sleep(cancelAgainMs);
+    }
+  } catch {
+    // PostgreSQL cannot be reached; its own limit of time ends the statement.
+    connection.destroy();
+  } finally {
+    clearTimeout(timer);
   }
 }
 

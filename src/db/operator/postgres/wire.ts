@@ -119,6 +119,11 @@ export class PgConnection {
     }
   }
 
+  /** True once the connection is closed, by either side. */
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /** Asks the server, on a second connection, to cancel what this one runs. */
   async cancel(timeoutMs: number): Promise<void> {
     const socket = await connect(this.#target, timeoutMs);
