@@ -186,7 +186,7 @@ async function storedHashOf(reader: FileReader, path: TreePath): Promise<string 
 async function hashOf(reader: FileReader, path: TreePath): Promise<string> {
   await using file = await reader.open(path);
   const hash = new Bun.CryptoHasher("sha256");
-  for await (const chunk of file.chunks()) hash.update(chunk);
+  for await (const chunk of file.chunks(undefined, { reusesMemory: true })) hash.update(chunk);
   return hash.digest("hex");
 }
 

@@ -94,17 +94,22 @@ export interface OpenFile extends AsyncDisposable {
   prepare?(): Promise<void>;
   /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /**
-   * The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the
-   * consumer's to keep.
-   */
-  chunks(range?: ByteRange): AsyncGenerator<Uint8Array>;
+  /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. */
+  chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array>;
   /**
    * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
    * HTTP server without waiting for I/O after this call, or the content may be gone.
    */
   body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
   snapshot(): Promise<FileSnapshot>;
+}
+
+export interface ChunkOptions {
+  /**
+   * True if the consumer is done with a chunk when it asks for the next one, whose bytes may then take its place. By default chunks
+   * are the consumer's to keep.
+   */
+  readonly reusesMemory?: boolean;
 }
 
 export interface DiskUsage {

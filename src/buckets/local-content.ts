@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { FileDescriptor } from "../base/file-calls.ts";
-import type { ByteRange } from "./file-store.ts";
+import type { ByteRange, ChunkOptions } from "./file-store.ts";
 
 /** Divisible by three, so that the chunks of a file can be written as base64 one by one. */
 const chunkBytes = 192 * 1024;
@@ -68,11 +68,17 @@ export abstract class LocalContent implements AsyncDisposable {
     return bytes;
   }
 
-  async *chunks({ start, end } = this.#whole()): AsyncGenerator<Uint8Array> {
+  async *chunks(
+    { start, end } = this.#whole(),
+    { reusesMemory = false }: ChunkOptions = {},
+  ): AsyncGenerator<Uint8Array> {
+    const reused = reusesMemory ? Buffer.allocUnsafe(Math.min(chunkBytes, end + 1 - start)) : undefined;
     for (let at = start; at <= end; ) {
-      const chunk = await this.#read(at, Math.min(chunkBytes, end + 1 - at));
+      const length = Math.min(chunkBytes, end + 1 - at);
+      const chunk = reused?.subarray(0, length) ?? Buffer.allocUnsafe(length);
+      await this.#readInto(chunk, at);
       yield chunk;
-      at += chunk.length;
+      at += length;
     }
   }
 
@@ -109,9 +115,15 @@ export abstract class LocalContent implements AsyncDisposable {
     }
   }
 
-  /** Reads exactly so many bytes; a read of the system may give fewer. */
   async #read(at: number, wanted: number): Promise<Buffer<ArrayBuffer>> {
     const buffer = Buffer.allocUnsafe(wanted);
+    await this.#readInto(buffer, at);
+    return buffer;
+  }
+
+  /** Fills the buffer; a read of the system may give less. */
+  async #readInto(buffer: Buffer, at: number): Promise<void> {
+    const wanted = buffer.length;
     for (let got = 0; got < wanted; ) {
       const { bytesRead } = await this.handle.read(buffer, got, wanted - got, at + got).catch((error) => {
         throw this.#toFault(error);
@@ -119,7 +131,6 @@ export abstract class LocalContent implements AsyncDisposable {
       if (bytesRead === 0) throw cutShort();
       got += bytesRead;
     }
-    return buffer;
   }
 }
 

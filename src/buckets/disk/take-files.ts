@@ -126,7 +126,7 @@ async function openSame(
 async function hashOf(file: DiskFile): Promise<string> {
   const hash = new Bun.CryptoHasher("sha256");
   if (file.stats.size <= maxWholeBytes) return hash.update(await file.bytes()).digest("hex");
-  for await (const chunk of file.chunks()) hash.update(chunk);
+  for await (const chunk of file.chunks(undefined, { reusesMemory: true })) hash.update(chunk);
   return hash.digest("hex");
 }
 

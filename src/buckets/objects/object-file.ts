@@ -1,5 +1,5 @@
 import type { FileValue } from "../../db/entry-values.ts";
-import type { ByteRange, FileSnapshot, OpenFile } from "../file-store.ts";
+import type { ByteRange, ChunkOptions, FileSnapshot, OpenFile } from "../file-store.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";
 import { EntryStats } from "./entry.ts";
@@ -45,9 +45,9 @@ export class ObjectFile implements OpenFile {
     return (await this.#open())?.bytes() ?? new Uint8Array();
   }
 
-  async *chunks(range?: ByteRange): AsyncGenerator<Uint8Array> {
+  async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
     const content = await this.#open();
-    if (content !== undefined) yield* content.chunks(range);
+    if (content !== undefined) yield* content.chunks(range, options);
   }
 
   body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {

@@ -1,4 +1,4 @@
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange, ChunkOptions } from "../file-store.ts";
 import { StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
 
@@ -16,9 +16,9 @@ export class ReportedContent implements BlobContent {
     return this.#observe(this.#content.bytes());
   }
 
-  async *chunks(range?: ByteRange): AsyncGenerator<Uint8Array> {
+  async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
     try {
-      yield* this.#content.chunks(range);
+      yield* this.#content.chunks(range, options);
     } catch (error) {
       throw this.#noted(error);
     }

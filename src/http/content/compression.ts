@@ -81,10 +81,12 @@ export class Compression {
             done(null, chunk);
           },
         });
-        // Called once: all was sent, or the client left and the stream was destroyed with it.
-        pipeline(file.chunks(), compressor(encoding), counted, () => {
+        const compressing = compressor(encoding);
+        const written = writeInto(compressing, file);
+        // Called once: all was sent, or the client left and the streams were destroyed with it.
+        pipeline(compressing, counted, () => {
           meter.end();
-          close();
+          void written.then(close);
         });
         return Readable.toWeb(counted) as unknown as ReadableStream<Uint8Array>;
       },
@@ -96,4 +98,31 @@ export class Compression {
 async function closeAndWait(file: OpenFile, running: Promise<Blob>): Promise<Blob> {
   await file[Symbol.asyncDispose]();
   return running;
+}
+
+/**
+ * Writes a file into a compressor and ends it; resolves when the file is needed no more. A compressor that is destroyed ends the
+ * reading, and a file that cannot be read destroys the compressor. All of the file is read into the same memory: with new memory for
+ * each chunk, the garbage collector would stop the server fifty times a second.
+ */
+async function writeInto(compressing: Transform, file: OpenFile): Promise<void> {
+  try {
+    for await (const chunk of file.chunks(undefined, { reusesMemory: true }))
+      if (!(await isTaken(compressing, chunk))) return;
+    compressing.end();
+  } catch (error) {
+    compressing.destroy(error as Error);
+  }
+}
+
+/** True once the chunk is compressed, false if the compressor was destroyed, which may then not report to a `write` any more. */
+function isTaken(compressing: Transform, chunk: Uint8Array): Promise<boolean> {
+  return new Promise((resolve) => {
+    const onClose = () => resolve(false);
+    compressing.once("close", onClose);
+    compressing.write(chunk, (error) => {
+      compressing.off("close", onClose);
+      resolve(error == null);
+    });
+  });
 }
