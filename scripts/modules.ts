@@ -103,7 +103,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
 };
 
-/** Folders that only their own module may import. Who uses the files of a bucket sees `buckets/file-store.ts`, never a disk. */
+/**
+ * Folders that only their own module may import. Who uses the files of a bucket sees `buckets/file-reader.ts` and
+ * `buckets/file-store.ts`, never a disk.
+ */
 const privateFolders = ["buckets/disk/"];
 
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */

@@ -1,6 +1,6 @@
 import type { BucketStores } from "../buckets/bucket-stores.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
-import type { FileReader } from "../buckets/file-store.ts";
+import type { FileReader } from "../buckets/file-reader.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
 import type { BlobStore } from "../buckets/objects/blob-store.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/objects/copy-blobs.ts";

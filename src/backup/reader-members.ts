@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import type { FileEntry, FileReader, OpenFile } from "../buckets/file-store.ts";
+import type { FileEntry, FileReader, OpenFile } from "../buckets/file-reader.ts";
 import { type TreePath, treeRoot } from "../buckets/path.ts";
 import { filesFolder } from "./manifest.ts";
 import { folderMember, type Member } from "./member.ts";

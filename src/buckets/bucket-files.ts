@@ -1,20 +1,22 @@
 import { Fault } from "../base/fault.ts";
 import { BucketLocks } from "./bucket-locks.ts";
 import {
-  type BucketView,
-  type Failure,
   type FileEntry,
   type FileReader,
   type FileStats,
-  type FileStore,
   isFolder,
   notFound,
-  type PlaceOptions,
   type ResolvedPath,
-  type SourceAndTarget,
-  type StagedFile,
-  type Times,
-  type WriteTransaction,
+} from "./file-reader.ts";
+import type {
+  BucketView,
+  Failure,
+  FileStore,
+  PlaceOptions,
+  SourceAndTarget,
+  StagedFile,
+  Times,
+  WriteTransaction,
 } from "./file-store.ts";
 import type { FileVersion, HistoryOptions, VersionName } from "./file-version.ts";
 import type { AffectedPath } from "./metadata/locks.ts";

@@ -1,4 +1,5 @@
-import type { BucketView, FileStore, ResolvedPath } from "./file-store.ts";
+import type { ResolvedPath } from "./file-reader.ts";
+import type { BucketView, FileStore } from "./file-store.ts";
 import { covers, type Lock } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { TreePath } from "./path.ts";

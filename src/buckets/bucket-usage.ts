@@ -1,7 +1,7 @@
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
-import type { FileReader } from "./file-store.ts";
+import type { FileReader } from "./file-reader.ts";
 import type { Bucket } from "./record.ts";
 
 /** The interval between two searches for buckets whose count is due. */

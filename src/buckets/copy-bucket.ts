@@ -1,6 +1,7 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
-import type { Failure, FileEntry, FileReader, FileStore } from "./file-store.ts";
+import type { FileEntry, FileReader } from "./file-reader.ts";
+import type { Failure, FileStore } from "./file-store.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */

@@ -1,6 +1,6 @@
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { Pacer } from "../base/turns.ts";
-import type { FileEntry, FileReader } from "./file-store.ts";
+import type { FileEntry, FileReader } from "./file-reader.ts";
 import { pathBelow, type TreePath } from "./path.ts";
 
 /** Searches that run at once; others wait, which counts for their time. */

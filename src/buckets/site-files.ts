@@ -13,7 +13,7 @@ import {
   type OpenFile,
   type PinnedReader,
   TreeExchanged,
-} from "./file-store.ts";
+} from "./file-reader.ts";
 import { parseTreePath, treePath } from "./path.ts";
 
 /** LoadedRules are the rules of a bucket, and the state of the files that they were read from. */

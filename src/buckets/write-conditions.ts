@@ -1,4 +1,5 @@
-import type { BucketView, ResolvedPath } from "./file-store.ts";
+import type { ResolvedPath } from "./file-reader.ts";
+import type { BucketView } from "./file-store.ts";
 import type { LockHolder } from "./metadata/locks.ts";
 
 /**

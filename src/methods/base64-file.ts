@@ -1,5 +1,5 @@
 import { RawJson } from "../base/raw-json.ts";
-import type { OpenFile } from "../buckets/file-store.ts";
+import type { OpenFile } from "../buckets/file-reader.ts";
 import type { StreamedJson } from "../rpc/large-answer.ts";
 
 /**

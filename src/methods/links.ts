@@ -2,7 +2,7 @@ import { z } from "zod";
 import { authorise, mayActFor } from "../auth/authorise.ts";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import type { FileReader } from "../buckets/file-store.ts";
+import type { FileReader } from "../buckets/file-reader.ts";
 import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
 import { addressOf } from "../links/address.ts";
 import { method } from "./declare.ts";

@@ -3,7 +3,7 @@ import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { ListedFile } from "../buckets/file-store.ts";
+import type { ListedFile } from "../buckets/file-reader.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { WriteConditions } from "../buckets/write-conditions.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../../src/base/fault.ts";
-import type { ByteRange } from "../../src/buckets/file-store.ts";
+import type { ByteRange } from "../../src/buckets/file-reader.ts";
 import { BlobCache } from "../../src/buckets/objects/blob-cache.ts";
 import { BlobMissingFault } from "../../src/buckets/objects/blob-faults.ts";
 import type { StoredBlob } from "../../src/buckets/objects/blob-store.ts";

@@ -5,7 +5,7 @@ import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from 
 import { DiskStats } from "../../src/buckets/disk/entry.ts";
 import { DiskReader } from "../../src/buckets/disk/read.ts";
 import { PathResolver } from "../../src/buckets/disk/resolve.ts";
-import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
+import { isSettled, type OpenFile } from "../../src/buckets/file-reader.ts";
 import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { Compression } from "../../src/http/content/compression.ts";

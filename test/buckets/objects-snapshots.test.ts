@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { FileSnapshot } from "../../src/buckets/file-store.ts";
+import type { FileSnapshot } from "../../src/buckets/file-reader.ts";
 import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath } from "../../src/buckets/path.ts";
 import { eachDatabase } from "../support/node.ts";

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { FileEntry } from "../../src/buckets/file-store.ts";
+import type { FileEntry } from "../../src/buckets/file-reader.ts";
 import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath, treeRoot } from "../../src/buckets/path.ts";
 import { removedNamespace } from "../../src/db/entry-rows.ts";

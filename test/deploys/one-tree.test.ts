@@ -1,6 +1,6 @@
 import { describe, expect, spyOn } from "bun:test";
 import { PinnedDiskReader } from "../../src/buckets/disk/pinned-reader.ts";
-import type { PinnedReader } from "../../src/buckets/file-store.ts";
+import type { PinnedReader } from "../../src/buckets/file-reader.ts";
 import { EntryReader } from "../../src/buckets/objects/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { FileReader } from "../../src/buckets/file-store.ts";
+import type { FileReader } from "../../src/buckets/file-reader.ts";
 import { ObjectEntry } from "../../src/buckets/objects/entry.ts";
 import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects/open-readers.ts";

@@ -8,7 +8,7 @@ import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import type { BucketStores } from "../bucket-stores.ts";
-import { folderIsGone } from "../file-store.ts";
+import { folderIsGone } from "../file-reader.ts";
 import { locksNamespace, propertiesNamespace } from "../metadata/kv-keys.ts";
 import type { Bucket } from "../record.ts";
 import type { TreeStore } from "../tree-store.ts";

@@ -2,13 +2,8 @@ import type { FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
 import type { OpenBucket, StoreActivity } from "../bucket-stores.ts";
-import type {
-  BucketView,
-  ResolvedPath,
-  SourceAndTarget,
-  StagedFile,
-  WriteTransaction,
-} from "../file-store.ts";
+import type { ResolvedPath } from "../file-reader.ts";
+import type { BucketView, SourceAndTarget, StagedFile, WriteTransaction } from "../file-store.ts";
 import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../path.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { FileState } from "../../base/file-state.ts";
-import type { FileEntry, FileSnapshot, FileStats } from "../file-store.ts";
+import type { FileEntry, FileSnapshot, FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 import { etagOf, settledAtMs } from "./etag.ts";
 import { DiskSnapshot } from "./snapshot.ts";

@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
-import type { FileSizes } from "../file-store.ts";
+import type { FileSizes } from "../file-reader.ts";
 import { stagedPrefix } from "../path.ts";
 import { isAbsence } from "./stat.ts";
 

@@ -1,7 +1,7 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
-import type { FileEntry } from "../file-store.ts";
+import type { FileEntry } from "../file-reader.ts";
 import { maxPathBytes, type PathResolver } from "./resolve.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { FileDescriptor } from "../../base/file-calls.ts";
-import type { FileSnapshot, OpenFile } from "../file-store.ts";
+import type { FileSnapshot, OpenFile } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import type { TreePath } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";

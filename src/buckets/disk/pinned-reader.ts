@@ -5,7 +5,7 @@ import {
   type PinnedReader,
   TreeExchanged,
   type TreeReader,
-} from "../file-store.ts";
+} from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 
 export interface DiskPin {

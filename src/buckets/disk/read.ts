@@ -16,7 +16,7 @@ import {
   notFound,
   type PinnedReader,
   type ResolvedPath,
-} from "../file-store.ts";
+} from "../file-reader.ts";
 import { listedFiles, toListed } from "../listed-files.ts";
 import { RecentReads } from "../local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";

@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../base/file-state.ts";
-import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
+import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, lstatNow, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
 

@@ -3,7 +3,7 @@ import { lstat, rename, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { Folder } from "../../base/folder.ts";
-import { folderIsGone } from "../file-store.ts";
+import { folderIsGone } from "../file-reader.ts";
 import { treeRoot } from "../path.ts";
 import { removeTreeAt } from "./remove-tree.ts";
 import type { Staging } from "./staging.ts";

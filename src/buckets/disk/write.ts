@@ -4,16 +4,15 @@ import { codeOf } from "../../base/fault.ts";
 import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
-import {
-  type CopyOptions,
-  type Failure,
-  type FileEntry,
-  type MoveOptions,
-  notFound,
-  type PlaceOptions,
-  type StagedFile,
-  type Times,
-  type WriteTransaction,
+import { type FileEntry, notFound } from "../file-reader.ts";
+import type {
+  CopyOptions,
+  Failure,
+  MoveOptions,
+  PlaceOptions,
+  StagedFile,
+  Times,
+  WriteTransaction,
 } from "../file-store.ts";
 import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";

@@ -1,6 +1,6 @@
 import { codeOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
-import type { ByteRange, HeldContent } from "../file-store.ts";
+import type { ByteRange, HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";

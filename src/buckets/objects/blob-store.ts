@@ -1,4 +1,4 @@
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange } from "../file-reader.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {

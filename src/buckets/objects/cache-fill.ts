@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor } from "../../base/file-calls.ts";
 import { writeAll } from "../disk/copy-file.ts";
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange } from "../file-reader.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 

@@ -1,4 +1,4 @@
-import type { HeldContent, OpenFile } from "../file-store.ts";
+import type { HeldContent, OpenFile } from "../file-reader.ts";
 import type { StoredBlob } from "./blob-store.ts";
 
 /**

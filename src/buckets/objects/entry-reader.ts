@@ -13,7 +13,7 @@ import {
   notFound,
   type ResolvedPath,
   TreeExchanged,
-} from "../file-store.ts";
+} from "../file-reader.ts";
 import { listedFiles } from "../listed-files.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
 import { BlobMissingFault, StoreFault } from "./blob-faults.ts";

@@ -2,7 +2,7 @@ import type { BucketState } from "../../db/bucket-rows.ts";
 import type { EntryRows } from "../../db/entry-rows.ts";
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue } from "../../db/entry-values.ts";
-import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
+import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
 import { segmentsOf, type TreePath } from "../path.ts";
 import type { ContentSource } from "./content-source.ts";
 import type { Head, Heads } from "./heads.ts";

@@ -1,17 +1,15 @@
 import { Fault } from "../../base/fault.ts";
 import { type EntryRows, entryRow, isFolderValue, removedRow, type TreeRow } from "../../db/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
-import {
-  type CopyOptions,
-  type Failure,
-  type FileEntry,
-  type FileStats,
-  type MoveOptions,
-  notFound,
-  type PlaceOptions,
-  type StagedFile,
-  type Times,
-  type WriteTransaction,
+import { type FileEntry, type FileStats, notFound } from "../file-reader.ts";
+import type {
+  CopyOptions,
+  Failure,
+  MoveOptions,
+  PlaceOptions,
+  StagedFile,
+  Times,
+  WriteTransaction,
 } from "../file-store.ts";
 import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";

@@ -1,6 +1,6 @@
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue } from "../../db/entry-values.ts";
-import type { FileEntry, FileSnapshot, FileStats } from "../file-store.ts";
+import type { FileEntry, FileSnapshot, FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
 import type { Head } from "./heads.ts";

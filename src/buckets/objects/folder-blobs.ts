@@ -6,7 +6,7 @@ import { asyncFileCalls, type FileCalls, type FileDescriptor, fileCallsFor } fro
 import { randomText } from "../../base/random.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
 import { writeAll } from "../disk/copy-file.ts";
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange } from "../file-reader.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import { newBlobKey } from "./blob-key.ts";
 import type { BlobInfo, BlobPurpose, BlobStore, StoredBlob } from "./blob-store.ts";

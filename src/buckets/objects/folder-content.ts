@@ -3,7 +3,7 @@ import { lstat } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
 import { statOrUndefined } from "../disk/stat.ts";
-import type { HeldContent } from "../file-store.ts";
+import type { HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";
 import { BlobMissingFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";

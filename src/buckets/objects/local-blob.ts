@@ -1,6 +1,6 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import type { FileCalls, FileDescriptor } from "../../base/file-calls.ts";
-import type { HeldContent } from "../file-store.ts";
+import type { HeldContent } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
-import { notFound } from "../file-store.ts";
+import { notFound } from "../file-reader.ts";
 import {
   childPath,
   parseSegment,

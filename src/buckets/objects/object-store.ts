@@ -1,13 +1,8 @@
 import type { Database } from "../../db/database.ts";
 import { metadataRowsWithin } from "../../db/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
-import type {
-  BucketView,
-  ResolvedPath,
-  SourceAndTarget,
-  StagedFile,
-  WriteTransaction,
-} from "../file-store.ts";
+import type { ResolvedPath } from "../file-reader.ts";
+import type { BucketView, SourceAndTarget, StagedFile, WriteTransaction } from "../file-store.ts";
 import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";

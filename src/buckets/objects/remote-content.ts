@@ -1,4 +1,4 @@
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange } from "../file-reader.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import type { CacheFill } from "./cache-fill.ts";

@@ -1,6 +1,6 @@
 import type { S3Options } from "bun";
 import type { Fault } from "../../base/fault.ts";
-import type { ByteRange } from "../file-store.ts";
+import type { ByteRange } from "../file-reader.ts";
 import { BlobMissingFault, blobDamaged, storeUnavailable } from "./blob-faults.ts";
 import { Deadline } from "./deadline.ts";
 import { codeOfAnswer, s3Fault } from "./s3-faults.ts";

@@ -1,6 +1,6 @@
 import { pipeline, Readable, Transform } from "node:stream";
 import { FairSemaphore } from "../../base/fair-semaphore.ts";
-import { isSettled, type OpenFile } from "../../buckets/file-store.ts";
+import { isSettled, type OpenFile } from "../../buckets/file-reader.ts";
 import type { StreamMeter } from "../request/response-size.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { compress, compressor, type Encoding } from "./encoding.ts";

@@ -1,4 +1,4 @@
-import type { ByteRange } from "../../buckets/file-store.ts";
+import type { ByteRange } from "../../buckets/file-reader.ts";
 
 /** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
 const maxRanges = 64;

@@ -1,4 +1,4 @@
-import type { OpenFile } from "../../buckets/file-store.ts";
+import type { OpenFile } from "../../buckets/file-reader.ts";
 import type { CompressedStream } from "./compression.ts";
 import type { Validators } from "./conditions.ts";
 

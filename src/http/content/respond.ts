@@ -1,4 +1,4 @@
-import type { ByteRange } from "../../buckets/file-store.ts";
+import type { ByteRange } from "../../buckets/file-reader.ts";
 import { metered, StreamMeter, sized } from "../request/response-size.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";

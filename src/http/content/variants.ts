@@ -1,6 +1,6 @@
 import { httpDate } from "../../base/dates.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
-import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-store.ts";
+import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { Compression } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";

@@ -1,4 +1,4 @@
-import type { OpenFile } from "../../buckets/file-store.ts";
+import type { OpenFile } from "../../buckets/file-reader.ts";
 import { splitPath } from "../../buckets/path.ts";
 import { toValidators } from "../content/conditions.ts";
 import { needsContent, respond } from "../content/respond.ts";

@@ -1,4 +1,5 @@
-import type { BucketView, ResolvedPath } from "../../buckets/file-store.ts";
+import type { ResolvedPath } from "../../buckets/file-reader.ts";
+import type { BucketView } from "../../buckets/file-store.ts";
 import { childPath, type Segment, type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
 import { suffixes } from "../content/encoding.ts";
 import { plainText } from "../content/plain.ts";

@@ -1,5 +1,5 @@
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
-import type { FileStats } from "../../buckets/file-store.ts";
+import type { FileStats } from "../../buckets/file-reader.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { bodyChunks } from "./body-chunks.ts";

@@ -1,4 +1,4 @@
-import type { FileSnapshot, HeldContent } from "../../buckets/file-store.ts";
+import type { FileSnapshot, HeldContent } from "../../buckets/file-reader.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Encoding } from "../content/encoding.ts";
 import type { Representation } from "../content/representation.ts";

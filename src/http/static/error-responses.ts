@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { Fault } from "../../base/fault.ts";
-import type { FileEntry, TreeReader } from "../../buckets/file-store.ts";
+import type { FileEntry, TreeReader } from "../../buckets/file-reader.ts";
 import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { treePath } from "../../buckets/path.ts";
 import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";

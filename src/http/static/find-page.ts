@@ -1,4 +1,4 @@
-import type { FileEntry, FileSnapshot, TreeReader } from "../../buckets/file-store.ts";
+import type { FileEntry, FileSnapshot, TreeReader } from "../../buckets/file-reader.ts";
 import { childPath, parseTreePath, pathSegment, splitPath, type TreePath } from "../../buckets/path.ts";
 import type { DecodedPath } from "./decode-path.ts";
 

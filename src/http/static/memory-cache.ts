@@ -1,5 +1,5 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
-import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/file-store.ts";
+import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/file-reader.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { encodingsFor, plainOnly } from "../content/encoding.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import type { FileSnapshot, PinnedReader } from "../../buckets/file-store.ts";
+import type { FileSnapshot, PinnedReader } from "../../buckets/file-reader.ts";
 import type { BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";

@@ -1,5 +1,6 @@
 import { mayActFor } from "../../auth/authorise.ts";
-import type { BucketView, ResolvedPath } from "../../buckets/file-store.ts";
+import type { ResolvedPath } from "../../buckets/file-reader.ts";
+import type { BucketView } from "../../buckets/file-store.ts";
 import { covers } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { FileEntry } from "../../buckets/file-store.ts";
+import type { FileEntry } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
 import { HttpError } from "../request/http-error.ts";
 

@@ -2,7 +2,7 @@ import type { Audit } from "../../auth/audit-log.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
-import type { FileEntry, ResolvedPath } from "../../buckets/file-store.ts";
+import type { FileEntry, ResolvedPath } from "../../buckets/file-reader.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Uploads } from "../../buckets/uploads/uploads.ts";

@@ -1,7 +1,7 @@
 import { crc32 } from "node:zlib";
 import { Fault } from "../../base/fault.ts";
 import { Pacer } from "../../base/turns.ts";
-import type { FileEntry, FileReader, OpenFile } from "../../buckets/file-store.ts";
+import type { FileEntry, FileReader, OpenFile } from "../../buckets/file-reader.ts";
 import { pathBelow, type TreePath } from "../../buckets/path.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { CentralDirectory } from "./central-directory.ts";

@@ -1,5 +1,5 @@
 import { Pacer } from "../../../base/turns.ts";
-import type { ListedFile } from "../../file-store.ts";
+import type { ListedFile } from "../../file-reader.ts";
 import type { FileVersion, HistoryOptions, VersionName } from "../../file-version.ts";
 import { toListed } from "../../listed-files.ts";
 import { isBelow, parseTreePath, pathBelow, type TreePath, transplant, treeRoot } from "../../path.ts";

@@ -1,5 +1,5 @@
 import { isElement, type XmlElement } from "../../../base/xml.ts";
-import type { FileEntry } from "../../../buckets/file-store.ts";
+import type { FileEntry } from "../../../buckets/file-reader.ts";
 import { LockIndex } from "../../../buckets/metadata/locks.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { assertIf } from "../conditions.ts";

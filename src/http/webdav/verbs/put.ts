@@ -1,5 +1,5 @@
 import { httpDate } from "../../../base/dates.ts";
-import type { ResolvedPath } from "../../../buckets/file-store.ts";
+import type { ResolvedPath } from "../../../buckets/file-reader.ts";
 import type { WriteConditions } from "../../../buckets/write-conditions.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { uploadBody } from "../../request/upload-body.ts";

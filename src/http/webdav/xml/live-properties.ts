@@ -1,6 +1,6 @@
 import { httpDate, isoDate } from "../../../base/dates.ts";
 import { escapeXml } from "../../../base/xml-text.ts";
-import type { DiskUsage, FileEntry } from "../../../buckets/file-store.ts";
+import type { DiskUsage, FileEntry } from "../../../buckets/file-reader.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../../buckets/path.ts";
 import { mediaTypeOf } from "../../content/media-type.ts";
