@@ -1,3 +1,4 @@
+import { pulledStream } from "../../base/pulled-stream.ts";
 import type { FileValue } from "../../db/entry-values.ts";
 import type { ByteRange, ChunkOptions, FileSnapshot, OpenFile } from "../file-reader.ts";
 import type { StoredBlob } from "./blob-store.ts";
@@ -71,27 +72,7 @@ export class ObjectFile implements OpenFile {
 
   /** Without `prepare`, the blob is opened when the client has room for the first bytes. */
   #lateBody(range: ByteRange | undefined): ReadableStream<Uint8Array> {
-    const chunks = this.chunks(range);
-    const done = async () => {
-      await chunks.return(undefined);
-      await this[Symbol.asyncDispose]();
-    };
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          try {
-            const next = await chunks.next();
-            if (!next.done) return controller.enqueue(next.value);
-            controller.close();
-          } catch (error) {
-            controller.error(error);
-          }
-          await done();
-        },
-        cancel: done,
-      },
-      { highWaterMark: 0 },
-    );
+    return pulledStream(this.chunks(range), { onEnd: () => this[Symbol.asyncDispose]() });
   }
 
   async #open(): Promise<BlobContent | undefined> {

@@ -1,3 +1,4 @@
+import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../file-reader.ts";
 import { blobDamaged } from "./blob-faults.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
@@ -90,21 +91,8 @@ export class RemoteContent implements BlobContent {
   }
 
   body(range?: ByteRange): ReadableStream<Uint8Array> {
-    const chunks = this.chunks(range);
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          const next = await chunks.next();
-          if (next.done) controller.close();
-          else controller.enqueue(next.value);
-        },
-        cancel: async () => {
-          this.#stop.abort(new Error("the reader went away"));
-          await chunks.return(undefined);
-        },
-      },
-      { highWaterMark: 0 },
-    );
+    const interrupt = () => this.#stop.abort(new Error("the reader went away"));
+    return pulledStream(this.chunks(range), { interrupt });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,3 +1,4 @@
+import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../../buckets/file-reader.ts";
 import { metered, StreamMeter, sized } from "../request/response-size.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
@@ -98,33 +99,15 @@ function multipart(
   }
   const meter = new StreamMeter();
   const response = new Response(
-    pullStream(metered(parts(), meter), () => release(body)),
+    pulledStream(metered(parts(), meter), {
+      onEnd() {
+        release(body);
+        meter.end();
+      },
+    }),
     { status: 206, headers: { ...headers, "content-type": `multipart/byteranges; boundary=${boundary}` } },
   );
   return sized(response, meter);
-}
-
-/**
- * A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the
- * first part.
- */
-function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const next = await parts.next();
-          if (!next.done) return controller.enqueue(next.value);
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        done();
-      },
-      cancel: done,
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 /** needsContent tells whether the answer to a GET or HEAD has a body: not if the client has the content already. */

@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { Fault } from "../../base/fault.ts";
 import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
+import { pulledStream } from "../../base/pulled-stream.ts";
 import type { Engine } from "../../rpc/engine.ts";
 import { toWireError } from "../../rpc/errors.ts";
 import { LargeAnswer } from "../../rpc/large-answer.ts";
@@ -17,7 +18,7 @@ import type { Encoding } from "../content/encoding.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
-import { StreamMeter, sized, textResponse } from "../request/response-size.ts";
+import { metered, StreamMeter, sized, textResponse } from "../request/response-size.ts";
 import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: the token is in the body, and no call reads a cookie. */
@@ -127,35 +128,13 @@ function paced(
   pieces: AsyncGenerator<Uint8Array>,
   { source, meter }: Paced,
 ): ReadableStream<Uint8Array> {
-  const finish = () => {
-    source.finish();
-    meter.end();
-  };
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { value, done } = await pieces.next();
-          if (value !== undefined) {
-            meter.add(value.byteLength);
-            controller.enqueue(value);
-          }
-          if (!done) return;
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        finish();
-      },
-      async cancel() {
-        finish();
-        // A generator that was never started runs no `finally` of its own.
-        await answer[Symbol.asyncDispose]();
-        await pieces.return(undefined);
-      },
+  return pulledStream(metered(pieces, meter), {
+    interrupt: () => answer[Symbol.asyncDispose](),
+    onEnd() {
+      source.finish();
+      meter.end();
     },
-    { highWaterMark: 0 },
-  );
+  });
 }
 
 /** preflight answers a CORS preflight: any origin may POST. */

@@ -1,7 +1,8 @@
+import { pulledStream } from "../../base/pulled-stream.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { archiveName } from "../../links/address.ts";
 import type { Lease } from "../../rpc/lease.ts";
-import { StreamMeter, sized } from "../request/response-size.ts";
+import { metered, StreamMeter, sized } from "../request/response-size.ts";
 import { Archive } from "../zip/archive.ts";
 import { attachmentOf, countUse } from "./download.ts";
 import type { LinkRequest } from "./link-request.ts";
@@ -35,70 +36,19 @@ export async function sendArchive(
   // Rows are read until the last file is sent, so the database stays open for so long.
   const lease = acquire();
   const meter = new StreamMeter();
-  const body = sentUntil(
-    request.signal,
-    new Archive({ reader: files.reader, folder, top, paths, compresses }).pieces(),
-    {
-      onPiece: (bytes) => meter.add(bytes),
-      onEnd() {
-        if (compresses) compressed -= 1;
-        lease.release();
-        meter.end();
-      },
+  const archive = new Archive({ reader: files.reader, folder, top, paths, compresses });
+  const body = pulledStream(metered(archive.pieces(), meter), {
+    left: request.signal,
+    onEnd() {
+      if (compresses) compressed -= 1;
+      lease.release();
+      meter.end();
     },
-  );
+  });
   return sized(new Response(body, { headers }), meter);
 }
 
 function within(folder: TreePath, path: string): readonly TreePath[] {
   const whole = parseTreePath(folder === treeRoot ? path : `${folder}/${path}`);
   return whole === undefined ? [] : [whole];
-}
-
-interface Progress {
-  readonly onPiece: (bytes: number) => void;
-  /** Called once: all was sent, making it failed, or the client left. */
-  readonly onEnd: () => void;
-}
-
-/** A stream that takes the next piece when the client has room for it, and ends the work when the client leaves. */
-function sentUntil(
-  left: AbortSignal,
-  pieces: AsyncGenerator<Uint8Array>,
-  { onPiece, onEnd }: Progress,
-): ReadableStream<Uint8Array> {
-  let ended = false;
-  const end = async () => {
-    if (ended) return;
-    ended = true;
-    left.removeEventListener("abort", end);
-    try {
-      await pieces.return(undefined);
-    } finally {
-      onEnd();
-    }
-  };
-  // Bun may drop the body of a client that left without cancelling it.
-  left.addEventListener("abort", end);
-  if (left.aborted) void end();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { value, done } = await pieces.next();
-          if (done) controller.close();
-          else {
-            onPiece(value.byteLength);
-            controller.enqueue(value);
-            return;
-          }
-        } catch (error) {
-          controller.error(error);
-        }
-        await end();
-      },
-      cancel: end,
-    },
-    { highWaterMark: 0 },
-  );
 }
