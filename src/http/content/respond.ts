@@ -1,6 +1,5 @@
-import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../../buckets/file-reader.ts";
-import { metered, StreamMeter, sized } from "../request/response-size.ts";
+import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";
 import type { Body, Representation, SizedBody } from "./representation.ts";
@@ -97,17 +96,11 @@ function multipart(
     }
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
-  const meter = new StreamMeter();
-  const response = new Response(
-    pulledStream(metered(parts(), meter), {
-      onEnd() {
-        release(body);
-        meter.end();
-      },
-    }),
+  return pulledResponse(
+    parts(),
     { status: 206, headers: { ...headers, "content-type": `multipart/byteranges; boundary=${boundary}` } },
+    { onEnd: () => release(body) },
   );
-  return sized(response, meter);
 }
 
 /** needsContent tells whether the answer to a GET or HEAD has a body: not if the client has the content already. */

@@ -1,7 +1,6 @@
 import type { Server } from "bun";
 import { Fault } from "../../base/fault.ts";
 import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
-import { pulledStream } from "../../base/pulled-stream.ts";
 import type { Engine } from "../../rpc/engine.ts";
 import { toWireError } from "../../rpc/errors.ts";
 import { LargeAnswer } from "../../rpc/large-answer.ts";
@@ -18,7 +17,7 @@ import type { Encoding } from "../content/encoding.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
-import { metered, StreamMeter, sized, textResponse } from "../request/response-size.ts";
+import { pulledResponse, sized, textResponse } from "../request/response-size.ts";
 import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: the token is in the body, and no call reads a cookie. */
@@ -92,9 +91,11 @@ function toResponse(
     const encoding = mayCompress ? answerEncoding(request, { isLong: true }) : undefined;
     const pieces =
       encoding === undefined ? large.pieces() : compressLong(large.pieces(), encoding, request.signal);
-    const meter = new StreamMeter();
-    const init = encoding === undefined ? okInit : encodedInit(encoding);
-    return sized(new Response(paced(large, pieces, { source, meter }), init), meter);
+    return pulledResponse(pieces, encoding === undefined ? okInit : encodedInit(encoding), {
+      interrupt: () => large[Symbol.asyncDispose](),
+      // The permit is kept until the answer is read, so that clients that do not read cannot be many.
+      onEnd: () => source.finish(),
+    });
   }
   source.finish();
   if (large === undefined) return new Response(null, { status: 204, headers: cors });
@@ -115,26 +116,6 @@ async function compressed(text: string, encoding: Encoding): Promise<Response> {
 
 function encodedInit(encoding: Encoding): ResponseInit {
   return { headers: { ...jsonHeaders, ...encodedHeaders(encoding) } };
-}
-
-interface Paced {
-  readonly source: PostSource;
-  readonly meter: StreamMeter;
-}
-
-/** The permit is kept until the answer is read, so that clients that do not read cannot be many. */
-function paced(
-  answer: LargeAnswer,
-  pieces: AsyncGenerator<Uint8Array>,
-  { source, meter }: Paced,
-): ReadableStream<Uint8Array> {
-  return pulledStream(metered(pieces, meter), {
-    interrupt: () => answer[Symbol.asyncDispose](),
-    onEnd() {
-      source.finish();
-      meter.end();
-    },
-  });
 }
 
 /** preflight answers a CORS preflight: any origin may POST. */

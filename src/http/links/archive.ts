@@ -1,8 +1,7 @@
-import { pulledStream } from "../../base/pulled-stream.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { archiveName } from "../../links/address.ts";
 import type { Lease } from "../../rpc/lease.ts";
-import { metered, StreamMeter, sized } from "../request/response-size.ts";
+import { pulledResponse } from "../request/response-size.ts";
 import { Archive } from "../zip/archive.ts";
 import { attachmentOf, countUse } from "./download.ts";
 import type { LinkRequest } from "./link-request.ts";
@@ -35,17 +34,18 @@ export async function sendArchive(
   if (compresses) compressed += 1;
   // Rows are read until the last file is sent, so the database stays open for so long.
   const lease = acquire();
-  const meter = new StreamMeter();
   const archive = new Archive({ reader: files.reader, folder, top, paths, compresses });
-  const body = pulledStream(metered(archive.pieces(), meter), {
-    left: request.signal,
-    onEnd() {
-      if (compresses) compressed -= 1;
-      lease.release();
-      meter.end();
+  return pulledResponse(
+    archive.pieces(),
+    { headers },
+    {
+      left: request.signal,
+      onEnd() {
+        if (compresses) compressed -= 1;
+        lease.release();
+      },
     },
-  });
-  return sized(new Response(body, { headers }), meter);
+  );
 }
 
 function within(folder: TreePath, path: string): readonly TreePath[] {

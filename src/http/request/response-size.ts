@@ -1,3 +1,5 @@
+import { type PulledOptions, pulledStream } from "../../base/pulled-stream.ts";
+
 const bodySize = Symbol("bodySize");
 
 /** A response with the size of its body, which Bun does not tell without reading the body. */
@@ -53,6 +55,24 @@ export async function* metered(
   } finally {
     meter.end();
   }
+}
+
+/** pulledResponse makes a response whose body is made while the client reads it. */
+export function pulledResponse(
+  pieces: AsyncGenerator<Uint8Array>,
+  init: ResponseInit,
+  { onEnd, ...options }: PulledOptions,
+): Response {
+  const meter = new StreamMeter();
+  const body = pulledStream(metered(pieces, meter), {
+    ...options,
+    async onEnd() {
+      // A client that leaves before the first piece leaves the generator unstarted, and the meter with it.
+      meter.end();
+      await onEnd?.();
+    },
+  });
+  return sized(new Response(body, init), meter);
 }
 
 /** textResponse makes a response with a text as its body. */
