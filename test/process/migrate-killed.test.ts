@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { etagOf, sha256 } from "../support/blob-stores.ts";
@@ -22,7 +22,6 @@ class Site {
   #stores = 0;
   /** A folder of blobs, or `disk`. */
   #store = "";
-  #migrateMs = 1500;
   #written = 0;
 
   constructor(
@@ -49,16 +48,14 @@ class Site {
     const args = ["migrate", "--files", url, "--delete"];
     for (let kill = 0; kill < killCount; kill += 1) {
       const command = this.home.launch({}, args);
-      await Bun.sleep(this.#migrateMs * (0.2 + 0.9 * this.random()));
+      await this.#copies(command, target);
       command.signal("SIGKILL");
       const { signal } = await command.exited;
       this.counts.kills += 1;
       if (signal === "SIGKILL") this.counts.cut += 1;
       await this.#expectFiles(this.#store);
     }
-    const begun = performance.now();
     const { code, stderr } = await this.home.run(args);
-    this.#migrateMs = performance.now() - begun;
     expect([stderr, code]).toEqual([expect.stringContaining("the SHA-256 of every"), 0]);
     const [, copied, resumed] = /^(\d+) \w+ copied to .*, (\d+) \w+ there already/m.exec(stderr) ?? [];
     this.counts.copied += Number(copied);
@@ -69,6 +66,15 @@ class Site {
     await this.#use(target);
     await this.#sweep();
     await this.#serveAndChange();
+  }
+
+  /** Waits until the target has new files, from none to a third of all, or the command has ended. */
+  async #copies(command: Server, target: string): Promise<void> {
+    const folder = target === disk ? this.home.file("static") : join(target, "blobs");
+    const before = new Set(versionsIn(folder));
+    const wanted = Math.floor((files / 3) * this.random());
+    while (command.alive && versionsIn(folder).filter((version) => !before.has(version)).length < wanted)
+      await Bun.sleep(1);
   }
 
   /** A sweep leaves exactly the blobs that are named. Rows of removed files go too, whose blobs are in a store of before. */
@@ -153,6 +159,15 @@ class Site {
     }
     expect(found).toEqual(this.#expected);
   }
+}
+
+/** A name for each file of a folder as it is now: one that replaces it has another. */
+function versionsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true }).flatMap((path) => {
+    const stat = statSync(join(folder, String(path)), { throwIfNoEntry: false });
+    return stat?.isFile() ? [`${path} ${stat.ino} ${stat.ctimeMs}`] : [];
+  });
 }
 
 eachDatabase(
