@@ -19,6 +19,8 @@ export interface ServerEvents {
   "server.restarting": Record<never, never>;
   /** The server accepts connections at `url`. */
   "listener.bound": { url: string; transport: "tcp" | "unix" };
+  /** The server closed `url` (a stop, or a new address) while these HTTP requests, and calls on these WebSockets, had not finished in time; their connections were closed. */
+  "listener.cut_off": { url: string; requests: number; sockets: number };
   /** One of the server's processes ended without being asked to; the others go on. It is started again after `restart_ms`. */
   "process.ended": { of: number; pid: number; code: number | null; signal: string | null; restart_ms: number };
   /** A process that had ended serves again. */
@@ -201,6 +203,7 @@ export const serverEvents = {
   "server.restart_scheduled": "INFO",
   "server.restarting": "INFO",
   "listener.bound": "INFO",
+  "listener.cut_off": "WARN",
   "process.ended": "ERROR",
   "process.started": "INFO",
   "process.replaced": "INFO",

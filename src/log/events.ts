@@ -60,6 +60,13 @@ export const events = {
     fields: z.object({ url: text, transport: z.enum(["tcp", "unix"]) }),
     hidden: ["event", "url", "transport", "process"],
   },
+  "listener.cut_off": {
+    level: "WARN",
+    description:
+      "The server closed `url` (a stop, or a new address) while these HTTP requests, and calls on these WebSockets, had not finished in time; their connections were closed.",
+    fields: z.object({ url: text, requests: z.int(), sockets: z.int() }),
+    hidden: ["event", "url", "requests", "sockets"],
+  },
   ...processEvents,
   "descriptors.exhausted": {
     level: "ERROR",

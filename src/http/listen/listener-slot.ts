@@ -170,10 +170,26 @@ export class ListenerSlot {
   }
 
   #close(listener: Listener): void {
-    const closing = listener
-      .close(this.#graceMs, this.#closeReason)
-      .finally(() => this.#closing.delete(closing));
+    const closing = this.#closeLogged(listener).finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
+  }
+
+  async #closeLogged(listener: Listener): Promise<void> {
+    const { url } = listener;
+    const seconds = Math.round(this.#graceMs / 1000);
+    const { requests, sockets } = await listener.close(this.#graceMs, this.#closeReason);
+    const running = requests + sockets;
+    if (running === 0) return;
+    const what = running === 1 ? "a call that was" : `${running} calls that were`;
+    this.#options.log.event(
+      "listener.cut_off",
+      `cut off ${what} still running after ${seconds} s at ${url}`,
+      {
+        url,
+        requests,
+        sockets,
+      },
+    );
   }
 }
 

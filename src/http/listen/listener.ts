@@ -46,6 +46,13 @@ export interface ListenOptions {
   readonly takesOver?: boolean | undefined;
 }
 
+/** What a closing listener did not wait for any longer. */
+export interface CutOff {
+  readonly requests: number;
+  /** WebSockets on which a call was running. */
+  readonly sockets: number;
+}
+
 /** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
 export class Listener {
   #bindAddress: BindAddress;
@@ -123,7 +130,11 @@ export class Listener {
 
   /** Whether a request or a call over a WebSocket is running. */
   get isBusy(): boolean {
-    return this.#server.pendingRequests > 0 || [...this.#deps.sockets].some(({ isBusy }) => isBusy);
+    return this.requests > 0 || this.#busySockets > 0;
+  }
+
+  get #busySockets(): number {
+    return [...this.#deps.sockets].filter(({ isBusy }) => isBusy).length;
   }
 
   /** Accepts no new connections; existing ones stay open. Resolves when the last of them is closed. */
@@ -138,17 +149,19 @@ export class Listener {
     return this.#server.closeIdleConnections();
   }
 
-  /** Lets running requests finish, for `graceMs` at most, then drops every connection that is left. */
-  async close(graceMs: number, reason: CloseReason): Promise<void> {
+  /** Lets running requests finish, for `graceMs` at most, then drops every connection that is left. Returns what was cut off. */
+  async close(graceMs: number, reason: CloseReason): Promise<CutOff> {
     void this.stopAccepting();
     await Promise.race([this.#finish(graceMs, reason), Bun.sleep(graceMs)]);
+    const cutOff = { requests: this.requests, sockets: this.#busySockets };
     await this.#server.stop(true);
+    return cutOff;
   }
 
   async #finish(graceMs: number, reason: CloseReason): Promise<void> {
+    const deadline = performance.now() + graceMs;
     await Promise.all([...this.#deps.sockets].map((socket) => socket.close(reason)));
-    const deadline = Date.now() + graceMs;
-    while (this.#server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
+    while (this.requests > 0 && performance.now() < deadline) await Bun.sleep(10);
   }
 }
 
