@@ -8,7 +8,7 @@ const defaultHeartbeatMs = 10_000;
 /** Rows of nodes that did not come back are removed after a day. */
 const maxDeadMs = 24 * 3600 * 1000;
 /** A database that does not answer must delay neither a start nor a stop. */
-const maxWaitMs = 1000;
+const maxWaitMs = 3000;
 
 /** NodeSettings are what a node says about itself. */
 export interface NodeSettings {
