@@ -62,6 +62,38 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
   await state(page, "Live");
 });
 
+inBrowser("the smallest scroll up pauses a busy log, and the end of a shorter list does not", async () => {
+  await using node = await keeping();
+  const log = node.node.hub.logger("task");
+  for (let n = 1; n <= 200; n += 1) log.info(`entry ${n}.`);
+  await using tab = await openConsole(node, { at: atTask });
+  const { page } = tab;
+  await rowWith(page, "entry 200.").waitFor();
+  await rowsOf(page).last().hover();
+  let busy = 0;
+  const writing = setInterval(() => log.info(`busy ${++busy}.`), 5);
+  try {
+    await eventually("entries follow", () => busy > 20);
+    // As a trackpad scrolls: far less than a row at a time.
+    for (let step = 0; step < 5; step += 1) await page.mouse.wheel(0, -3);
+    await state(page, "Paused");
+  } finally {
+    clearInterval(writing);
+  }
+  // The last steps may still be on their way.
+  await eventually("the end is followed again", async () => {
+    await page.keyboard.press("End");
+    return rowWith(page, `busy ${busy}.`).isVisible();
+  });
+
+  await page.getByLabel("Search").fill("entry 1");
+  await page.getByLabel("Only matches").check();
+  await eventually("the list is shorter", async () => (await rowWith(page, "busy").count()) === 0);
+  log.info("entry 1 again");
+  await rowWith(page, "entry 1 again").waitFor();
+  await state(page, "Live");
+});
+
 inBrowser("a search marks, counts, steps through and picks out what is shown", async () => {
   await using node = await keeping();
   const log = node.node.hub.logger("task");

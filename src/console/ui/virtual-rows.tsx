@@ -9,8 +9,6 @@ export interface VirtualRowsProps {
   /** Ref of the scrolling element, for a caller that scrolls it. */
   readonly scroller?: RefObject<HTMLElement | null>;
   readonly onScroll?: (event: Event) => void;
-  /** Scrolls to rows that are added at the end. */
-  readonly stayAtEnd?: boolean;
   readonly class?: string;
   readonly label: string;
   /** Role of the element around the rows. Default: `list`. */
@@ -24,7 +22,7 @@ export function VirtualRows(props: VirtualRowsProps) {
   const { count, rowHeight, row, label, role = "list", onScroll } = props;
   const own = useRef<HTMLElement>(null);
   const scroller = props.scroller ?? own;
-  const { first, end, update } = useVirtualWindow(scroller, count, rowHeight, props.stayAtEnd);
+  const { first, end, update } = useVirtualWindow(scroller, count, rowHeight);
   // A `<div>`, because a `<section>` cannot have another role such as `grid`.
   const box: HTMLAttributes<HTMLDivElement> = {
     role: "region",
@@ -72,8 +70,6 @@ export function useVirtualWindow(
   scroller: RefObject<HTMLElement | null>,
   count: number,
   rowHeight: number,
-  /** Scrolls to rows that are added at the end. */
-  stayAtEnd = false,
 ): VirtualWindow {
   const [view, setView] = useState({ top: 0, height: 600 });
   const update = () => {
@@ -85,16 +81,9 @@ export function useVirtualWindow(
         : { top: box.scrollTop, height: box.clientHeight },
     );
   };
-  const staying = useRef(stayAtEnd);
-  staying.current = stayAtEnd;
-  const scrollAndUpdate = () => {
-    const box = scroller.current;
-    if (box !== null && staying.current) box.scrollTop = box.scrollHeight;
-    update();
-  };
-  useLayoutEffect(scrollAndUpdate);
+  useLayoutEffect(update);
   useEffect(() => {
-    const observer = new ResizeObserver(scrollAndUpdate);
+    const observer = new ResizeObserver(update);
     if (scroller.current !== null) observer.observe(scroller.current);
     return () => observer.disconnect();
   }, []);

@@ -1,9 +1,9 @@
 import type { RefObject } from "preact";
-import { useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { VirtualRows } from "../../ui/virtual-rows.tsx";
+import { useFollowing } from "./following.ts";
 import { entryCount, segmentsOf } from "./line.ts";
 import type { LogFeed } from "./log-feed.ts";
 import type { Row } from "./rows.ts";
@@ -19,22 +19,9 @@ export interface ListProps {
   readonly onPick: (row: Row) => void;
 }
 
-/** Log entries. Scrolling up pauses the feed; scrolling to the end resumes it. */
+/** Log entries, of which the newest stay in view while the feed is live. */
 export function List({ feed, rows, rowHeight, search, current, scroller, onPick }: ListProps) {
-  const before = useRef(0);
-  const paused = feed.paused.value;
-  useLayoutEffect(() => {
-    before.current = scroller.current?.scrollTop ?? 0;
-  });
-  const scrolled = () => {
-    const box = scroller.current;
-    if (box === null) return;
-    const { scrollTop, scrollHeight, clientHeight } = box;
-    const atEnd = scrollHeight - clientHeight - scrollTop < rowHeight / 2;
-    if (scrollTop < before.current - 1 && !atEnd) feed.pause();
-    else if (scrollTop > before.current + 1 && atEnd) feed.resume();
-    before.current = scrollTop;
-  };
+  const scrolled = useFollowing(feed, scroller, { count: rows.length, rowHeight });
   return (
     <div class="logs-list">
       <VirtualRows
@@ -43,7 +30,6 @@ export function List({ feed, rows, rowHeight, search, current, scroller, onPick 
         count={rows.length}
         rowHeight={rowHeight}
         scroller={scroller}
-        stayAtEnd={!paused}
         onScroll={scrolled}
         row={(at) => {
           const row = rows[at];
@@ -60,7 +46,7 @@ export function List({ feed, rows, rowHeight, search, current, scroller, onPick 
           );
         }}
       />
-      {paused && <JumpToEnd feed={feed} />}
+      {feed.paused.value && <JumpToEnd feed={feed} />}
     </div>
   );
 }
