@@ -147,6 +147,32 @@ inBrowser(
   },
 );
 
+inBrowser(
+  "the invitation to drop ends with the drag, even if the drop was lost with what was under it",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "a.txt": "a" });
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    const invitation = page.getByText("Drop to upload into this folder.");
+    await page.getByText("a.txt").waitFor();
+    const { x, y } = await middleOf(page, ".files-rows");
+    const session = await page.context().newCDPSession(page);
+    const data = { items: [], files: [join(node.folder, "config.toml")], dragOperationsMask: 1 };
+    const drag = (type: "dragEnter" | "dragOver" | "drop") =>
+      session.send("Input.dispatchDragEvent", { type, x, y, data });
+    for (const type of ["dragEnter", "dragOver", "dragOver"] as const) await drag(type);
+    await invitation.waitFor();
+    await page.evaluate(
+      `{ const at = document.elementFromPoint(${x}, ${y}); at.replaceWith(at.cloneNode(true)); }`,
+    );
+    await drag("drop");
+    // The mouse moves the files, and nothing else, until a drag has ended.
+    await page.mouse.move(x, y - 5);
+    await invitation.waitFor({ state: "detached" });
+  },
+);
+
 inBrowser("a bucket that takes no uploads says why when something is dropped onto it", async () => {
   await using node = await testNode();
   await siteWith(node, {});

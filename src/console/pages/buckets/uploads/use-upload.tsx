@@ -79,6 +79,8 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => v
     on("dragleave", ({ relatedTarget }) => {
       if (relatedTarget === null) setHovering(undefined);
     });
+    // No `dragleave` comes if the element under the mouse was replaced. Only when a drag is over does the mouse send this again.
+    addEventListener("pointermove", () => setHovering(undefined), { signal: listening.signal });
     on("drop", (event) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
