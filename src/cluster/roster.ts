@@ -7,7 +7,7 @@ import { type ClusterNode, findWarnings, type NodesWarning, toNodes } from "./no
 const defaultHeartbeatMs = 10_000;
 /** Rows of nodes that did not come back are removed after a day. */
 const maxDeadMs = 24 * 3600 * 1000;
-/** A database that does not answer must delay neither a start nor a stop. */
+/** A database that does not answer delays a start or a stop for this time at most. */
 const maxWaitMs = 3000;
 
 /** NodeSettings are what a node says about itself. */

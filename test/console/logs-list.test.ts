@@ -18,13 +18,21 @@ import {
 
 const toEnd = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goes on", async () => {
-  await using node = await keeping();
+/** The page of the log with 200 entries. */
+async function shownEntries() {
+  await using opening = new AsyncDisposableStack();
+  const node = opening.use(await keeping());
   const log = node.node.hub.logger("task");
   for (let n = 1; n <= 200; n += 1) log.info(`entry ${n}.`);
-  await using tab = await openConsole(node, { at: atTask });
-  const { page } = tab;
+  const { page } = opening.use(await openConsole(node, { at: atTask }));
   await rowWith(page, "entry 200.").waitFor();
+  const open = opening.move();
+  return { log, page, [Symbol.asyncDispose]: () => open.disposeAsync() };
+}
+
+inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goes on", async () => {
+  await using shown = await shownEntries();
+  const { log, page } = shown;
   log.info("followed");
   await rowWith(page, "followed").waitFor();
   await rowsOf(page).last().hover();
@@ -63,12 +71,8 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
 });
 
 inBrowser("the smallest scroll up pauses a busy log, and the end of a shorter list does not", async () => {
-  await using node = await keeping();
-  const log = node.node.hub.logger("task");
-  for (let n = 1; n <= 200; n += 1) log.info(`entry ${n}.`);
-  await using tab = await openConsole(node, { at: atTask });
-  const { page } = tab;
-  await rowWith(page, "entry 200.").waitFor();
+  await using shown = await shownEntries();
+  const { log, page } = shown;
   await rowsOf(page).last().hover();
   let busy = 0;
   const writing = setInterval(() => log.info(`busy ${++busy}.`), 5);

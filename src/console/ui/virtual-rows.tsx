@@ -1,5 +1,6 @@
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useResize } from "./use-resize.ts";
 
 export interface VirtualRowsProps {
   readonly count: number;
@@ -82,11 +83,7 @@ export function useVirtualWindow(
     );
   };
   useLayoutEffect(update);
-  useEffect(() => {
-    const observer = new ResizeObserver(update);
-    if (scroller.current !== null) observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, []);
+  useResize(scroller, update);
   return {
     first: Math.max(0, Math.floor(view.top / rowHeight) - marginRows(rowHeight)),
     end: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + marginRows(rowHeight)),

@@ -46,7 +46,7 @@ export interface ListenOptions {
   readonly takesOver?: boolean | undefined;
 }
 
-/** What a closing listener did not wait for any longer. */
+/** CutOff counts what was still running when a listener dropped its connections. */
 export interface CutOff {
   readonly requests: number;
   /** WebSockets on which a call was running. */

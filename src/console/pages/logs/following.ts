@@ -1,8 +1,9 @@
 import type { RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useResize } from "../../ui/use-resize.ts";
 import type { LogFeed } from "./log-feed.ts";
 
-/** Differences of positions that mean nothing: at most zoom factors the browser rounds them. */
+/** Pixels by which positions may differ without a scroll: the browser rounds them, depending on the zoom. */
 const rounding = 1;
 
 /**
@@ -14,23 +15,19 @@ export function useFollowing(
   scroller: RefObject<HTMLElement | null>,
   { count, rowHeight }: { readonly count: number; readonly rowHeight: number },
 ): () => void {
-  /** Where the list was last seen or put. */
+  /** Position of the list when it was last read or set. */
   const place = useRef(0);
   const paused = feed.paused.value;
   const follow = () => {
     const box = scroller.current;
     if (box === null || feed.paused.value) return;
-    // A list that became shorter is moved by the browser. The event of somebody's scrolling may still be to come.
+    // Above its place: somebody has scrolled, and the event is still to come. A list that became shorter is moved by the browser.
     if (box.scrollTop < Math.min(place.current, endOf(box)) - rounding) feed.pause();
     else box.scrollTop = box.scrollHeight;
     place.current = box.scrollTop;
   };
   useLayoutEffect(follow, [count, rowHeight, paused]);
-  useEffect(() => {
-    const observer = new ResizeObserver(follow);
-    if (scroller.current !== null) observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, []);
+  useResize(scroller, follow);
   return () => {
     const box = scroller.current;
     if (box === null) return;
