@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { loggedIn, program, type User } from "../support/cli.ts";
+import { loggedIn, type User } from "../support/cli.ts";
 import { story } from "../support/process.ts";
+import { program } from "../support/program.ts";
 
 /** A real bash that has read the script, asked for what may stand in place of the last word. */
 async function bash(user: User, ...typed: string[]): Promise<string[]> {

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
-import { loggedIn, program, type Scene, type Terminal, type User } from "../support/cli.ts";
+import { loggedIn, type Scene, type Terminal, type User } from "../support/cli.ts";
 import { story } from "../support/process.ts";
+import { program } from "../support/program.ts";
 import { findProgram } from "../support/tools.ts";
 
 const zsh = findProgram("completion in zsh", "zsh");

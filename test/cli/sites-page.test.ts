@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { testNode } from "../support/node.ts";
-import { Home, program, story } from "../support/process.ts";
+import { Home, story } from "../support/process.ts";
+import { program } from "../support/program.ts";
 
 const page = readFileSync(join(import.meta.dir, "../../docs/sites.md"), "utf8");
 

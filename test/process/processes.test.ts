@@ -11,12 +11,12 @@ import {
   hello,
   helloAt,
   newHome,
-  program,
   type Server,
   sendTo,
   until,
   wholeLines,
 } from "../support/process.ts";
+import { program } from "../support/program.ts";
 
 const count = 3;
 let home: Home;

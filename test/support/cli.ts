@@ -1,12 +1,6 @@
-import { resolve } from "node:path";
 import { type TestNode, type TestNodeOptions, testNode } from "./node.ts";
 import { Home, type RunOptions, type Server, until, within } from "./process.ts";
-
-const binary = process.env.NODE_SERVER_BINARY;
-/** The words that start the program, for those who start it themselves. */
-export const program: readonly string[] = binary
-  ? [resolve(binary)]
-  : [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
+import { program } from "./program.ts";
 
 /** Somebody at a shell, with a home folder of their own. */
 export class User implements AsyncDisposable {

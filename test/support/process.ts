@@ -1,15 +1,11 @@
 import { test } from "bun:test";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { configText, type TestNodeOptions, type WireReply } from "./node.ts";
+import { program } from "./program.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
-const binary = process.env.NODE_SERVER_BINARY;
-/** The server as it is started from a shell: from source, or the compiled one that CI names. */
-export const program: readonly string[] = binary
-  ? [resolve(binary)]
-  : [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
 const patienceMs = 120_000;
 
 /** A test that mostly waits for processes, so that those of one file run side by side. */
