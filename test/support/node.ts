@@ -16,12 +16,23 @@ import type { Services } from "../../src/services.ts";
 import { longLimits, settingsFor } from "./database-settings.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
+import { chosenFor, tier } from "./tier.ts";
 
 export type DatabaseKind = "sqlite" | "postgres";
 export const databaseKinds: readonly DatabaseKind[] = ["sqlite", "postgres"];
 
-/** The same story on both databases. */
+/** eachDatabase declares a story on both databases; the fast tier runs it on the one that its title chooses. */
 export function eachDatabase(
+  title: string,
+  story: (kind: DatabaseKind) => Promise<void>,
+  timeoutMs?: number,
+): void {
+  for (const kind of chosenFor(title, databaseKinds))
+    test(`${title} (${kind})`, () => story(kind), timeoutMs);
+}
+
+/** bothDatabases declares a story of a contract suite: it runs on both databases in every tier. */
+export function bothDatabases(
   title: string,
   story: (kind: DatabaseKind) => Promise<void>,
   timeoutMs?: number,
@@ -41,16 +52,17 @@ const combinations: readonly StoreOptions[] = [
 ];
 
 /**
- * storesFor chooses for a story of files: both stores, with a database each. One half of the stories, chosen by the title, has the
- * disk over SQLite and objects over PostgreSQL, the other half the disk over PostgreSQL and objects over SQLite. So every story meets
- * both stores and both databases, and every subject meets all four combinations. `TEST_STORES=all` chooses all four.
+ * storesFor chooses the combinations of a story of files by its title. The fast tier takes one. `test:all` takes two with both stores
+ * and both databases: the disk over SQLite and objects over PostgreSQL, or the disk over PostgreSQL and objects over SQLite. `test:long`
+ * takes all four.
  */
 export function storesFor(title: string): readonly StoreOptions[] {
-  if (process.env.TEST_STORES === "all") return combinations;
+  if (tier === "fast") return chosenFor(title, combinations);
+  if (tier === "long") return combinations;
   return Bun.hash.crc32(title) % 2 === 0 ? combinations.slice(0, 2) : combinations.slice(2);
 }
 
-/** The same story on both stores of files, as `storesFor` chooses. */
+/** eachStore declares a story of files on the combinations that `storesFor` chooses. */
 export function eachStore(
   title: string,
   story: (options: StoreOptions) => Promise<void>,
@@ -59,7 +71,7 @@ export function eachStore(
   for (const options of storesFor(title)) test(titleOn(title, options), () => story(options), timeoutMs);
 }
 
-/** The same story on every store of files over every database: for races, and for what a store does with its database. */
+/** everyStore declares a story of a contract suite of files: it runs on every store over every database in every tier. */
 export function everyStore(
   title: string,
   story: (options: StoreOptions) => Promise<void>,

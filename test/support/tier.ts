@@ -1,0 +1,20 @@
+/** Tier is how much of the suite runs: `npm test`, `npm run test:all` or `npm run test:long`. */
+export type Tier = "fast" | "all" | "long";
+
+/** tier is the one that the runner asks for. A file that `bun test` runs by itself has all its stories. */
+export const tier: Tier = parseTier(process.env.TEST_TIER ?? "all");
+
+export function parseTier(name: string): Tier {
+  if (name === "fast" || name === "all" || name === "long") return name;
+  throw new Error(`TEST_TIER is "${name}"; it must be fast, all or long`);
+}
+
+/**
+ * chosenFor picks what a story runs on, such as a database. The fast tier takes one of `choices` by the title, so that a story always
+ * meets the same one and a folder meets them all; the other tiers take every one.
+ */
+export function chosenFor<T>(title: string, choices: readonly T[]): readonly T[] {
+  if (tier !== "fast") return choices;
+  const at = Bun.hash.crc32(title) % choices.length;
+  return choices.slice(at, at + 1);
+}
