@@ -6,6 +6,7 @@ import { buildClient } from "../../scripts/build-client.ts";
 import type { StoreOptions } from "../support/node.ts";
 import { type Finished, until, within } from "../support/process.ts";
 import { atRunEnd } from "../support/run-end.ts";
+import { chosenFor } from "../support/tier.ts";
 
 export type Runtime = "node" | "bun";
 
@@ -18,9 +19,9 @@ function hasWebSocket(program: string): boolean {
   return Bun.spawnSync([program, "-p", "typeof WebSocket"]).stdout.toString().trim() === "function";
 }
 
-/** The same story on both runtimes, with the built package. */
+/** eachRuntime declares a story with the built package on both runtimes; the fast tier runs it on the one that its title chooses. */
 export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<void>): void {
-  for (const runtime of ["node", "bun"] as const) {
+  for (const runtime of chosenFor(title, ["node", "bun"] as const)) {
     if (programs[runtime] === null) console.log("SKIPPED: the stories of the client need node 20 or later");
     else test(`${title} (${runtime})`, () => story(runtime), 60_000);
   }
