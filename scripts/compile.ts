@@ -1,7 +1,9 @@
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { VersionRecord } from "../src/build.ts";
-import { bundleConsole, packConsole, packName } from "../src/bundle.ts";
+import { packName } from "../src/bundle.ts";
+
+const root = resolve(import.meta.dir, "..");
 
 export interface Compilation {
   readonly outfile: string;
@@ -10,8 +12,8 @@ export interface Compilation {
   readonly triple: string;
   /** The runtime to build into it, when it is for another system than this one. */
   readonly runtime?: { readonly target: string; readonly path: string };
-  /** The packed web console, where it was made already for another binary. */
-  readonly pack?: Uint8Array;
+  /** The packed web console. */
+  readonly pack: Uint8Array;
 }
 
 /** Compiles the binary. The file is put in place whole, so that a running one is not disturbed. */
@@ -21,9 +23,9 @@ export async function compile({ outfile, version, triple, runtime, pack }: Compi
   const parts = resolve(`${outfile}.parts`);
   try {
     await mkdir(parts, { recursive: true });
-    await writeFile(join(parts, packName), pack ?? packConsole(await bundleConsole()));
+    await writeFile(join(parts, packName), pack);
     const made = await Bun.build({
-      entrypoints: ["src/main.ts", join(parts, packName)],
+      entrypoints: [join(root, "src/main.ts"), join(parts, packName)],
       loader: { ".pack": "file" },
       naming: { asset: "[name].[ext]" },
       compile: {
@@ -85,7 +87,7 @@ function buildRecord(version: string, triple: string): VersionRecord {
 /** "unknown" where there is no repository, as in a source archive. */
 function git(...args: string[]): string {
   try {
-    const { success, stdout } = Bun.spawnSync(["git", ...args], { stderr: "ignore" });
+    const { success, stdout } = Bun.spawnSync(["git", ...args], { cwd: root, stderr: "ignore" });
     return (success && stdout.toString().trim()) || "unknown";
   } catch {
     return "unknown";

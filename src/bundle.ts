@@ -19,23 +19,31 @@ export interface ConsoleFiles {
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
 
+const sources = join(import.meta.dir, "console");
 export const packName = "console.pack";
 const hashed = "[name]-[hash].[ext]";
-const sources = join(import.meta.dir, "console");
-/** Quality of brotli: the highest for a binary, where it may take seconds; a low one while somebody waits. */
-const forRelease = 11;
-const inPassing = 4;
+/**
+ * Qualities of brotli. The highest one takes 2.7 s of processor time for the console, and only a release is worth that: the files of
+ * the fast one are 9 % larger.
+ */
+const releaseQuality = 11;
+const fastQuality = 5;
 
 /** `loadConsole` returns the files in a compiled binary; a server that runs from source bundles them. */
 export async function loadConsole(): Promise<ConsoleFiles> {
-  if (!Bun.isStandaloneExecutable) return bundleConsole(sources, inPassing);
+  if (!Bun.isStandaloneExecutable) return bundleConsole(sources, fastQuality);
   const embedded = Bun.embeddedFiles.find((file) => "name" in file && file.name === packName);
   if (embedded === undefined) throw new Error(`this binary was compiled without ${packName}`);
   return unpackConsole(await embedded.bytes());
 }
 
-/** `bundleConsole` bundles the console from its sources. */
-export async function bundleConsole(folder = sources, quality = forRelease): Promise<ConsoleFiles> {
+/** `packFastConsole` bundles the console for a binary that is not a release. */
+export async function packFastConsole(): Promise<Uint8Array<ArrayBuffer>> {
+  return packConsole(await bundleConsole(sources, fastQuality));
+}
+
+/** `bundleConsole` bundles the console from its sources, and compresses it as a release does unless it is told otherwise. */
+export async function bundleConsole(folder = sources, quality = releaseQuality): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [join(folder, "main.tsx"), join(folder, "style.css")],
     root: folder,
@@ -108,7 +116,8 @@ export function packConsole({ files, ...rest }: ConsoleFiles): Uint8Array<ArrayB
   return Uint8Array.from(Buffer.concat([length, text, ...all.flatMap(({ br, gzip }) => [br, gzip])]));
 }
 
-function unpackConsole(pack: Uint8Array<ArrayBuffer>): ConsoleFiles {
+/** `unpackConsole` reads what `packConsole` wrote. */
+export function unpackConsole(pack: Uint8Array<ArrayBuffer>): ConsoleFiles {
   let at = 0;
   const take = (length: number) => {
     at += length;
