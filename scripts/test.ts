@@ -1,6 +1,5 @@
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { closeRun, environmentOf, openRun } from "../test/support/test-run.ts";
 
 // Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that begins
 // with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
@@ -44,17 +43,17 @@ const maxFailureLines = 30;
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
-/** Where the processes of tests share what takes long to make (`test/support/made-once.ts`); other users must reach it. */
-const shared = await mkdtemp(join(tmpdir(), "node-server-shared-"));
-await chmod(shared, 0o755);
-process.env.NODE_SERVER_TEST_SHARED = shared;
+/** Where the processes of tests share what takes long to make or to start (`test/support/test-run.ts`). */
+const shared = await openRun();
+Object.assign(process.env, environmentOf(shared));
 const lines: string[] = [];
 const failures: string[] = [];
 const codes: number[] = [];
 /** What each process of tests took, a line each. */
 const durations: string[] = [];
 await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
-await rm(shared, { recursive: true });
+const serverSeconds = await closeRun(shared);
+durations.push(`PostgreSQL and SeaweedFS: ${serverSeconds.toFixed(0)} s of processor time`);
 for (const duration of durations) console.log(duration);
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const failure of failures) console.log(failure);

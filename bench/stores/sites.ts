@@ -1,6 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { closeShared } from "../../test/support/run-end.ts";
+import { closeShared } from "../../test/support/test-run.ts";
 import { type Bench, type Settings, type Site, start } from "../servers/node-server.ts";
 import { type Content, fillStore } from "./fill.ts";
 

@@ -5,7 +5,7 @@ import { join, resolve } from "node:path";
 import { buildClient } from "../../scripts/build-client.ts";
 import type { StoreOptions } from "../support/node.ts";
 import { type Finished, until, within } from "../support/process.ts";
-import { atRunEnd } from "../support/run-end.ts";
+import { madeOnce } from "../support/test-run.ts";
 import { chosenFor } from "../support/tier.ts";
 
 export type Runtime = "node" | "bun";
@@ -40,17 +40,9 @@ export function eachRuntimeAndStore(
   );
 }
 
-let built: Promise<string> | undefined;
-
-/** The package as `npm run build:client` makes it, once for each file of tests. */
+/** The package as `npm run build:client` makes it, once for a test run. */
 export function builtPackage(): Promise<string> {
-  built ??= (async () => {
-    const folder = await mkdtemp(join(tmpdir(), "node-server-client-"));
-    atRunEnd(() => rm(folder, { recursive: true }));
-    await buildClient(folder);
-    return folder;
-  })();
-  return built;
+  return madeOnce("client", buildClient);
 }
 
 /** A project that has the package installed; scripts that run in it end with its scope. */

@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
-import { atRunEnd } from "../support/run-end.ts";
+import { atRunEnd, hasRunner } from "../support/test-run.ts";
 import { findProgram } from "../support/tools.ts";
 import { Complaints } from "./complaints.ts";
 import { delayAnswers, slowDown } from "./slowness.ts";
@@ -36,15 +36,13 @@ interface Parts {
 let browser: Promise<Browser> | undefined;
 let idle: PooledContext[] = [];
 
-atRunEnd(async () => {
-  await (await browser)?.close();
-});
-
 /** One Chromium for all files of a run. */
 async function theBrowser(): Promise<Browser> {
   if ((await browser)?.isConnected()) return browser as Promise<Browser>;
   idle = [];
   browser = chromium.launch({ executablePath: executablePath ?? "", args: flags });
+  // In a run of `npm test`, it ends with the process that it belongs to, and what it leaves behind is in the folder of the run.
+  if (!hasRunner) atRunEnd(async () => (await browser)?.close());
   return browser;
 }
 

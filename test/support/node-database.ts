@@ -6,11 +6,11 @@ import { codeOf } from "../../src/base/fault.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
-import { madeOnce } from "./made-once.ts";
 import type { DatabaseKind, StoreKind, TestNodeOptions } from "./node.ts";
 import { newPostgresDatabase } from "./postgres.ts";
 import { borrowPostgresDatabase } from "./postgres-pool.ts";
 import { until } from "./process.ts";
+import { madeOnce } from "./test-run.ts";
 
 /** The SQLite file that others are copied from: it has the schema and no rows. */
 function preparedSqlite(): Promise<string> {

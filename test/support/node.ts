@@ -6,7 +6,7 @@ import { pathToFileURL } from "node:url";
 import type { PasswordCost } from "../../src/auth/passwords.ts";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { sourceProgram } from "../../src/build.ts";
-import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
+import { type ConsoleFiles, packFastConsole, unpackConsole } from "../../src/bundle.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type Node, openNode } from "../../src/node.ts";
@@ -16,6 +16,7 @@ import type { Services } from "../../src/services.ts";
 import { longLimits, settingsFor } from "./database-settings.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
+import { madeOnce } from "./test-run.ts";
 import { chosenFor, tier } from "./tier.ts";
 
 export type DatabaseKind = "sqlite" | "postgres";
@@ -161,12 +162,18 @@ export async function tempFolder(): Promise<AsyncDisposable & { path: string }> 
 /** The least that argon2 allows: most tests need a password that is checked, not one that is hard to guess. */
 export const lowPasswordCost: PasswordCost = { memoryCost: 8, timeCost: 1 };
 
-let bundled: Promise<ConsoleFiles> | undefined;
+let unpacked: Promise<ConsoleFiles> | undefined;
 
-/** Bundled once for all servers of this process. */
+/** The console, bundled once for a test run and read once for all servers of this process. */
 export function sharedConsole(): Promise<ConsoleFiles> {
-  bundled ??= loadConsole();
-  return bundled;
+  unpacked ??= packedConsole().then(unpackConsole);
+  return unpacked;
+}
+
+/** The console as it is put into a binary. */
+export async function packedConsole(): Promise<Uint8Array<ArrayBuffer>> {
+  const path = await madeOnce("console.pack", async (path) => writeFile(path, await packFastConsole()));
+  return await Bun.file(path).bytes();
 }
 
 /** A whole server in this process: real database, real disk, real sockets; gone at the end of its scope. */

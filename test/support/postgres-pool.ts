@@ -1,8 +1,10 @@
+import { readFile, writeFile } from "node:fs/promises";
 import { SQL } from "bun";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
 import { administrate, newPostgresDatabase, postgresUrl } from "./postgres.ts";
+import { madeOnce } from "./test-run.ts";
 
 /** Prepared is the database that all others are copied from: it has the schema and no rows. */
 interface Prepared {
@@ -28,8 +30,8 @@ const fingerprintSql = `
     UNION ALL SELECT concat_ws(' ', 'migration', version) FROM public.seaql_migrations
   ) AS lines`;
 
-let prepared: Promise<Prepared> | undefined;
-const free: string[] = [];
+/** Databases of this process that can be used again, by the address of their server. */
+const free = new Map<string, string[]>();
 
 /**
  * borrowPostgresDatabase returns a database that has the schema and no rows, like one that a server has opened once. Copies are
@@ -37,14 +39,15 @@ const free: string[] = [];
  * the time of a new one.
  */
 export async function borrowPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  prepared ??= prepare();
-  const { name: template, fingerprint, reset } = await prepared;
   const url = await postgresUrl();
-  const name = free.pop() ?? (await copyOf(template, url));
+  const { name: template, fingerprint, reset } = await preparedDatabase();
+  const unused = free.get(url) ?? [];
+  free.set(url, unused);
+  const name = unused.pop() ?? (await copyOf(template, url));
   return {
     url: `${url}/${name}`,
     async drop() {
-      if (await emptied(`${url}/${name}`, fingerprint, reset)) free.push(name);
+      if (await emptied(`${url}/${name}`, fingerprint, reset)) unused.push(name);
       else await administrate(url, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
@@ -54,6 +57,14 @@ async function copyOf(template: string, url: string): Promise<string> {
   const name = `${template}_${crypto.randomUUID().slice(0, 8)}`;
   await administrate(url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
   return name;
+}
+
+/** The prepared database of this run. */
+async function preparedDatabase(): Promise<Prepared> {
+  const path = await madeOnce("prepared-postgres.json", async (path) => {
+    await writeFile(path, JSON.stringify(await prepare()));
+  });
+  return JSON.parse(await readFile(path, "utf8")) as Prepared;
 }
 
 async function prepare(): Promise<Prepared> {

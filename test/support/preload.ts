@@ -1,5 +1,5 @@
 import { afterAll } from "bun:test";
-import { closeShared } from "./run-end.ts";
+import { closeShared } from "./test-run.ts";
 
-/** Hooks of a preloaded file hold for the whole run: one PostgreSQL, one browser and one set of compiled versions for all files. */
+/** Hooks of a preloaded file run after the last file of a `bun test`, and after every file of a worker (`--parallel`). */
 afterAll(closeShared);

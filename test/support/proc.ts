@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { constants } from "node:os";
 
@@ -37,10 +38,38 @@ export async function busySeconds({ pid }: { readonly pid: number }): Promise<nu
 
 /** Processor time that all threads of a process have used so far. */
 export async function cpuSeconds({ pid }: { readonly pid: number }): Promise<number> {
+  const { own } = await cpuTimes(pid);
+  return own;
+}
+
+/** Processor time of a process and of the processes that it has started, in seconds; 0 where there is no `/proc`. */
+export async function secondsWithChildren({ pid }: { readonly pid: number }): Promise<number> {
+  if (!existsSync("/proc/self/task")) return 0;
+  const { own, ended } = await cpuTimes(pid);
+  // A child may end between the listing and the look.
+  const gone = { own: 0, ended: 0 };
+  const children = await Promise.all(
+    (await childrenOf(pid)).map((child) => cpuTimes(child).catch(() => gone)),
+  );
+  return children.reduce((sum, child) => sum + child.own + child.ended, own + ended);
+}
+
+/** The processes that a process has started and that have not ended. */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const listed = await readFile(`/proc/${pid}/task/${pid}/children`, "utf8");
+  return listed.split(" ").filter(Boolean).map(Number);
+}
+
+/** Seconds of a process, and of those of its children that have ended. */
+async function cpuTimes(pid: number): Promise<{ readonly own: number; readonly ended: number }> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   // The second field is the program's name in parentheses and may hold spaces; times are in hundredths of a second.
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / 100;
+  const fields = stat
+    .slice(stat.lastIndexOf(")") + 2)
+    .split(" ")
+    .map(Number);
+  const [user = 0, system = 0, endedUser = 0, endedSystem = 0] = fields.slice(11);
+  return { own: (user + system) / 100, ended: (endedUser + endedSystem) / 100 };
 }
 
 /** Whether a signal was sent to a process and no thread of it has taken it yet. */

@@ -1,11 +1,9 @@
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { S3Location } from "../../src/buckets/objects/s3-requests.ts";
-import { tempFolder } from "./node.ts";
 import { freePort } from "./postgres.ts";
-import { within } from "./process.ts";
-import { atRunEnd } from "./run-end.ts";
 import { startAgain, untilStarted } from "./started.ts";
+import { startedOnce } from "./test-run.ts";
 
 /** Seaweed is a real S3 server of this test run: SeaweedFS, all of it in one process. */
 export interface Seaweed {
@@ -43,29 +41,25 @@ if (program === null)
 /** Whether the program is installed. */
 export const hasSeaweed = program !== null;
 
-let shared: Promise<Seaweed> | undefined;
-
-/** The S3 server that all test files of a run share. */
+/** The S3 server of this test run. */
 export function seaweed(): Promise<Seaweed> {
-  shared ??= startAgain(start);
-  return shared;
+  return startedOnce("seaweed", (folder) => startAgain(() => start(folder)));
 }
 
 /** Every part of it has a port for HTTP and one for gRPC; those that are left out take well-known ones. */
 const parts = ["s3", "master", "volume", "filer", "admin"];
 
-async function start(): Promise<Seaweed> {
-  const folder = await tempFolder();
-  const data = join(folder.path, "data");
-  await mkdir(data);
-  const config = join(folder.path, "s3.json");
+async function start(folder: string) {
+  const data = join(folder, "data");
+  await mkdir(data, { recursive: true });
+  const config = join(folder, "s3.json");
   await writeFile(config, JSON.stringify(identities));
   const ports = await Promise.all(parts.flatMap(() => [freePort(), freePort()]));
   const portOptions = parts.flatMap((part, at) => [
     `-${part}.port=${ports[2 * at]}`,
     `-${part}.port.grpc=${ports[2 * at + 1]}`,
   ]);
-  const log = join(folder.path, "weed.log");
+  const log = join(folder, "weed.log");
   const child = Bun.spawn(
     [
       program ?? "weed",
@@ -80,28 +74,27 @@ async function start(): Promise<Seaweed> {
       "-s3.autoCreateBucket=false",
       "-s3.domainName=localhost",
       `-s3.config=${config}`,
-      `-s3.localSocket=${folder.path}/s3.sock`,
-      `-filer.localSocket=${folder.path}/filer.sock`,
+      `-s3.localSocket=${folder}/s3.sock`,
+      `-filer.localSocket=${folder}/filer.sock`,
       "-s3.port.iceberg=0",
       "-s3.port.lance=0",
       ...portOptions,
     ],
-    { cwd: folder.path, env: { HOME: folder.path, PATH: "" }, stdout: Bun.file(log), stderr: Bun.file(log) },
+    {
+      cwd: folder,
+      env: { HOME: folder, PATH: "" },
+      stdout: Bun.file(log),
+      stderr: Bun.file(log),
+      detached: true,
+    },
   );
   const port = ports[0] ?? 0;
   const endpoint = `http://127.0.0.1:${port}`;
   const location = { bucket: "test", endpoint, region: "us-east-1", pathStyle: true, ...adminKeys };
-  atRunEnd(async () => {
-    shared = undefined;
-    child.kill("SIGKILL");
-    await within("SeaweedFS ends", child.exited);
-    // Its sockets are in the folder of all temporary files, by port.
-    await Promise.all(
-      parts.map((part, at) => rm(`/tmp/seaweedfs-${part}-grpc-${ports[2 * at + 1]}.sock`, { force: true })),
-    );
-    await folder[Symbol.asyncDispose]();
-  });
   const client = new Bun.S3Client(location);
+  child.unref();
   await untilStarted({ name: "SeaweedFS", child, log, isReady: () => client.write("ready", "yes") });
-  return { pid: child.pid, port, location };
+  const details: Seaweed = { pid: child.pid, port, location };
+  const sockets = parts.map((part, at) => `/tmp/seaweedfs-${part}-grpc-${ports[2 * at + 1]}.sock`);
+  return { pid: child.pid, endSignal: "SIGKILL" as const, details, leaves: sockets };
 }

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { createReadStream } from "node:fs";
-import { chmod, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { compile, ownTriple } from "../../scripts/compile.ts";
 import type { VersionRecord } from "../../src/build.ts";
 import { binaryName } from "../../src/update/release.ts";
 import { ReleaseServer } from "../../src/update/release-server.ts";
-import { madeOnce } from "./made-once.ts";
-import { atRunEnd } from "./run-end.ts";
+import { packedConsole } from "./node.ts";
+import { atRunEnd, madeOnce } from "./test-run.ts";
 
 export const root = resolve(import.meta.dir, "../..");
 
@@ -32,51 +32,55 @@ export interface Versions {
   compileBroken(version: string, module: string, replacement: string): Promise<string>;
 }
 
-let compiled: Promise<Versions> | undefined;
+let known: Promise<Versions> | undefined;
 
-/** The versions, compiled once for all processes of a test run. */
+/** The versions, compiled once for a test run. */
 export function compileVersions(): Promise<Versions> {
-  compiled ??= compile();
-  return compiled;
+  known ??= readVersions();
+  return known;
 }
 
-async function compile(): Promise<Versions> {
-  const folder = await mkdtemp(join(tmpdir(), "node-server-versions-"));
-  atRunEnd(() => rm(folder, { recursive: true, force: true }));
-  // Those who run as somebody else in a story must reach the binaries.
-  await chmod(folder, 0o755);
-  const build = async (version: string): Promise<Version> => {
-    const path = await madeOnce(
-      version,
-      async (outfile) => void (await does([process.execPath, "scripts/build.ts", outfile, version], root)),
-    );
+async function readVersions(): Promise<Versions> {
+  atRunEnd(async () => {
+    known = undefined;
+  });
+  const folder = await madeOnce("versions", makeVersions);
+  const versionAt = async (version: string): Promise<Version> => {
+    const path = join(folder, version);
     return { tag: `v${version}`, path, digest: await digestOf(path) };
   };
-  const [one, two] = [await build("1.0.0"), await build("2.0.0")];
+  const [one, two] = [await versionAt("1.0.0"), await versionAt("2.0.0")];
   const record = JSON.parse(await does([one.path, "version", "--json"], folder)) as VersionRecord;
-  const name = binaryName(record.cargo_target_triple);
   const releasesFolder = join(folder, "releases");
-  for (const { tag, path } of [one, two]) {
-    await mkdir(join(releasesFolder, tag), { recursive: true });
-    await link(path, join(releasesFolder, tag, name));
-  }
   return {
     folder,
     one,
     two,
     record,
-    name,
+    name: binaryName(record.cargo_target_triple),
     releasesFolder,
     releases: new ReleaseServer(releasesFolder),
-    async compileBroken(version, module, replacement) {
-      const real = join(root, "src", module);
-      const wrapper = join(folder, `${version}.ts`);
+    compileBroken(version, module, replacement) {
       const name = `broken-${version}-${Bun.hash(module + replacement).toString(36)}`;
+      const real = join(root, "src", module);
       return madeOnce(name, (outfile) =>
-        compileWith({ wrapper, real, replacement, outfile, version, record }),
+        compileWith({ wrapper: `${outfile}.ts`, real, replacement, outfile, version, record }),
       );
     },
   };
+}
+
+/** makeVersions makes the folder of both versions, with the releases of them. */
+async function makeVersions(folder: string): Promise<void> {
+  await mkdir(folder);
+  const [pack, triple] = [await packedConsole(), ownTriple()];
+  for (const version of ["1.0.0", "2.0.0"]) {
+    const outfile = join(folder, version);
+    await compile({ outfile, version, triple, pack });
+    const release = join(folder, "releases", `v${version}`);
+    await mkdir(release, { recursive: true });
+    await link(outfile, join(release, binaryName(triple)));
+  }
 }
 
 interface Replaced {

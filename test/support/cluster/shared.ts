@@ -1,5 +1,5 @@
-import { atRunEnd } from "../run-end.ts";
 import { hasSeaweed } from "../seaweed.ts";
+import { atRunEnd } from "../test-run.ts";
 import { Cluster } from "./cluster.ts";
 
 let opened: Promise<Cluster> | undefined;
@@ -8,7 +8,10 @@ let opened: Promise<Cluster> | undefined;
 export function sharedCluster(): Promise<Cluster> {
   opened ??= Cluster.open({ store: hasSeaweed ? "s3" : "folder", top: "drain_seconds = 2\n" }).then(
     (cluster) => {
-      atRunEnd(() => cluster[Symbol.asyncDispose]());
+      atRunEnd(() => {
+        opened = undefined;
+        return cluster[Symbol.asyncDispose]();
+      });
       return cluster;
     },
   );
