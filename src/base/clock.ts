@@ -1,0 +1,55 @@
+/**
+ * Clock is the time by which a node lives: whatever ends, expires, repeats or drains asks the clock that the node was opened with, so that
+ * a test can turn it. `performance.now()` stays where it only measures a duration for a log entry, a metric or a pause of the event loop.
+ * Real timers stay where they bound an answer of the system: of a socket, a disk, another process. `scripts/clock-uses.ts` lists those files.
+ */
+export interface Clock {
+  /** Returns the wall time in Unix milliseconds. It jumps when somebody sets it. */
+  now(): number;
+  /** Returns the milliseconds since a moment in the past. Nobody can set this time. */
+  monotonic(): number;
+  /** Resolves after `ms`, or at once when `signal` fires. Does not reject. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>;
+  /** Calls `run` once, after `ms`, unless the result is disposed before. Does not keep the process alive. */
+  after(ms: number, run: () => unknown): Disposable;
+  /** Calls `run` again and again, each time after `ms`, until the result is disposed. Does not keep the process alive. */
+  every(ms: number, run: () => unknown): Disposable;
+}
+
+/** `systemClock` is the time of the machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise((resolve) => {
+      if (signal?.aborted) return resolve();
+      const end = () => {
+        clearTimeout(timer);
+        signal?.removeEventListener("abort", end);
+        resolve();
+      };
+      const timer = setTimeout(end, ms);
+      signal?.addEventListener("abort", end);
+    }),
+  after(ms, run) {
+    const timer = setTimeout(run, ms).unref();
+    return { [Symbol.dispose]: () => clearTimeout(timer) };
+  },
+  every(ms, run) {
+    const timer = setInterval(run, ms).unref();
+    return { [Symbol.dispose]: () => clearInterval(timer) };
+  },
+};
+
+/**
+ * `atMost` resolves to the value of `work`, or to `late` if that takes longer than `ms`. The work goes on. Without a clock the time is the
+ * system's: what bounds an answer of a database or a disk must not end because a story turned the clock.
+ */
+export async function atMost<T, Late = undefined>(
+  work: Promise<T>,
+  { ms, late, clock = systemClock }: { readonly ms: number; readonly late?: Late; readonly clock?: Clock },
+): Promise<T | Late> {
+  const { promise, resolve } = Promise.withResolvers<Late>();
+  using _timer = clock.after(ms, () => resolve(late as Late));
+  return await Promise.race([work, promise]);
+}
