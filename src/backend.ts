@@ -76,7 +76,6 @@ export interface BackendOptions {
   /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
   readonly onTokensChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
-  readonly rejectionDelayMs: number | undefined;
   readonly observers: StatementObservers;
 }
 
@@ -87,7 +86,7 @@ export class BackendPart implements Part<BackendSettings> {
   readonly #options: BackendOptions;
   readonly #log: Logger;
   // They outlive a reload, which must not reset the count of failed guesses.
-  readonly #passwords = new Passwords();
+  readonly #passwords: Passwords;
   readonly #failures: FailureLimiter;
   readonly #lock = new ServerLock();
   readonly #retiring = new Set<Promise<void>>();
@@ -96,7 +95,9 @@ export class BackendPart implements Part<BackendSettings> {
   constructor(options: BackendOptions) {
     this.#options = options;
     this.#log = options.hub.logger("server");
-    this.#failures = new FailureLimiter(options.rejectionDelayMs);
+    const { clock } = options.services;
+    this.#passwords = new Passwords(clock);
+    this.#failures = new FailureLimiter(clock);
   }
 
   /** Returns the present services, kept open until the lease is released. */
@@ -173,6 +174,7 @@ export class BackendPart implements Part<BackendSettings> {
   async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
     const { hub, audit, configPath, services, maxResponseBytes, onTokensChanged, passwordCost, observers } =
       this.#options;
+    const { clock } = services;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
     const database = await openDatabase(settings.database, hub, {
@@ -180,6 +182,7 @@ export class BackendPart implements Part<BackendSettings> {
       beforeMigration: this.#beforeMigration(settings, serverUuid),
       serverUuid,
       observers,
+      clock,
     });
     const buckets = await this.#openBuckets(database, settings, serverUuid);
     try {
@@ -197,7 +200,7 @@ export class BackendPart implements Part<BackendSettings> {
         onTokensChanged();
         database.notifications.send("tokens");
       };
-      const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
+      const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock });
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
         database,
@@ -220,9 +223,10 @@ export class BackendPart implements Part<BackendSettings> {
           hub,
           uses: tokenUses,
           audit,
+          clock,
         }),
         tokenUses,
-        rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token") }),
+        rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token"), clock }),
         maxCallMs: sqlTimeoutMs + 5000,
       };
     } catch (error) {

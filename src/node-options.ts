@@ -1,5 +1,6 @@
 import type { PasswordCost } from "./auth/passwords.ts";
 import type { SuperCredentials } from "./auth/super-token.ts";
+import type { Clock } from "./base/clock.ts";
 import type { ConsoleFiles } from "./bundle.ts";
 import type { ProcessGroup } from "./process-group.ts";
 import type { MethodTable } from "./rpc/method.ts";
@@ -42,6 +43,6 @@ export interface NodeOptions {
   readonly loadConsole?: () => Promise<ConsoleFiles>;
   /** Cost of hashes of new passwords; by default one that takes 50 ms of a core. */
   readonly passwordCost?: PasswordCost;
-  /** Delay of a rejection once an address has been rejected often; by default a second. */
-  readonly rejectionDelayMs?: number;
+  /** The time by which the node lives; by default the system's. */
+  readonly clock?: Clock;
 }

@@ -1,6 +1,7 @@
 import { AuditLog } from "./auth/audit-log.ts";
 import { BackendPart } from "./backend.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
+import { systemClock } from "./base/clock.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
@@ -68,13 +69,13 @@ export interface Node extends AsyncDisposable {
 
 /** `openNode` is the only constructor: it opens every service in order, watches the configuration, and closes in reverse. */
 export async function openNode(options: NodeOptions): Promise<Node> {
-  const openedAt = performance.now();
+  const { group, clock = systemClock } = options;
+  const openedAt = clock.monotonic();
   const overrides = readOverrides(options.env, { listen: options.listen });
-  const { group } = options;
   const hub = new LogHub(group && { process: group.number });
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
-  const audit = new AuditLog(hub);
+  const audit = new AuditLog(hub, clock);
   const auditRing = new LogRing(auditCapacity, parseFilter(`${auditTarget}=info`));
   const turns = new Turns();
   const recorders = new Recorders();
@@ -84,7 +85,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const installed = options.program?.installed ?? sourceProgram;
   const updater = new Updater(installed, () => releases, log);
   const latestRelease = new LatestRelease(installed.version, () => releases.releaseUrl, updater.stopping);
-  const uptimeMs = () => Math.floor(performance.now() - openedAt);
+  const uptimeMs = () => Math.floor(clock.monotonic() - openedAt);
   const backups = new BackupSchedule({ source: () => backend.backupSource, log });
   const backend = new BackendPart({
     configPath: options.configPath,
@@ -93,6 +94,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     hub,
     audit,
     services: {
+      clock,
       uptimeMs,
       roster: { view: () => roster.view() },
       hub,
@@ -120,7 +122,6 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onMigrationBackup: options.program?.onMigrationBackup,
     onTokensChanged: () => void engine.recheck(),
     passwordCost: options.passwordCost,
-    rejectionDelayMs: options.rejectionDelayMs,
     observers: recorders.statements,
   });
   const acquire = () => backend.acquire();
@@ -163,6 +164,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     acquire,
     records: () => backend.services.buckets.records,
     audit,
+    clock,
     turns,
     traffic: recorders.traffic,
     health: {

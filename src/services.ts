@@ -1,5 +1,6 @@
 import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
+import type { Clock } from "./base/clock.ts";
 import type { Buckets } from "./buckets/buckets.ts";
 import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
@@ -13,6 +14,8 @@ import type { Updater } from "./update/updater.ts";
 
 /** Services are what a method may use. */
 export interface Services {
+  /** The time by which the node lives. */
+  readonly clock: Clock;
   readonly serverUuid: string;
   /** The id of the store of the files, equal for all nodes that share it; `disk` for plain files. */
   readonly storeId: string;

@@ -1,4 +1,5 @@
 import { localAddress } from "../base/address.ts";
+import type { Clock } from "../base/clock.ts";
 import type { AuditCode } from "../log/audit-events.ts";
 import type { EventFields } from "../log/events.ts";
 import { auditTarget } from "../log/filter.ts";
@@ -24,10 +25,11 @@ export class AuditLog implements Disposable {
   readonly #log: Logger;
   readonly #failed: FailedSignIns;
 
-  constructor(hub: LogHub) {
+  constructor(hub: LogHub, clock: Clock) {
     this.#log = hub.logger(auditTarget);
-    this.#failed = new FailedSignIns((entry) =>
-      outsideSpans(() => this.#log.event("sign_in.failed", "sign-in failed", entry)),
+    this.#failed = new FailedSignIns(
+      (entry) => outsideSpans(() => this.#log.event("sign_in.failed", "sign-in failed", entry)),
+      clock,
     );
   }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-row.ts";
 import type { LogHub } from "../log/hub.ts";
@@ -45,6 +46,7 @@ export interface AuthenticatorOptions {
   readonly hub: LogHub;
   readonly uses: TokenUses;
   readonly audit: AuditLog;
+  readonly clock: Clock;
 }
 
 /** Authenticator checks every credential of every protocol. */
@@ -55,16 +57,18 @@ export class Authenticator {
   readonly #uses: TokenUses;
   readonly #log;
   readonly #audit: AuditLog;
+  readonly #clock: Clock;
   /** Rows that a database keeps come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
-  constructor({ database, passwords, failures, hub, uses, audit }: AuthenticatorOptions) {
+  constructor({ database, passwords, failures, hub, uses, audit, clock }: AuthenticatorOptions) {
     this.#database = database;
     this.#passwords = passwords;
     this.#failures = failures;
     this.#uses = uses;
     this.#log = hub.logger("token");
     this.#audit = audit;
+    this.#clock = clock;
   }
 
   /**
@@ -88,7 +92,7 @@ export class Authenticator {
 
   #admitted(row: TokenRow, by: Caller["by"], need: Need): Caller {
     const caller = this.#callerOf(row, by);
-    const now = Date.now();
+    const now = this.#clock.now();
     const outside = outsideLifetime(row, now);
     if (outside !== undefined) {
       const { reason, detail } = outside;
@@ -120,7 +124,7 @@ export class Authenticator {
   }
 
   #recognised(row: TokenRow, by: Caller["by"]): Caller {
-    const now = Date.now();
+    const now = this.#clock.now();
     const outside = outsideLifetime(row, now);
     if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
     this.#uses.record(row.id, now);
@@ -159,7 +163,7 @@ export class Authenticator {
         "invalid_credentials",
         "the token was deleted or changed meanwhile; nothing was changed",
       );
-    const now = Date.now();
+    const now = this.#clock.now();
     const outside = outsideLifetime(row, now);
     if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
     authorise(this.#callerOf(row, caller.by), need);
@@ -190,7 +194,9 @@ export class Authenticator {
     // Compared also without a row, so that a wrong secret takes as long for every key.
     const isRight = hashesMatch(hashSecret(proof), row?.secretHash ?? noSecretHash);
     // A token that has expired is refused by `admit`, which knows the address for the audit.
-    return isRight && row !== undefined && outsideLifetime(row, Date.now()) === undefined ? row : undefined;
+    return isRight && row !== undefined && outsideLifetime(row, this.#clock.now()) === undefined
+      ? row
+      : undefined;
   }
 
   /** Reads the whole row only once the secret or password is proven, so that a rejection takes as long for every name. */
@@ -223,7 +229,7 @@ export class Authenticator {
 
   /** Records the use of a token that has expired or is not valid yet. */
   #auditOutside(row: TokenRow, by: Caller["by"], { address }: Peer): void {
-    const outside = outsideLifetime(row, Date.now());
+    const outside = outsideLifetime(row, this.#clock.now());
     if (outside === undefined) return;
     this.#audit.signInFailed({ ...whoFields(this.#callerOf(row, by)), address, reason: outside.reason });
   }

@@ -17,7 +17,7 @@ export interface Explanation {
 export function explain(
   row: Pick<TokenRow, "isSuper" | "limits" | "from" | "to">,
   wanted: { readonly grant: Grant; readonly scope: Scope },
-  now = Date.now(),
+  now: number,
 ): Explanation {
   const ended = outsideLifetime(row, now)?.reason;
   if (row.isSuper)

@@ -1,4 +1,5 @@
 import { networkOf } from "../base/address.ts";
+import type { Clock } from "../base/clock.ts";
 import type { EventFields } from "../log/events.ts";
 import { outsideSpans } from "../log/span.ts";
 
@@ -24,7 +25,7 @@ interface Window {
   /** Failures since the last entry. */
   count: number;
   last: SignInFailure;
-  timer: Timer;
+  timer: Disposable;
 }
 
 /**
@@ -34,9 +35,11 @@ interface Window {
 export class FailedSignIns implements Disposable {
   readonly #windows = new Map<string, Window>();
   readonly #write: (entry: Entry) => void;
+  readonly #clock: Clock;
 
-  constructor(write: (entry: Entry) => void) {
+  constructor(write: (entry: Entry) => void, clock: Clock) {
     this.#write = write;
+    this.#clock = clock;
   }
 
   add(failure: SignInFailure): void {
@@ -53,7 +56,7 @@ export class FailedSignIns implements Disposable {
 
   [Symbol.dispose](): void {
     for (const window of this.#windows.values()) {
-      clearTimeout(window.timer);
+      window.timer[Symbol.dispose]();
       this.#close(window);
     }
   }
@@ -76,7 +79,7 @@ export class FailedSignIns implements Disposable {
 
   #open(place: WindowKey, last: SignInFailure): void {
     // The entry at the end of the window is not about the call that began it.
-    const timer = outsideSpans(() => setTimeout(() => this.#end(place), windowMs).unref());
+    const timer = outsideSpans(() => this.#clock.after(windowMs, () => this.#end(place)));
     this.#windows.set(keyOf(place), { place, count: 0, last, timer });
   }
 

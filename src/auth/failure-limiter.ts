@@ -1,9 +1,10 @@
 import { networkOf } from "../base/address.ts";
+import type { Clock } from "../base/clock.ts";
 
 /** After this many failures in a minute the further rejections of an address are delayed. */
 const maxUndelayedFailures = 20;
 const windowMs = 60_000;
-const defaultDelayMs = 1000;
+const rejectionDelayMs = 1000;
 /** While an address is delayed, its rejections are logged at most once in this time. */
 const logIntervalMs = 1000;
 /** When there are more, the address that failed longest ago is forgotten. */
@@ -30,11 +31,11 @@ export interface FailureReport {
 /** FailureLimiter counts rejected credentials by address, to slow guessing down. It delays rejections and nothing else. */
 export class FailureLimiter {
   readonly #failures = new Map<string, Failures>();
-  readonly #delayMs: number;
+  readonly #clock: Clock;
   #total = 0;
 
-  constructor(delayMs = defaultDelayMs) {
-    this.#delayMs = delayMs;
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** All failures since the start. */
@@ -42,7 +43,8 @@ export class FailureLimiter {
     return this.#total;
   }
 
-  failed(address: string, now = Date.now()): FailureReport {
+  failed(address: string): FailureReport {
+    const now = this.#clock.now();
     this.#total += 1;
     const network = networkOf(address);
     const before = this.#failures.get(network) ?? none;
@@ -59,6 +61,6 @@ export class FailureLimiter {
     );
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > maxAddresses && oldest !== undefined) this.#failures.delete(oldest);
-    return { delayMs: isGuessing ? this.#delayMs : 0, unlogged: isLogged ? before.unlogged : undefined };
+    return { delayMs: isGuessing ? rejectionDelayMs : 0, unlogged: isLogged ? before.unlogged : undefined };
   }
 }

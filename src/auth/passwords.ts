@@ -1,4 +1,5 @@
 import { networkOf } from "../base/address.ts";
+import type { Clock } from "../base/clock.ts";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { Fault } from "../base/fault.ts";
 import type { Peer } from "./peer.ts";
@@ -39,6 +40,7 @@ interface Login {
  * address: many guesses from one address delay another address by one check.
  */
 export class Passwords {
+  readonly #clock: Clock;
   readonly #semaphore = new FairSemaphore(2);
   /** Fingerprint of (name, stored hash, password) → until when. A changed password has another hash, so its entry is never found. */
   readonly #verified = new Map<string, number>();
@@ -46,10 +48,14 @@ export class Passwords {
   /** Checks that run or wait, by fingerprint: equal questions share one check. */
   readonly #running = new Map<string, Promise<boolean>>();
 
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
   /** `hash` is null for an unknown name or a token without password; that costs the same and fails. */
   async matches({ name, proof }: Login, hash: string | null, peer: Peer): Promise<boolean> {
     const fingerprint = hashSecret(JSON.stringify([name, hash, proof]));
-    if ((this.#verified.get(fingerprint) ?? 0) > Date.now()) return true;
+    if ((this.#verified.get(fingerprint) ?? 0) > this.#clock.now()) return true;
     const running = this.#running.get(fingerprint);
     // A check that ended because its client disconnected says nothing about the password.
     if (running !== undefined) return running.catch(() => this.matches({ name, proof }, hash, peer));
@@ -85,7 +91,7 @@ export class Passwords {
 
   #remember(fingerprint: string): void {
     this.#verified.delete(fingerprint);
-    this.#verified.set(fingerprint, Date.now() + rememberedMs);
+    this.#verified.set(fingerprint, this.#clock.now() + rememberedMs);
     const [oldest] = this.#verified.keys();
     if (this.#verified.size > maxRemembered && oldest !== undefined) this.#verified.delete(oldest);
   }

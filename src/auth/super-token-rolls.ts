@@ -1,11 +1,12 @@
 import { z } from "zod";
+import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
 import type { AuditLog } from "./audit-log.ts";
 
-const defaultEveryMs = 5000;
+const everyMs = 5000;
 /** A database that does not answer must not delay a stop. */
 const closeTimeoutMs = 1000;
 
@@ -15,8 +16,7 @@ export interface SuperTokenRollsOptions {
   readonly kv: KvRows;
   readonly audit: AuditLog;
   readonly log: Logger;
-  /** Default: 5 seconds. */
-  readonly everyMs?: number;
+  readonly clock: Clock;
 }
 
 /**
@@ -25,7 +25,7 @@ export interface SuperTokenRollsOptions {
  */
 export class SuperTokenRolls {
   readonly #options: SuperTokenRollsOptions;
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #lastLook = Promise.resolve();
 
   constructor(options: SuperTokenRollsOptions) {
@@ -45,17 +45,14 @@ export class SuperTokenRolls {
     // Its entries are not about the call or the reload that began it.
     outsideSpans(() => {
       look();
-      this.#timer = setInterval(look, this.#options.everyMs ?? defaultEveryMs).unref();
+      this.#timer = this.#options.clock.every(everyMs, look);
     });
   }
 
   /** Ends the looking; waits for a look under way, unless the database takes too long. Never rejects. */
   async close(): Promise<void> {
-    clearInterval(this.#timer);
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, closeTimeoutMs);
-    await Promise.race([this.#lastLook, late]);
-    clearTimeout(timer);
+    this.#timer?.[Symbol.dispose]();
+    await atMost(this.#lastLook, { ms: closeTimeoutMs });
   }
 
   async #look(): Promise<void> {

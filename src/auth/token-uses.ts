@@ -1,17 +1,17 @@
+import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { TokenUseRows } from "../db/token-use-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 
 /** The precision of the times, and so the least time between two writes of the same token. */
-const defaultPrecisionMs = 60_000;
+const precisionMs = 60_000;
 /** The longest time that `close` waits for the last write: a database that does not answer must not delay a stop. */
 const closeTimeoutMs = 1000;
 
 export interface TokenUsesOptions {
   readonly log: Logger;
-  /** Default: a minute. */
-  readonly precisionMs?: number;
+  readonly clock: Clock;
 }
 
 /**
@@ -22,25 +22,25 @@ export interface TokenUsesOptions {
 export class TokenUses {
   readonly #rows: TokenUseRows;
   readonly #log: Logger;
-  readonly #precisionMs: number;
+  readonly #clock: Clock;
   /** Recent uses in Unix milliseconds by the tokens' ids; and those of them that are not written yet. */
   readonly #recent = new Map<number, number>();
   #unwritten = new Map<number, number>();
   /** Set from the first use until that is written. */
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #lastWrite = Promise.resolve();
   #closed = false;
 
-  constructor(rows: TokenUseRows, { log, precisionMs = defaultPrecisionMs }: TokenUsesOptions) {
+  constructor(rows: TokenUseRows, { log, clock }: TokenUsesOptions) {
     this.#rows = rows;
     this.#log = log;
-    this.#precisionMs = precisionMs;
+    this.#clock = clock;
   }
 
   /** Records that a token was used at `now`. Called for every request with a token, so mostly it only looks into a map. */
   record(id: number, now: number): void {
     const last = this.#recent.get(id);
-    if (last !== undefined && now >= last && now - last < this.#precisionMs) return;
+    if (last !== undefined && now >= last && now - last < precisionMs) return;
     this.#recent.set(id, now);
     this.#unwritten.set(id, now);
     if (this.#timer === undefined) this.#schedule();
@@ -56,26 +56,23 @@ export class TokenUses {
   /** Writes what is not written yet, unless the database takes too long. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
-    clearTimeout(this.#timer);
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, closeTimeoutMs);
-    await Promise.race([this.#lastWrite.then(() => this.#write()), late]);
-    clearTimeout(timer);
+    this.#timer?.[Symbol.dispose]();
+    const written = this.#lastWrite.then(() => this.#write());
+    await atMost(written, { ms: closeTimeoutMs });
   }
 
   #schedule(): void {
     if (this.#closed) return;
     // Outside of the call that begins it: its log entries must not name that call.
     this.#timer = outsideSpans(() =>
-      setTimeout(async () => {
+      this.#clock.after(precisionMs, async () => {
         this.#lastWrite = this.#write();
         await this.#lastWrite;
-        this.#forgetOld(Date.now());
+        this.#forgetOld(this.#clock.now());
         this.#timer = undefined;
         if (this.#unwritten.size > 0) this.#schedule();
-      }, this.#precisionMs),
+      }),
     );
-    this.#timer.unref();
   }
 
   async #write(): Promise<void> {
@@ -92,6 +89,6 @@ export class TokenUses {
   /** Forgets uses that no longer suppress others. They are written, or dropped. */
   #forgetOld(now: number): void {
     for (const [id, usedAt] of this.#recent)
-      if (now - usedAt >= this.#precisionMs && !this.#unwritten.has(id)) this.#recent.delete(id);
+      if (now - usedAt >= precisionMs && !this.#unwritten.has(id)) this.#recent.delete(id);
   }
 }

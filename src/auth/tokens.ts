@@ -133,7 +133,7 @@ export class Tokens {
     const row =
       "key" in token ? await this.#database.tokens.byKey(token.key) : await this.#find(token.target);
     if (row === undefined) throw notFound();
-    return { token_key: row.key, ...explain(row, wanted) };
+    return { token_key: row.key, ...explain(row, wanted, this.#database.clock.now()) };
   }
 
   async *list(): AsyncGenerator<TokenRecord> {

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Transaction } from "kysely";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
@@ -105,6 +106,11 @@ export class Database {
     this.operator = observed(dialect.operator, observers.operator);
   }
 
+  /** The time of the node that opened the database. */
+  get clock(): Clock {
+    return this.#dialect.clock;
+  }
+
   /** The path of a SQLite file, as configured; undefined for PostgreSQL. */
   get file(): string | undefined {
     return this.#dialect.file;
@@ -173,6 +179,8 @@ export interface OpenOptions {
   /** Default: those of this version. */
   readonly migrations?: readonly Migration[];
   readonly observers?: StatementObservers;
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
 }
 
 /**
@@ -183,10 +191,10 @@ export interface OpenOptions {
 export async function openDatabase(
   settings: DatabaseSettings,
   hub: LogHub,
-  { create, observers = {}, ...options }: OpenOptions,
+  { create, observers = {}, clock, ...options }: OpenOptions,
 ): Promise<Database> {
   if (!create) requireFile(settings);
-  const dialect = await openDialect(settings, hub, observers.server);
+  const dialect = await openDialect(settings, hub, { observer: observers.server, clock });
   try {
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
     await migrate(dialect, { log: hub.logger("sea_orm_migration"), ...options });
@@ -212,11 +220,17 @@ export function notMade({ database_url }: DatabaseSettings, state: string): Faul
   );
 }
 
+interface DialectOptions {
+  readonly observer?: StatementObserver | undefined;
+  /** Default: the system's. */
+  readonly clock?: Clock | undefined;
+}
+
 /** `openDialect` opens a database and leaves its schema as it is. */
 export async function openDialect(
   settings: DatabaseSettings,
   hub: LogHub,
-  observer?: StatementObserver,
+  { observer, clock = systemClock }: DialectOptions = {},
 ): Promise<Dialect> {
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
@@ -227,6 +241,7 @@ export async function openDialect(
       childCommand: selfCommand("sql-child"),
       log,
       observer,
+      clock,
     });
   return openPostgres(
     place.postgres,
@@ -238,6 +253,7 @@ export async function openDialect(
       maxLifetimeMs: settings.max_lifetime_ms,
       maxConnections: settings.max_connections,
       observer,
+      clock,
     },
     log,
   );

@@ -1,4 +1,5 @@
 import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
+import type { Clock } from "../base/clock.ts";
 import type { RowWriter } from "./dump/row-writer.ts";
 import type { Notifications } from "./notifications.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
@@ -17,6 +18,8 @@ export type DatabaseTransaction = Transaction<Schema>;
 export interface Dialect {
   readonly kind: "sqlite" | "postgres";
   readonly query: Kysely<Schema>;
+  /** The time of the node that opened the database. */
+  readonly clock: Clock;
   /** The path of the database's file; undefined if another program keeps it. */
   readonly file: string | undefined;
   /** False while the database is known to be lost: it cannot be reached, or its file is missing. */
@@ -39,7 +42,10 @@ export interface Dialect {
    */
   readonly readNow?: <R>(query: CompiledQuery<R>) => R[];
 
-  /** The clock of the database as an SQL expression, in Unix milliseconds. */
+  /**
+   * The time of the database as an SQL expression, in Unix milliseconds. SQLite runs in the node and has the time of its clock, as a
+   * parameter: a query that is compiled once needs the parameters of a new expression each time.
+   */
   readonly nowMs: RawBuilder<number | bigint>;
   /** The end of a SELECT that locks its rows until the transaction ends; empty where a transaction locks the whole database. */
   readonly forUpdate: RawBuilder<unknown>;

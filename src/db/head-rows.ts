@@ -27,7 +27,7 @@ export class HeadRows {
   readonly #dialect: Dialect;
   /** Compiled once. Its parameters are the namespace and the path. */
   readonly #versionOf: CompiledQuery<VersionRow>;
-  /** Compiled once, with the same parameters. */
+  /** Compiled once; the parameters of the time come first. */
   readonly #locked: CompiledQuery<LockedRow>;
   readonly #update: CompiledQuery<unknown>;
 
@@ -78,7 +78,7 @@ export class HeadRows {
   async create(bucketPath: string, transaction: Transaction<Schema>): Promise<HeadValue> {
     const found = await this.read(bucketPath, transaction);
     if (found !== undefined) return found;
-    const head: HeadValue = { version: 0, root: Bun.randomUUIDv7(), at: Date.now() };
+    const head: HeadValue = { version: 0, root: Bun.randomUUIDv7(), at: this.#dialect.clock.now() };
     const value = this.#dialect.json(head);
     await transaction
       .insertInto("kv")
@@ -93,12 +93,13 @@ export class HeadRows {
    * another one does for too long.
    */
   async lock(bucketPath: string, transaction: Transaction<Schema>): Promise<LockedHead> {
+    const now = this.#dialect.nowMs.compile(this.#dialect.query);
     const { rows } = await transaction.executeQuery<LockedRow>({
       ...this.#locked,
-      parameters: [headsNamespace, bucketPath],
+      parameters: [...now.parameters, headsNamespace, bucketPath],
     });
     const row = rows[0];
-    if (row === undefined) return { head: undefined, nowMs: Date.now() };
+    if (row === undefined) return { head: undefined, nowMs: this.#dialect.clock.now() };
     return { head: this.#dialect.fromJson(row.value) as HeadValue, nowMs: Number(row.now) };
   }
 

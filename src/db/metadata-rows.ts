@@ -11,11 +11,11 @@ export interface MetadataRows {
   now(): number;
 }
 
-type Rows = Pick<Database, "kv" | "tokens">;
+type Rows = Pick<Database, "kv" | "tokens" | "clock">;
 
-/** `metadataRows` runs each statement on its own and uses the clock of this machine. */
-export function metadataRows({ kv, tokens }: Rows): MetadataRows {
-  return { kv, existingTokens: (keys) => tokens.existingKeys(keys), now: Date.now };
+/** `metadataRows` runs each statement on its own and uses the clock of this node. */
+export function metadataRows({ kv, tokens, clock }: Rows): MetadataRows {
+  return { kv, existingTokens: (keys) => tokens.existingKeys(keys), now: () => clock.now() };
 }
 
 /** `metadataRowsWithin` runs every statement in a transaction. `nowMs` is the database's clock when it began. */

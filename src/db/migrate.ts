@@ -46,7 +46,7 @@ export async function migrate(
       if (applied.includes(migration.version)) return;
       if (applied.length > 0) await refuseOlderNodes(dialect, transaction, { migration, serverUuid });
       await apply(migration, dialect, transaction);
-      await recordMigrations(transaction, [{ version: migration.version, applied_at: Date.now() }]);
+      await recordMigrations(transaction, [{ version: migration.version, applied_at: dialect.clock.now() }]);
       await writeEffect(dialect, transaction, migration);
       log.event("database.migrated", `applied migration ${migration.version}`, {
         version: migration.version,

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
@@ -46,6 +47,7 @@ export interface PostgresNotificationsOptions {
   /** Runs one statement on the server's own pool. */
   readonly execute: (sql: string, params: readonly unknown[]) => Promise<unknown>;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /**
@@ -111,7 +113,7 @@ export class PostgresNotifications implements Notifications {
 
   #sent(): void {
     if (this.#connection === undefined) return;
-    const now = performance.now();
+    const now = this.#options.clock.monotonic();
     this.#unheardAt ??= now;
     if (now - this.#unheardAt < maxDeafMs || now - this.#replacedAt < replacePauseMs) return;
     this.#replacedAt = now;
@@ -133,7 +135,7 @@ export class PostgresNotifications implements Notifications {
           reason: messageOf(error),
         });
       }
-      await pause(pauseMs, this.#closing.signal);
+      await this.#options.clock.sleep(pauseMs, this.#closing.signal);
     }
   }
 
@@ -175,18 +177,4 @@ export class PostgresNotifications implements Notifications {
     if (this.#isClosed) return;
     for (const topic of some) this.#heard?.(topic);
   }
-}
-
-/** `pause` ends early when the signal fires, and keeps no process alive. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const end = () => {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", end);
-    resolve();
-  };
-  const timer = setTimeout(end, ms);
-  timer.unref();
-  signal.addEventListener("abort", end);
-  return promise;
 }

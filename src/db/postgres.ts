@@ -8,6 +8,7 @@ import {
   sql as raw,
   type Transaction,
 } from "kysely";
+import type { Clock } from "../base/clock.ts";
 import { shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
@@ -59,6 +60,7 @@ export interface PostgresOptions {
   readonly maxLifetimeMs: number;
   readonly maxConnections: number;
   readonly observer?: StatementObserver | undefined;
+  readonly clock: Clock;
 }
 
 /**
@@ -96,13 +98,13 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     await first.close({ timeout: 0 });
     throw error;
   }
-  const { connectTimeoutMs } = options;
+  const { connectTimeoutMs, clock } = options;
   const probe = {
     connect: () => tryToConnect(url, connectTimeoutMs),
     why: async (error: unknown) => (await explainConnection(url, error, connectTimeoutMs)).why,
     place: shownDatabase(url),
   };
-  const reachability = new Reachability(probe, log);
+  const reachability = new Reachability(probe, log, clock);
   const { answerTimeoutMs } = options;
   const pool = new PostgresPool({ open, first, answerTimeoutMs, reachability, log });
   const source = watchWrites(pool, log);
@@ -125,9 +127,14 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     timeoutMs: connectTimeoutMs,
     execute: (statement, params) => source.execute(statement, params),
     log,
+    clock,
   });
   const boundedWait = boundsOfWait(answerTimeoutMs);
-  const operator = new PostgresOperator(url, connectTimeoutMs, () => tableSizes(query));
+  const operator = new PostgresOperator(url, {
+    connectTimeoutMs,
+    clock,
+    tableSizes: () => tableSizes(query),
+  });
   return {
     kind: "postgres",
     file: undefined,
@@ -141,6 +148,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       return source.acceptsWrites;
     },
     query,
+    clock,
     columnTypes,
     rowWriter: postgresRowWriter,
     nowMs: raw`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,

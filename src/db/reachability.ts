@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { isUnavailable, unavailable } from "./unavailable.ts";
@@ -24,23 +25,25 @@ export interface Probe {
 export class Reachability {
   readonly #probe: Probe;
   readonly #log: Logger;
+  readonly #clock: Clock;
   #lostAt: number | undefined;
   /** Counts the losses: a statement that began before a loss does not prove the return. */
   #losses = 0;
-  #lastAnswer = performance.now();
+  #lastAnswer: number;
   /** True while a new connection checks a suspected loss; statements that fail meanwhile are ignored. */
   #confirming = false;
   /** True while a statement finds out whether a lost database is back. */
   #isTried = false;
   #closed = false;
-  #retry: Timer | undefined;
-  readonly #idle: Timer;
+  #retry: Disposable | undefined;
+  readonly #idle: Disposable;
 
-  constructor(probe: Probe, log: Logger) {
+  constructor(probe: Probe, log: Logger, clock: Clock) {
     this.#probe = probe;
     this.#log = log;
-    this.#idle = outsideSpans(() => setInterval(() => this.#probeIdle(), idleProbeMs));
-    this.#idle.unref();
+    this.#clock = clock;
+    this.#lastAnswer = clock.monotonic();
+    this.#idle = outsideSpans(() => clock.every(idleProbeMs, () => this.#probeIdle()));
   }
 
   get losses(): number {
@@ -77,7 +80,7 @@ export class Reachability {
     const losses = this.#losses;
     try {
       const result = await run();
-      this.#lastAnswer = performance.now();
+      this.#lastAnswer = this.#clock.monotonic();
       if (this.#lostAt !== undefined && losses === this.#losses) this.#restored();
       return result;
     } catch (error) {
@@ -89,12 +92,12 @@ export class Reachability {
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#idle);
-    clearTimeout(this.#retry);
+    this.#idle[Symbol.dispose]();
+    this.#retry?.[Symbol.dispose]();
   }
 
   #probeIdle(): void {
-    if (performance.now() - this.#lastAnswer >= idleProbeMs) void this.#confirm();
+    if (this.#clock.monotonic() - this.#lastAnswer >= idleProbeMs) void this.#confirm();
   }
 
   async #confirm(): Promise<void> {
@@ -110,7 +113,7 @@ export class Reachability {
 
   #lose(reason: string): void {
     if (this.#closed) return;
-    this.#lostAt = performance.now();
+    this.#lostAt = this.#clock.monotonic();
     this.#losses += 1;
     this.#log.event(
       "database.lost",
@@ -124,20 +127,19 @@ export class Reachability {
   }
 
   #tryLater(pauseMs: number): void {
-    this.#retry = setTimeout(async () => {
+    this.#retry = this.#clock.after(pauseMs, async () => {
       const error = await this.#try();
       if (this.#lostAt === undefined || this.#closed) return;
       if (error === undefined) this.#restored();
       else this.#tryLater(Math.min(pauseMs * 2, maxPauseMs));
-    }, pauseMs);
-    this.#retry.unref();
+    });
   }
 
   /** Tries to connect once. Returns the error; undefined if it succeeds. */
   async #try(): Promise<unknown> {
     try {
       await this.#probe.connect();
-      this.#lastAnswer = performance.now();
+      this.#lastAnswer = this.#clock.monotonic();
       return undefined;
     } catch (error) {
       return error;
@@ -145,8 +147,8 @@ export class Reachability {
   }
 
   #restored(): void {
-    clearTimeout(this.#retry);
-    const lost_ms = Math.round(performance.now() - (this.#lostAt ?? 0));
+    this.#retry?.[Symbol.dispose]();
+    const lost_ms = Math.round(this.#clock.monotonic() - (this.#lostAt ?? 0));
     this.#lostAt = undefined;
     outsideSpans(() =>
       this.#log.event("database.restored", "the database can be reached again", {

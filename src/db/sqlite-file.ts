@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { PerTick } from "../base/per-tick.ts";
 import type { Logger } from "../log/hub.ts";
@@ -20,18 +21,19 @@ export class SqliteFileWatch {
   readonly #path: string;
   readonly #log: Logger;
   readonly #identity: string | undefined;
-  readonly #timer: Timer;
+  readonly #clock: Clock;
+  readonly #timer: Disposable;
   readonly #comparison = new PerTick(() => this.#look());
   #missingSince: number | undefined;
   #losses = 0;
 
   /** Starts the watch. The file must exist and be open. */
-  constructor(path: string, log: Logger) {
+  constructor(path: string, log: Logger, clock: Clock) {
     this.#path = path;
     this.#log = log;
     this.#identity = identityOf(path);
-    this.#timer = outsideSpans(() => setInterval(() => this.#look(), intervalMs));
-    this.#timer.unref();
+    this.#clock = clock;
+    this.#timer = outsideSpans(() => clock.every(intervalMs, () => this.#look()));
   }
 
   /** True if the last comparison found another file or none. */
@@ -65,7 +67,7 @@ export class SqliteFileWatch {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   #look(): void {
@@ -83,7 +85,7 @@ export class SqliteFileWatch {
 
   #miss(reason: string): void {
     if (this.#missingSince !== undefined) return;
-    this.#missingSince = performance.now();
+    this.#missingSince = this.#clock.monotonic();
     this.#losses += 1;
     outsideSpans(() =>
       this.#log.event(
@@ -99,7 +101,7 @@ export class SqliteFileWatch {
 
   #found(): void {
     if (this.#missingSince === undefined) return;
-    const lost_ms = Math.round(performance.now() - this.#missingSince);
+    const lost_ms = Math.round(this.#clock.monotonic() - this.#missingSince);
     this.#missingSince = undefined;
     outsideSpans(() =>
       this.#log.event("database.restored", "the database file is back in its place", {

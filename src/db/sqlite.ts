@@ -9,6 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
+import type { Clock } from "../base/clock.ts";
 import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { makeFolder } from "../base/inherited-owner.ts";
@@ -47,13 +48,14 @@ export interface SqliteOptions {
   readonly childCommand: readonly string[];
   readonly log: Logger;
   readonly observer?: StatementObserver | undefined;
+  readonly clock: Clock;
 }
 
 /**
  * `openSqlite` opens the database file, and creates it if `mode` allows that. Throws DatabaseError with the path and the reason.
  */
 export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOptions): Promise<Dialect> {
-  const { acquireTimeoutMs, childCommand, log, observer } = options;
+  const { acquireTimeoutMs, childCommand, log, observer, clock } = options;
   if (mode === "rw" && !existsSync(path)) {
     throw new Fault(
       "DatabaseError",
@@ -74,8 +76,8 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       { cause: error },
     );
   }
-  const watch = new SqliteFileWatch(path, log);
-  const operator = new SqliteOperator(path, childCommand);
+  const watch = new SqliteFileWatch(path, log, clock);
+  const operator = new SqliteOperator(path, { command: childCommand, clock });
   // On the connection that never writes, for which every commit is another's.
   const dataVersion = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const version = new PerTick(() => Number(dataVersion.get()?.data_version));
@@ -100,6 +102,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       return source.acceptsWrites;
     },
     query,
+    clock,
     columnTypes,
     rowWriter: sqliteRowWriter,
     dataVersion() {
@@ -114,7 +117,9 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
         throw toSqliteFault(error);
       }
     },
-    nowMs: raw`cast(unixepoch('subsec') * 1000 as integer)`,
+    get nowMs() {
+      return raw<number>`cast(${clock.now()} as integer)`;
+    },
     // BEGIN IMMEDIATE has locked all rows.
     forUpdate: raw``,
     boundedWait: raw`null`,

@@ -48,7 +48,7 @@ export function toTokenColumns(dialect: Dialect, token: NewToken) {
     created_by: token.createdBy,
     username_skeleton: token.username === null ? null : skeletonOf(token.username),
     name: token.name,
-    created_at: Date.now(),
+    created_at: dialect.clock.now(),
   };
 }
 

@@ -217,7 +217,7 @@ export class TokenRows {
   /** Replaces key, secret and password of row 1 in one statement. */
   /** Gives the Super Token other credentials, and leaves the note by which a server audits it. */
   async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
-    const value = this.#dialect.json({ at: new Date().toISOString() });
+    const value = this.#dialect.json({ at: new Date(this.#dialect.clock.now()).toISOString() });
     await this.#dialect.exclusively(superTokenScope, async (transaction) => {
       await transaction
         .updateTable("token")

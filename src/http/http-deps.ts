@@ -1,4 +1,5 @@
 import type { AuditLog } from "../auth/audit-log.ts";
+import type { Clock } from "../base/clock.ts";
 import { MemoryBudget } from "../base/memory-budget.ts";
 import type { Turns } from "../base/turns.ts";
 import type { BucketCache } from "../buckets/bucket-cache.ts";
@@ -38,6 +39,7 @@ export interface HttpOptions {
   /** The present records of buckets. */
   readonly records: () => BucketCache;
   readonly audit: AuditLog;
+  readonly clock: Clock;
   readonly turns: Turns;
   readonly traffic: SocketTraffic;
   readonly health: HealthOptions;
@@ -65,13 +67,13 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
       connections: new ConnectionLimiter(() => limits().maxConnections),
       memory,
       unsizedBodies: new UnsizedBodies(1),
-      delays: new Delays(1000),
+      delays: new Delays(1000, shared.clock),
       maxRequestBytes: () => limits().maxRequestBytes,
     },
     memory,
     unsizedBodies: new UnsizedBodies(4),
     // Bun buffers up to a megabyte of the body of each.
-    delays: new Delays(64),
+    delays: new Delays(64, shared.clock),
     static: staticOptions,
     preview: previewOptions(staticOptions, records),
     maxUploadBytes: () => limits().maxUploadBytes,

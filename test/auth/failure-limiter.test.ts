@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import { FailureLimiter } from "../../src/auth/failure-limiter.ts";
 import { postHead, Wire } from "../support/hostile.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
 
 const invalid = { code: 102, message: "Permission Denied: Invalid credentials" };
@@ -24,57 +25,67 @@ function watch(): { finished: string[]; add<T>(name: string, work: Promise<T>): 
   };
 }
 
-/** Longer than a test: what waits for it is not answered while the test runs. */
-const rejectionDelayMs = 120_000;
-
-test("an address has 20 failures in a minute without a delay; those after them have the same delay, however many", () => {
-  const limiter = new FailureLimiter();
-  const delays = (times: number, now: number) =>
-    Array.from({ length: times }, (_, n) => limiter.failed("192.0.2.1", now + n).delayMs);
-  expect(delays(20, 0)).toEqual(Array(20).fill(0));
-  expect(delays(100, 20)).toEqual(Array(100).fill(1000));
-  expect(limiter.failed("192.0.2.2", 200).delayMs).toBe(0);
-  expect(limiter.failed("192.0.2.1", 59_999).delayMs).toBe(1000);
-  expect(limiter.failed("192.0.2.1", 120_000).delayMs).toBe(0);
+test("an address has 20 failures in a minute without a delay; those after them have the same delay, however many", async () => {
+  const clock = new ManualClock();
+  const limiter = new FailureLimiter(clock);
+  const delays = (times: number) => Array.from({ length: times }, () => limiter.failed("192.0.2.1").delayMs);
+  expect(delays(20)).toEqual(Array(20).fill(0));
+  await clock.advance(20);
+  expect(delays(100)).toEqual(Array(100).fill(1000));
+  expect(limiter.failed("192.0.2.2").delayMs).toBe(0);
+  await clock.advance(59_979);
+  expect(limiter.failed("192.0.2.1").delayMs).toBe(1000);
+  await clock.advance(60_001);
+  expect(limiter.failed("192.0.2.1").delayMs).toBe(0);
 });
 
 eachDatabase(
   "after 20 failures a rejection waits, and the right credentials of the same address pass it by",
   async (database) => {
-    await using node = await testNode({ database, rejectionDelayMs });
+    const clock = new ManualClock();
+    await using node = await testNode({ database, clock });
     await node.newToken([], { username: "anna", password: "right-word" });
     const { finished, add } = watch();
     for (const { error } of await failOften(node)) expect(error).toMatchObject(invalid);
     await using waiting = await node.socket();
-    void add("wrong secret", waiting.call("token_get", { token: "key:wrong" }));
+    const wrong = add("wrong secret", waiting.call("token_get", { token: "key:wrong" }));
     await waiting.call("node-server_hello");
     const right = await Promise.all([
       node.call("token_get", { token: node.superToken }),
       node.call("token_get", { token: "anna|right-word" }),
     ]);
     expect(right).toMatchObject([{ username: "root" }, { username: "anna" }]);
+    await clock.advance(999);
     expect(finished).toEqual([]);
+    await clock.advance(1);
+    await wrong.catch(() => {});
+    expect(finished).toEqual(["wrong secret"]);
   },
 );
 
 test("a rejection that was delayed is the same as one that was not", async () => {
-  await using node = await testNode({ rejectionDelayMs: 1 });
-  await failOften(node, 60);
-  expect(await node.refused("token_get", { token: "key:wrong" })).toMatchObject(invalid);
+  const clock = new ManualClock();
+  await using node = await testNode({ clock });
+  await failOften(node);
+  const late = node.refused("token_get", { token: "key:wrong" });
+  expect(await clock.settle(late, 1000)).toMatchObject(invalid);
 });
 
 test("on one WebSocket the right call overtakes the wrong one before it", async () => {
-  await using node = await testNode({ rejectionDelayMs });
+  const clock = new ManualClock();
+  await using node = await testNode({ clock });
   await failOften(node);
   await using socket = await node.socket();
   const { finished, add } = watch();
-  void add("wrong", socket.call("token_get", { token: "key:wrong" }));
+  const wrong = add("wrong", socket.call("token_get", { token: "key:wrong" }));
   await add("right", socket.call("token_get", { token: node.superToken }));
   expect(finished).toEqual(["right"]);
+  await clock.advance(1000);
+  await wrong.catch(() => {});
 });
 
 test("right credentials without the permission, and texts that are no token, are no guesses", async () => {
-  await using node = await testNode({ rejectionDelayMs });
+  await using node = await testNode({ clock: new ManualClock() });
   const token = await node.newToken([]);
   const expired = await node.newToken([], { timestamp_to: 1 });
   for (let i = 0; i < 10; i += 1) {
@@ -86,7 +97,8 @@ test("right credentials without the permission, and texts that are no token, are
 });
 
 test("refusals that wait take no place from others", async () => {
-  await using node = await testNode({ top: "jsonrpc_max_connections = 5\n", rejectionDelayMs });
+  const clock = new ManualClock();
+  await using node = await testNode({ top: "jsonrpc_max_connections = 5\n", clock });
   for (let i = 0; i < 20; i += 1) await node.refused("token_get", { token: "key:wrong" });
   const { finished, add } = watch();
   using leaving = new DisposableStack();
@@ -162,22 +174,22 @@ eachDatabase("a password that was right is not believed after it changed", async
   expect((await login("first-word")).result).toMatchObject({ username: "anna" });
 });
 
-test("while an address guesses, one rejection in a second is logged, which counts the others", () => {
-  const limiter = new FailureLimiter();
-  const logged = (times: number, now: number) =>
-    Array.from({ length: times }, () => limiter.failed("192.0.2.1", now).unlogged);
-  expect(logged(20, 0)).toEqual(Array(20).fill(0));
-  expect(logged(280, 0)).toEqual(Array(280).fill(undefined));
-  expect(logged(2, 1000)).toEqual([280, undefined]);
-  expect(logged(1, 2000)).toEqual([1]);
+test("while an address guesses, one rejection in a second is logged, which counts the others", async () => {
+  const clock = new ManualClock();
+  const limiter = new FailureLimiter(clock);
+  const logged = (times: number) => Array.from({ length: times }, () => limiter.failed("192.0.2.1").unlogged);
+  expect(logged(20)).toEqual(Array(20).fill(0));
+  expect(logged(280)).toEqual(Array(280).fill(undefined));
+  await clock.advance(1000);
+  expect(logged(2)).toEqual([280, undefined]);
+  await clock.advance(1000);
+  expect(logged(1)).toEqual([1]);
 });
 
 test("a crowd of guesses is a few lines of the log", async () => {
-  await using node = await testNode({
-    logging: 'memory_log_filter = "token=warn"',
-    rejectionDelayMs: 1,
-  });
-  await failOften(node, 300);
+  const clock = new ManualClock();
+  await using node = await testNode({ logging: 'memory_log_filter = "token=warn"', clock });
+  await clock.settle(failOften(node, 300), 1000);
   const lines = node.node.ring.entries().filter(({ message }) => message === "refused credentials");
   const counted = lines.reduce((sum, { fields }) => sum + 1 + Number(fields.not_shown_before ?? 0), 0);
   expect(lines.length).toBeGreaterThanOrEqual(20);

@@ -6,6 +6,7 @@ import {
   maxWaitingChecksPerAddress,
   Passwords,
 } from "../../src/auth/passwords.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { until } from "../support/process.ts";
 
 const hash = await hashPassword("right");
@@ -38,7 +39,7 @@ async function check(passwords: Passwords, name: string, proof: string, from = c
 }
 
 test("one address may have so many checks waiting, all together so many; the next are told to come back", async () => {
-  const passwords = new Passwords();
+  const passwords = new Passwords(systemClock);
   const flood = (address: string, count: number) =>
     Array.from({ length: count }, (_, at) => check(passwords, `${address} ${at}`, "wrong", client(address)));
   // Two run, the rest wait.
@@ -54,7 +55,7 @@ test("one address may have so many checks waiting, all together so many; the nex
 });
 
 test("a crowd of addresses that fills the queue makes room for one that has nothing waiting", async () => {
-  const passwords = new Passwords();
+  const passwords = new Passwords(systemClock);
   const crowd = Array.from({ length: maxWaitingChecks + 2 }, (_, at) =>
     check(passwords, `guess ${at}`, "wrong", client(`crowd ${at % 5}`)),
   );
@@ -65,7 +66,7 @@ test("a crowd of addresses that fills the queue makes room for one that has noth
 });
 
 test("the same question asked many times at once is one check", async () => {
-  const passwords = new Passwords();
+  const passwords = new Passwords(systemClock);
   const asked = Array.from({ length: 500 }, () => client("a"));
   const outcomes = await Promise.all(asked.map((one) => check(passwords, "u", "right", one)));
   expect(new Set(outcomes)).toEqual(new Set(["right"]));
@@ -73,7 +74,7 @@ test("the same question asked many times at once is one check", async () => {
 });
 
 test("a check whose client leaves is not made, and who asked the same goes on without it", async () => {
-  const passwords = new Passwords();
+  const passwords = new Passwords(systemClock);
   const busy = ["x", "y"].map((name) => check(passwords, name, "wrong"));
   const [leaving, staying] = [client("a"), client("a")];
   const [left, stayed] = [check(passwords, "u", "right", leaving), check(passwords, "u", "right", staying)];

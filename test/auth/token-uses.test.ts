@@ -4,6 +4,7 @@ import { type Database, openDatabase } from "../../src/db/database.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import {
   type DatabaseKind,
   eachDatabase,
@@ -127,7 +128,7 @@ eachDatabase(
   async (kind) => {
     await using scene = await withTokens(kind);
     const { database, updates, log, stored } = scene;
-    const uses = new TokenUses(database.tokenUses, { log });
+    const uses = new TokenUses(database.tokenUses, { log, clock: new ManualClock() });
     for (let now = 1; now < 60_000; now += 1) for (const id of [1, 2]) uses.record(id, now);
     expect(uses.lastUse(1, null)).toBe(1);
     expect(uses.lastUse(2, 5000)).toBe(5000);
@@ -143,12 +144,14 @@ eachDatabase(
 eachDatabase("uses are stored in the background, again and again", async (kind) => {
   await using scene = await withTokens(kind);
   const { database, log, stored } = scene;
-  const uses = new TokenUses(database.tokenUses, { log, precisionMs: 5 });
-  for (const now of [100, 200, 300]) {
+  const clock = new ManualClock();
+  const uses = new TokenUses(database.tokenUses, { log, clock });
+  for (const now of [60_000, 120_000, 180_000]) {
     uses.record(1, now);
+    await clock.advance(60_000);
     await until(`${now} is stored`, async () => ((await stored())[0] === now ? true : undefined));
   }
-  expect(await stored()).toEqual([300, null]);
+  expect(await stored()).toEqual([180_000, null]);
   await uses.close();
 });
 
@@ -158,7 +161,7 @@ eachDatabase(
     await using scene = await withTokens(kind);
     const { database, log, stored } = scene;
     await database.tokenUses.store(new Map([[1, 900]]));
-    const uses = new TokenUses(database.tokenUses, { log });
+    const uses = new TokenUses(database.tokenUses, { log, clock: new ManualClock() });
     for (const id of [77, 2, 1]) uses.record(id, 500);
     await uses.close();
     expect(await stored()).toEqual([900, 500]);
@@ -167,9 +170,11 @@ eachDatabase(
 
 eachDatabase("a database that cannot be used drops the uses, and nothing fails", async (kind) => {
   await using scene = await withTokens(kind);
-  const uses = new TokenUses(scene.database.tokenUses, { log: scene.log, precisionMs: 1 });
+  const clock = new ManualClock();
+  const uses = new TokenUses(scene.database.tokenUses, { log: scene.log, clock });
   await scene.database.close();
   uses.record(1, 100);
+  await clock.advance(60_000);
   await until("they are dropped", () => (uses.lastUse(1, null) === null ? true : undefined));
   uses.record(1, 200);
   await uses.close();
@@ -180,7 +185,7 @@ test("a PostgreSQL that does not answer does not delay a stop", async () => {
   const settings = { ...settingsFor(postgres.url), answer_timeout_ms: 600_000 };
   const hub = new LogHub();
   const database = await openDatabase(settings, hub, { create: true });
-  const uses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
+  const uses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock: new ManualClock() });
   uses.record(1, 100);
   await postgres.pause();
   await within("the last write is given up", uses.close());

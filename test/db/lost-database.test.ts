@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { systemClock } from "../../src/base/clock.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { Reachability } from "../../src/db/reachability.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
@@ -191,7 +192,7 @@ test("statements that fail while a loss is looked into add no second line to the
     why: () => why.promise,
     place: "here",
   };
-  const reachability = new Reachability(probe, hub.logger("sqlx"));
+  const reachability = new Reachability(probe, hub.logger("sqlx"), systemClock);
   const fail = () =>
     reachability.observe(() => Promise.reject(unavailable(new Error("cut")))).catch(() => {});
   for (let call = 0; call < 5; call += 1) {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
@@ -38,8 +39,8 @@ async function openOne(
   await (await openDatabase(settingsFor(url), new LogHub(), { create: true })).close();
   const dialect =
     kind === "sqlite"
-      ? await openSqlite(parseSqliteUrl(url), { acquireTimeoutMs, childCommand: [], log })
-      : await openPostgres(url, { ...patience, acquireTimeoutMs }, log);
+      ? await openSqlite(parseSqliteUrl(url), { acquireTimeoutMs, childCommand: [], clock: systemClock, log })
+      : await openPostgres(url, { ...patience, acquireTimeoutMs, clock: systemClock }, log);
   return {
     dialect,
     async [Symbol.asyncDispose]() {

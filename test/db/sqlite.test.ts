@@ -3,13 +3,19 @@ import { expect, test } from "bun:test";
 import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { openNode } from "../../src/node.ts";
 import { configText, tempFolder, testNode } from "../support/node.ts";
 
-const options = { acquireTimeoutMs: 1000, childCommand: [], log: new LogHub().logger("sqlx") };
+const options = {
+  acquireTimeoutMs: 1000,
+  childCommand: [],
+  clock: systemClock,
+  log: new LogHub().logger("sqlx"),
+};
 
 test.each([
   ["sqlite://data/node.db?mode=rwc", { path: "data/node.db", mode: "rwc" }],

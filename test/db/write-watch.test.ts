@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { sql } from "kysely";
+import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
@@ -22,6 +23,7 @@ test("SQLite that stops taking writes is one ERROR line, and one INFO line when 
   const dialect = await openSqlite(parseSqliteUrl(url), {
     acquireTimeoutMs: 1000,
     childCommand: [],
+    clock: systemClock,
     log: hub.logger("sqlx"),
   });
   const write = () => dialect.query.deleteFrom("kv").where("namespace", "=", "none").execute();

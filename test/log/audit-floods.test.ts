@@ -4,6 +4,7 @@ import { writingStatements } from "../../src/db/operator/writing-statements.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 
 const written = (path: string, token_key = "one"): LogEntry => ({
@@ -72,7 +73,7 @@ const guess = { address: "192.0.2.1", token_key: "guess", reason: "invalid_crede
 test("a failed sign-in is one entry, and the guesses after it are counted in one", () => {
   const made: unknown[] = [];
   {
-    using failed = new FailedSignIns((entry) => made.push(entry));
+    using failed = new FailedSignIns((entry) => made.push(entry), new ManualClock());
     failed.add(guess);
     expect(made).toEqual([{ ...guess, count: 1 }]);
     for (let count = 0; count < 500; count++) failed.add(guess);
@@ -92,7 +93,7 @@ test("guesses at one name are never counted for another", () => {
   const made: unknown[] = [];
   const { address, reason } = guess;
   {
-    using failed = new FailedSignIns((entry) => made.push(entry));
+    using failed = new FailedSignIns((entry) => made.push(entry), new ManualClock());
     for (let count = 0; count < 25; count++) failed.add({ address, reason, username: "nobody" });
     failed.add(guess);
     // A user name that looks like the key is another name.
@@ -116,7 +117,7 @@ test("guesses at one name are never counted for another", () => {
 test("an attacker who tries many names from many addresses fills neither log nor memory", () => {
   let made = 0;
   {
-    using failed = new FailedSignIns(() => made++);
+    using failed = new FailedSignIns(() => made++, new ManualClock());
     for (let count = 0; count < 20_000; count++)
       failed.add({ ...guess, address: `192.0.2.${count % 200}`, token_key: String(count) });
     expect(made).toBeLessThanOrEqual(21);

@@ -1,3 +1,4 @@
+import type { Clock } from "../../src/base/clock.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
 import { openDatabase, openDialect } from "../../src/db/database.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
@@ -10,7 +11,7 @@ import { type DatabaseKind, newDatabase, tempFolder } from "./node.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly dialect: Dialect;
-  readonly rows: { readonly kv: KvRows; readonly tokens: TokenRows };
+  readonly rows: { readonly kv: KvRows; readonly tokens: TokenRows; readonly clock: Clock };
   metadata(bucket: string): Metadata;
 }
 
@@ -23,7 +24,7 @@ export async function openTestDatabase(
   const { url, drop } = await newDatabase(kind, folder.path);
   await (await openDatabase(settingsFor(url), new LogHub(), { create: true })).close();
   const dialect = await openDialect({ ...settingsFor(url), ...settings }, new LogHub());
-  const rows = { kv: new KvRows(dialect), tokens: new TokenRows(dialect) };
+  const rows = { kv: new KvRows(dialect), tokens: new TokenRows(dialect), clock: dialect.clock };
   return {
     dialect,
     rows,

@@ -14,6 +14,7 @@ import type { NodeOptions } from "../../src/node-options.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { longLimits, settingsFor } from "./database-settings.ts";
+import type { ManualClock } from "./manual-clock.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 import { madeOnce } from "./test-run.ts";
@@ -117,7 +118,8 @@ export interface TestNodeOptions {
   readonly methods?: MethodTable<Services>;
   /** Hash passwords at the product's cost, for tests that are about the time of a check. */
   readonly realPasswordCost?: boolean;
-  readonly rejectionDelayMs?: number;
+  /** A clock that the story turns; default: the system's. */
+  readonly clock?: ManualClock;
   /** What tells this node apart from others on the same database. */
   readonly cluster?: NodeOptions["cluster"];
   /** Called in place of a restart into another binary. */
@@ -204,7 +206,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     },
     loadConsole: sharedConsole,
     ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
-    ...(options.rejectionDelayMs === undefined ? {} : { rejectionDelayMs: options.rejectionDelayMs }),
+    ...(options.clock === undefined ? {} : { clock: options.clock }),
     ...(options.restart === undefined
       ? {}
       : { program: { installed: sourceProgram, restart: options.restart } }),
@@ -225,7 +227,10 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     return reply.result;
   };
   const superToken = credentials?.token ?? "";
-  starting.defer(() => node.close());
+  starting.defer(async () => {
+    using _running = options.clock?.run();
+    await node.close();
+  });
   const started = starting.move();
   return {
     node,

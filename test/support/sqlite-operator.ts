@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
 import { selfCommand } from "../../src/build.ts";
 import { type ChannelKind, databaseVariable } from "../../src/db/operator/sqlite/channel.ts";
 import { SqliteOperator } from "../../src/db/operator/sqlite/sqlite-operator.ts";
@@ -20,7 +21,11 @@ export async function operatorOver(channel: ChannelKind): Promise<Sql> {
   const path = join(folder.path, "node.db");
   using file = new Database(path, { create: true });
   file.run("PRAGMA journal_mode = WAL");
-  const operator = new SqliteOperator(path, selfCommand("sql-child"), channel);
+  const operator = new SqliteOperator(path, {
+    command: selfCommand("sql-child"),
+    clock: systemClock,
+    channel,
+  });
   return {
     async rows(sql, options = {}) {
       const bounds = { maxBytes: 10_000_000, limit: 10_000_000, timeoutMs: 0 };

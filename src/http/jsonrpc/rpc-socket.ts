@@ -1,5 +1,6 @@
 import type { ServerWebSocket } from "bun";
 import { networkOf } from "../../base/address.ts";
+import type { Clock } from "../../base/clock.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { Turns } from "../../base/turns.ts";
 import { errorText } from "../../rpc/bodies.ts";
@@ -31,6 +32,7 @@ export interface RpcSocketOptions {
   readonly traffic: SocketTraffic;
   readonly memory: MemoryBudget;
   readonly turns: Turns;
+  readonly clock: Clock;
   readonly address: string;
   /** Called once, when the socket is closed. */
   onClosed(): void;
@@ -196,7 +198,7 @@ export class RpcSocket {
     try {
       const reply = await answer;
       held += reply.reservedBytes;
-      if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
+      if (reply.delayMs > 0) await this.#options.clock.sleep(reply.delayMs);
       const text = reply.body instanceof LargeAnswer ? await reply.body.text() : reply.body;
       // From here on the answer is counted among the bytes that the socket buffers.
       this.#reservedBytes -= held;

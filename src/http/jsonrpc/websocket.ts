@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import type { Clock } from "../../base/clock.ts";
 import type { Turns } from "../../base/turns.ts";
 import { plainText } from "../content/plain.ts";
 import { clientLeft } from "../request/client-address.ts";
@@ -12,6 +13,7 @@ const socketAddresses = "/jsonrpc, /node/rpc or /";
 export interface SocketOptions {
   readonly jsonRpc: JsonRpcOptions;
   readonly turns: Turns;
+  readonly clock: Clock;
   readonly traffic: SocketTraffic;
   /** The sockets that are open on this listener; it closes them when it closes. */
   readonly sockets: Set<RpcSocket>;
@@ -26,7 +28,7 @@ export function isHandshake({ method, headers }: Request): boolean {
 export function openSocket(
   request: Request,
   server: Server<RpcSocket>,
-  { jsonRpc, turns, traffic, sockets }: SocketOptions,
+  { jsonRpc, turns, clock, traffic, sockets }: SocketOptions,
 ): Response | undefined {
   const { addresses, connections, engine, memory } = jsonRpc;
   const address = addresses.of(request, server);
@@ -37,6 +39,7 @@ export function openSocket(
     engine,
     memory,
     turns,
+    clock,
     traffic,
     address,
     onClosed: () => {

@@ -1,4 +1,5 @@
 import { networkOf } from "../../base/address.ts";
+import type { Clock } from "../../base/clock.ts";
 
 /**
  * ConnectionLimiter bounds how many run at once, by a limit that a reload may change. One above the limit is refused and not
@@ -92,8 +93,10 @@ export class UnsizedBodies {
 /** Delays holds back the responses to wrong credentials, to slow guessing down; a bounded number at a time. */
 export class Delays {
   readonly #limiter: ConnectionLimiter;
+  readonly #clock: Clock;
 
-  constructor(max: number) {
+  constructor(max: number, clock: Clock) {
+    this.#clock = clock;
     this.#limiter = new ConnectionLimiter(() => max);
   }
 
@@ -101,7 +104,7 @@ export class Delays {
   async wait(ms: number): Promise<boolean> {
     const permit = this.#limiter.tryAcquire();
     if (permit === undefined) return false;
-    await Bun.sleep(ms);
+    await this.#clock.sleep(ms);
     permit.release();
     return true;
   }

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../base/clock.ts";
 import { FairSemaphore } from "../../../base/fair-semaphore.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/raw-json.ts";
@@ -24,21 +25,25 @@ const cancelGraceMs = 2000;
 /** The time between two requests to cancel. */
 const cancelAgainMs = 50;
 
+export interface PostgresOperatorOptions {
+  readonly connectTimeoutMs: number;
+  readonly clock: Clock;
+  readonly tableSizes: () => Promise<ReadonlyMap<string, number>>;
+}
+
 /**
  * PostgresOperator runs each request on a connection of its own, which is closed afterwards: no transaction, setting, temporary
  * table or lock of a request outlives it.
  */
 export class PostgresOperator implements OperatorSql {
   readonly #target: PgTarget;
-  readonly #connectTimeoutMs: number;
-  readonly #sizes: () => Promise<ReadonlyMap<string, number>>;
+  readonly #options: PostgresOperatorOptions;
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #open = new Set<PgConnection>();
 
-  constructor(url: string, connectTimeoutMs: number, sizes: () => Promise<ReadonlyMap<string, number>>) {
+  constructor(url: string, options: PostgresOperatorOptions) {
     this.#target = parsePgUrl(url);
-    this.#connectTimeoutMs = connectTimeoutMs;
-    this.#sizes = sizes;
+    this.#options = options;
   }
 
   async run(request: SqlRequest): Promise<RawJson> {
@@ -69,7 +74,7 @@ export class PostgresOperator implements OperatorSql {
   }
 
   tableSizes(): Promise<ReadonlyMap<string, number>> {
-    return this.#sizes();
+    return this.#options.tableSizes();
   }
 
   async close(): Promise<void> {
@@ -90,7 +95,7 @@ export class PostgresOperator implements OperatorSql {
       bytea_output: "hex",
       ...limit,
     };
-    const connection = await PgConnection.open(this.#target, settings, this.#connectTimeoutMs);
+    const connection = await PgConnection.open(this.#target, settings, this.#options.connectTimeoutMs);
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;
@@ -101,10 +106,10 @@ export class PostgresOperator implements OperatorSql {
     };
     const timer =
       timeoutMs > 0
-        ? setTimeout(() => {
+        ? this.#options.clock.after(timeoutMs, () => {
             timedOut = true;
             stop();
-          }, timeoutMs)
+          })
         : undefined;
     signal?.addEventListener("abort", stop);
     try {
@@ -115,7 +120,7 @@ export class PostgresOperator implements OperatorSql {
       if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
       throw error;
     } finally {
-      clearTimeout(timer);
+      timer?.[Symbol.dispose]();
       signal?.removeEventListener("abort", stop);
       this.#open.delete(connection);
       await connection.close();

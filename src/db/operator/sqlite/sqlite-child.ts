@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../../../base/clock.ts";
 import { Fault, type FaultKind } from "../../../base/fault.ts";
 import { abandonedFault, stoppedFault } from "../operator-sql.ts";
 import { ServerBatch } from "./batch-memory.ts";
@@ -33,6 +34,7 @@ export interface SqliteChildOptions {
   readonly command: readonly string[];
   /** The database file. */
   readonly path: string;
+  readonly clock: Clock;
   /** Called when the child has answered all its requests and can take others. */
   onIdle(child: SqliteChild): void;
   /** Called with requests of a batch that the child has not begun and never will. */
@@ -60,12 +62,12 @@ export class SqliteChild {
   /** Set from time to time while batches run, instead of for each of them. */
   #lateTimer: Timer | undefined;
   /** Set for the running request. */
-  #limitTimer: Timer | undefined;
+  #limitTimer: Disposable | undefined;
   #isTimedOut = false;
   readonly #abandon = () => this.#abandoned();
   #isEnding = false;
   #isSoonIdle = false;
-  /** When it answered last, in the time of `performance.now()`. */
+  /** When it answered last, in the time of `clock.monotonic()`. */
   answeredAt = 0;
 
   constructor(options: SqliteChildOptions) {
@@ -103,7 +105,7 @@ export class SqliteChild {
 
   /** Whether it has just answered. One that has not may have been killed or suspended from outside. */
   get isFresh(): boolean {
-    return performance.now() - this.answeredAt < freshMs;
+    return this.#options.clock.monotonic() - this.answeredAt < freshMs;
   }
 
   /** Whether it runs a batch of quick requests, for less than `maxBatchMs` so far. */
@@ -170,12 +172,14 @@ export class SqliteChild {
 
   /** Ends the child if the running request takes longer than it may. */
   #limitTime(): void {
-    const timeoutMs = this.#running?.timeoutMs ?? 0;
+    const { timeoutMs = 0, kind } = this.#running ?? {};
     if (timeoutMs === 0) return;
-    this.#limitTimer = setTimeout(() => {
+    // A ping bounds the answer of a process, which takes real time.
+    const clock = kind === frameKinds.ping ? systemClock : this.#options.clock;
+    this.#limitTimer = clock.after(timeoutMs, () => {
       this.#isTimedOut = true;
       void this.end();
-    }, timeoutMs);
+    });
   }
 
   /** Looks whether a batch takes too long. */
@@ -224,7 +228,7 @@ export class SqliteChild {
 
   #finished(last: FrameKind | undefined): void {
     this.#endBatch();
-    this.answeredAt = performance.now();
+    this.answeredAt = this.#options.clock.monotonic();
     if (!this.#isEnding && last !== frameKinds.ping) this.#options.onIdle(this);
   }
 
@@ -244,7 +248,7 @@ export class SqliteChild {
 
   #endBatch(): void {
     this.#isSoonIdle = false;
-    if (this.#limitTimer !== undefined) clearTimeout(this.#limitTimer);
+    this.#limitTimer?.[Symbol.dispose]();
     this.#limitTimer = undefined;
     // Not with each answer: several requests of one client have the same signal.
     for (const { signal } of this.#sent) signal?.removeEventListener("abort", this.#abandon);

@@ -1,3 +1,4 @@
+import type { Clock } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/raw-json.ts";
 import { abandonedFault, maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
@@ -14,6 +15,14 @@ const maxQuickUs = 200;
 /** The number of quick requests that a child gets at once. */
 const maxBatch = 32;
 
+export interface SqliteOperatorOptions {
+  /** The command that runs `runSqliteChild` in a new process. */
+  readonly command: readonly string[];
+  readonly clock: Clock;
+  /** Default: the fastest that the system has. */
+  readonly channel?: ChannelKind;
+}
+
 /**
  * SqliteOperator runs an operator's statements in child processes of the same program: SQLite runs inside the process that calls it
  * and cannot be stopped from there. So a slow statement delays nobody, and one that never ends is killed. A request waits only
@@ -23,9 +32,7 @@ const maxBatch = 32;
  */
 export class SqliteOperator implements OperatorSql {
   readonly #path: string;
-  /** The command that runs `runSqliteChild` in a new process. */
-  readonly #command: readonly string[];
-  readonly #channel: ChannelKind;
+  readonly #options: SqliteOperatorOptions;
   readonly #waiting: ChildRequest[] = [];
   /** The one that answered last is at the end. */
   readonly #idle: SqliteChild[] = [];
@@ -35,13 +42,12 @@ export class SqliteOperator implements OperatorSql {
   /** Whether the last requests were quick; the next ones probably are. */
   #areQuick = false;
   #isDispatchDue = false;
-  #idleTimer: Timer | undefined;
+  #idleTimer: Disposable | undefined;
   #isClosed = false;
 
-  constructor(path: string, command: readonly string[], channel: ChannelKind = channelKind) {
+  constructor(path: string, options: SqliteOperatorOptions) {
     this.#path = path;
-    this.#command = command;
-    this.#channel = channel;
+    this.#options = options;
   }
 
   async run({ sql, params, maxBytes, limit, timeoutMs, signal }: SqlRequest): Promise<RawJson> {
@@ -59,7 +65,7 @@ export class SqliteOperator implements OperatorSql {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    clearTimeout(this.#idleTimer);
+    this.#idleTimer?.[Symbol.dispose]();
     for (const request of this.#waiting.splice(0)) request.failed(closed());
     await Promise.all([...this.#all].map((child) => child.end()));
   }
@@ -152,8 +158,8 @@ export class SqliteOperator implements OperatorSql {
 
   async #start(): Promise<void> {
     const child = new SqliteChild({
-      channel: this.#channel,
-      command: this.#command,
+      channel: channelKind,
+      ...this.#options,
       path: this.#path,
       onIdle: (idle) => this.#answered(idle),
       onReturned: (requests) => this.#takeBack(requests),
@@ -182,9 +188,9 @@ export class SqliteOperator implements OperatorSql {
   /** One timer for all, set again when it fires: most children are busy again long before. */
   #endIdleLater(afterMs = idleMs): void {
     if (this.#idleTimer !== undefined) return;
-    this.#idleTimer = setTimeout(() => {
+    this.#idleTimer = this.#options.clock.after(afterMs, () => {
       this.#idleTimer = undefined;
-      const since = performance.now() - idleMs;
+      const since = this.#options.clock.monotonic() - idleMs;
       const expired = this.#idle.filter(({ answeredAt }) => answeredAt <= since);
       for (const child of expired) {
         this.#idle.splice(this.#idle.indexOf(child), 1);
@@ -192,8 +198,7 @@ export class SqliteOperator implements OperatorSql {
       }
       const oldest = this.#idle[0];
       if (oldest !== undefined) this.#endIdleLater(Math.ceil(oldest.answeredAt - since));
-    }, afterMs);
-    this.#idleTimer.unref();
+    });
   }
 }
 
