@@ -135,7 +135,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     roster.refresh();
     return outcome;
   };
-  const readiness = new Readiness({ acquire, log });
+  const readiness = new Readiness({ acquire, log, clock });
   const roster = new Roster({
     ...options.cluster,
     boot: options.cluster?.boot ?? crypto.randomUUID(),
@@ -217,7 +217,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   hub.attach(auditRing);
 
   const sinks = new LogSinks(hub, ring, group?.relay);
-  const accessLog = new AccessLog({ observers, addresses, log, isShared: group !== undefined });
+  const accessLog = new AccessLog({ observers, addresses, log, clock, isShared: group !== undefined });
   const nodePart = clusterPart(roster, (slice) => {
     drainMs = slice.drainMs;
   });
@@ -247,7 +247,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   backups.start();
   metrics.start();
   await roster.settled();
-  const descriptors = new DescriptorWatch([tcp, unix], log);
+  const descriptors = new DescriptorWatch([tcp, unix], log, clock);
   const close = async (why: CloseReason = "stop") => {
     startDraining();
     leftovers[Symbol.dispose]();

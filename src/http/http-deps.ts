@@ -77,6 +77,6 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
     static: staticOptions,
     preview: previewOptions(staticOptions, records),
     maxUploadBytes: () => limits().maxUploadBytes,
-    console: new Console(() => limits().console, loadConsole, log),
+    console: new Console({ isOn: () => limits().console, load: loadConsole, log, clock: shared.clock }),
   };
 }

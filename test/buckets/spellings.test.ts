@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import type { Server } from "bun";
 import { z } from "zod";
 import { anyToken } from "../../src/auth/need.ts";
+import { systemClock } from "../../src/base/clock.ts";
 import { loadConsole } from "../../src/bundle.ts";
 import { Console } from "../../src/http/console/console.ts";
 import { Compression } from "../../src/http/content/compression.ts";
@@ -54,7 +55,12 @@ async function openRoutes(store: StoreOptions, files: Record<string, string>) {
   const options = {
     acquire: () => ({ services: lent, release() {} }),
     static: { cache, compression: new Compression(contentBudget), contentBudget },
-    console: new Console(() => false, loadConsole, new LogHub().logger("server")),
+    console: new Console({
+      isOn: () => false,
+      load: loadConsole,
+      log: new LogHub().logger("server"),
+      clock: systemClock,
+    }),
   } as unknown as BucketRouteOptions;
   // No bucket here is private, so no request needs its client's address.
   const server = undefined as unknown as Server<unknown>;

@@ -1,3 +1,4 @@
+import { systemClock } from "../../src/base/clock.ts";
 import { bundleConsole } from "../../src/bundle.ts";
 import { Console, serveConsole } from "../../src/http/console/console.ts";
 import { parseFilter } from "../../src/log/filter.ts";
@@ -18,11 +19,12 @@ export function serveFolder(folder: string, { page = (html) => html, others = {}
     filter: parseFilter("trace"),
     write: ({ message, fields }) => logged.push(`${message} ${JSON.stringify(fields)}`),
   });
-  const console = new Console(
-    () => true,
-    () => bundleConsole(folder),
-    hub.logger("server"),
-  );
+  const console = new Console({
+    isOn: () => true,
+    load: () => bundleConsole(folder),
+    log: hub.logger("server"),
+    clock: systemClock,
+  });
   const server = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,

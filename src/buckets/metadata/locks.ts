@@ -259,8 +259,11 @@ export class Locks {
 /** LockIndex has locks by lock root, so that a listing of many resources does not search all locks for each of them. */
 export class LockIndex {
   readonly #byPath: ReadonlyMap<TreePath, readonly Lock[]>;
+  /** When the locks were read, in Unix milliseconds of the clock by which they expire. */
+  readonly readAtMs: number;
 
-  constructor(locks: readonly Lock[]) {
+  constructor(locks: readonly Lock[], readAtMs: number) {
+    this.readAtMs = readAtMs;
     this.#byPath = Map.groupBy(locks, ({ path }) => path);
   }
 

@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import { withoutLinkCodes } from "../../links/address.ts";
@@ -24,6 +25,7 @@ export interface AccessLogOptions {
   readonly observers: RequestObservers;
   readonly addresses: ClientAddresses;
   readonly log: Logger;
+  readonly clock: Clock;
   /** True if other processes of the server write to the same file. */
   readonly isShared?: boolean;
 }
@@ -73,7 +75,7 @@ class OpenAccessLog implements RequestObserver {
   readonly #toLine;
   readonly #options: AccessLogOptions;
   #detach: (() => void) | undefined;
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   /** Ids are unique within the log of one server: its start, and a number. */
   readonly #idPrefix = `${randomText(8)}-`;
   #nextId = 1;
@@ -119,7 +121,7 @@ class OpenAccessLog implements RequestObserver {
       this.#toLine({
         address: arrived.address,
         requestId: arrived.requestId,
-        endedAt: new Date(),
+        endedAt: new Date(this.#options.clock.now()),
         durationMs: ended.endedAt - ended.startedAt,
         caller,
         rpcMethods,
@@ -141,7 +143,7 @@ class OpenAccessLog implements RequestObserver {
 
   close(): void {
     this.#detach?.();
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#file.close();
   }
 
@@ -149,7 +151,7 @@ class OpenAccessLog implements RequestObserver {
     this.#file.add(line);
     if (this.#file.pendingChars > maxPendingChars) this.#file.flush();
     // The timer outlives the request, and what it reports is not about it.
-    this.#timer ??= outsideSpans(() => setTimeout(() => this.#flush(), flushMs).unref());
+    this.#timer ??= outsideSpans(() => this.#options.clock.after(flushMs, () => this.#flush()));
   }
 
   #flush(): void {

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gunzip } from "node:zlib";
+import type { Clock } from "../../base/clock.ts";
 import type { ConsoleFile, ConsoleFiles } from "../../bundle.ts";
 import type { Logger } from "../../log/hub.ts";
 import { acceptedEncodings } from "../content/encoding.ts";
@@ -15,16 +16,24 @@ import { chosenTheme } from "./theme.ts";
 const consolePath = "/node/console/";
 const assetsPath = `${consolePath}assets/`;
 
+export interface ConsoleOptions {
+  /** Whether the console is served at all. */
+  readonly isOn: () => boolean;
+  readonly load: () => Promise<ConsoleFiles>;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
 /** Console is the web console. Its files are built or read at the first request, and stay in memory. */
 export class Console {
-  readonly handovers = new Handovers();
-  /** Whether the console is served at all. */
+  readonly handovers: Handovers;
   readonly isOn: () => boolean;
   readonly #load: () => Promise<ConsoleFiles>;
   readonly #log: Logger;
   #files: Promise<ConsoleFiles | undefined> | undefined;
 
-  constructor(isOn: () => boolean, load: () => Promise<ConsoleFiles>, log: Logger) {
+  constructor({ isOn, load, log, clock }: ConsoleOptions) {
+    this.handovers = new Handovers(clock);
     this.isOn = isOn;
     this.#load = load;
     this.#log = log;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
 import { type RememberedToken, rememberedTokenOf } from "./remember-cookie.ts";
 
 export const resumePath = "/node/console/resume";
@@ -29,6 +30,11 @@ export type Handover =
  */
 export class Handovers {
   readonly #pads = new Map<string, { readonly pad: Uint8Array; readonly madeMs: number }>();
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
 
   /** Answers at `resumePath`. */
   redirect(request: Request): Response {
@@ -60,7 +66,7 @@ export class Handovers {
     const pad = randomBytes(Buffer.byteLength(token));
     const [oldest] = this.#pads.keys();
     if (this.#pads.size >= maxPads && oldest !== undefined) this.#pads.delete(oldest);
-    this.#pads.set(id, { pad, madeMs: performance.now() });
+    this.#pads.set(id, { pad, madeMs: this.#clock.monotonic() });
     return `./?${idParam}=${id}#${pad.toString("base64url")}`;
   }
 
@@ -69,7 +75,7 @@ export class Handovers {
     const found = id === null ? undefined : this.#pads.get(id);
     if (id === null || found === undefined) return undefined;
     this.#pads.delete(id);
-    return performance.now() - found.madeMs > padLifetimeMs ? undefined : found.pad;
+    return this.#clock.monotonic() - found.madeMs > padLifetimeMs ? undefined : found.pad;
   }
 }
 

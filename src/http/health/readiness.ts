@@ -1,3 +1,4 @@
+import { atMost, type Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
@@ -18,6 +19,7 @@ const maxAnswerMs = 2000;
 export interface ReadinessOptions {
   readonly acquire: () => Lease<Services>;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** Readiness tells whether the server can do its work. It asks the database and the store for real, at most once a second. */
@@ -37,7 +39,7 @@ export class Readiness {
 
   /** Makes the server not ready from now on: it stops or restarts, and clients should go elsewhere. */
   startDraining(): void {
-    this.#drainingSince ??= performance.now();
+    this.#drainingSince ??= this.#options.clock.monotonic();
   }
 
   get isDraining(): boolean {
@@ -46,12 +48,13 @@ export class Readiness {
 
   /** Milliseconds since `startDraining`; 0 before. */
   get drainingMs(): number {
-    return this.#drainingSince === undefined ? 0 : performance.now() - this.#drainingSince;
+    return this.#drainingSince === undefined ? 0 : this.#options.clock.monotonic() - this.#drainingSince;
   }
 
   /** Returns what is missing; nothing if the server is ready. Does not reject. */
   async missing(): Promise<readonly RequiredPart[]> {
-    const missing = performance.now() - this.#checkedAt < validMs ? this.#missing : await this.#shared();
+    const missing =
+      this.#options.clock.monotonic() - this.#checkedAt < validMs ? this.#missing : await this.#shared();
     return this.isDraining ? [...missing, "draining"] : missing;
   }
 
@@ -80,7 +83,7 @@ export class Readiness {
   }
 
   async #check(): Promise<readonly RequiredPart[]> {
-    const startedAt = performance.now();
+    const startedAt = this.#options.clock.monotonic();
     const { services, release } = this.#options.acquire();
     try {
       const { store } = services.buckets;
@@ -111,11 +114,7 @@ export class Readiness {
       .finally(() => {
         this.#asking = undefined;
       });
-    const { promise: late, resolve } = Promise.withResolvers<"database">();
-    const timer = setTimeout(() => resolve("database"), maxAnswerMs);
-    const answered = await Promise.race([this.#asking, late]);
-    clearTimeout(timer);
-    return answered;
+    return atMost(this.#asking, { ms: maxAnswerMs, late: "database" as const });
   }
 
   /** Reports a migration that this version cannot work with, and its end, once each. */

@@ -1,6 +1,7 @@
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { archiveName } from "../../links/address.ts";
 import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
 import { pulledResponse } from "../request/response-size.ts";
 import { Archive } from "../zip/archive.ts";
 import { attachmentOf, countUse } from "./download.ts";
@@ -13,7 +14,7 @@ let compressed = 0;
 /** sendArchive sends the folder of a link, or what was selected in it, as a ZIP archive; undefined if there is no such folder. */
 export async function sendArchive(
   linked: LinkRequest,
-  acquire: () => Lease<unknown>,
+  acquire: () => Lease<Pick<Services, "clock">>,
 ): Promise<Response | undefined> {
   const { request, link, path: folder, bucket, files, audit } = linked;
   const found = folder === treeRoot ? undefined : await files.reader.find(folder);
@@ -34,7 +35,8 @@ export async function sendArchive(
   if (compresses) compressed += 1;
   // Rows are read until the last file is sent, so the database stays open for so long.
   const lease = acquire();
-  const archive = new Archive({ reader: files.reader, folder, top, paths, compresses });
+  const madeAtMs = lease.services.clock.now();
+  const archive = new Archive({ reader: files.reader, folder, top, paths, compresses, madeAtMs });
   return pulledResponse(
     archive.pieces(),
     { headers },

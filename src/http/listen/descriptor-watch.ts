@@ -1,5 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
+import type { Clock } from "../../base/clock.ts";
 import { isOutOfDescriptors } from "../../base/exhausted.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { ListenerSlot } from "./listener-slot.ts";
@@ -17,21 +18,24 @@ const calmMs = 3000;
  * while connections wait, because the runtime tries to accept them again and again.
  */
 export class DescriptorWatch implements Disposable {
-  readonly #timer = setInterval(() => this.#check(), checkMs).unref();
+  readonly #timer: Disposable;
   #exhausted = false;
   /** When enough descriptors were first found free again; undefined while there are too few. */
   #freeSince: number | undefined;
 
   readonly #listeners: readonly ListenerSlot[];
   readonly #log: Logger;
+  readonly #clock: Clock;
 
-  constructor(listeners: readonly ListenerSlot[], log: Logger) {
+  constructor(listeners: readonly ListenerSlot[], log: Logger, clock: Clock) {
     this.#listeners = listeners;
     this.#log = log;
+    this.#clock = clock;
+    this.#timer = clock.every(checkMs, () => this.#check());
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   #check(): void {
@@ -52,8 +56,8 @@ export class DescriptorWatch implements Disposable {
   }
 
   #reportFree(): void {
-    this.#freeSince = hasFree(minFreeDescriptors) ? (this.#freeSince ?? performance.now()) : undefined;
-    if (this.#freeSince === undefined || performance.now() - this.#freeSince < calmMs) return;
+    this.#freeSince = hasFree(minFreeDescriptors) ? (this.#freeSince ?? this.#clock.monotonic()) : undefined;
+    if (this.#freeSince === undefined || this.#clock.monotonic() - this.#freeSince < calmMs) return;
     this.#exhausted = false;
     this.#log.event(
       "descriptors.available",

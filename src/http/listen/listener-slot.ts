@@ -12,6 +12,8 @@ export interface SlotOptions extends ListenOptions {
 const graceMs = 10_000;
 /** The least of it that remains for calls that began at the end of a drain. */
 const minGraceMs = 1000;
+/** Interval at which a drain looks whether calls still run. */
+const pollMs = 10;
 
 /**
  * ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one
@@ -105,9 +107,10 @@ export class ListenerSlot {
    * then waits for the rest of it only, so that a slow upload does not delay the restarted server.
    */
   async drain(signal: AbortSignal): Promise<void> {
-    const begin = performance.now();
-    const spentMs = () => performance.now() - begin;
-    while (this.#isBusy() && spentMs() < graceMs && !signal.aborted) await Bun.sleep(10);
+    const { clock } = this.#deps;
+    const begin = clock.monotonic();
+    const spentMs = () => clock.monotonic() - begin;
+    while (this.#isBusy() && spentMs() < graceMs && !signal.aborted) await clock.sleep(pollMs, signal);
     this.#graceMs = Math.max(minGraceMs, graceMs - spentMs());
   }
 

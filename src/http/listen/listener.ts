@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { currentUser, shellQuoted } from "../../base/access.ts";
 import { type Address, formatAddress } from "../../base/address.ts";
+import { atMost } from "../../base/clock.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../base/exhausted.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
@@ -152,16 +153,17 @@ export class Listener {
   /** Lets running requests finish, for `graceMs` at most, then drops every connection that is left. Returns what was cut off. */
   async close(graceMs: number, reason: CloseReason): Promise<CutOff> {
     void this.stopAccepting();
-    await Promise.race([this.#finish(graceMs, reason), Bun.sleep(graceMs)]);
+    await atMost(this.#finish(graceMs, reason), { ms: graceMs, clock: this.#deps.clock });
     const cutOff = { requests: this.requests, sockets: this.#busySockets };
     await this.#server.stop(true);
     return cutOff;
   }
 
   async #finish(graceMs: number, reason: CloseReason): Promise<void> {
-    const deadline = performance.now() + graceMs;
+    const { clock } = this.#deps;
+    const deadline = clock.monotonic() + graceMs;
     await Promise.all([...this.#deps.sockets].map((socket) => socket.close(reason)));
-    while (this.requests > 0 && performance.now() < deadline) await Bun.sleep(10);
+    while (this.requests > 0 && clock.monotonic() < deadline) await clock.sleep(10);
   }
 }
 

@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { encodePath } from "../../sites/redirect-target.ts";
 import { methodNotAllowed } from "../content/plain.ts";
 import { isNavigation } from "../request/browser-request.ts";
@@ -12,6 +13,7 @@ interface EnteredPreview {
   readonly code: string;
   readonly deploy: string;
   readonly shown: ShownDeploy;
+  readonly clock: Clock;
 }
 
 /**
@@ -21,7 +23,7 @@ interface EnteredPreview {
  */
 export function enterAtRoot(
   { request, rest }: { readonly request: Request; readonly rest: string },
-  { code, deploy, shown: { bucket, tree } }: EnteredPreview,
+  { code, deploy, shown: { bucket, tree }, clock }: EnteredPreview,
 ): Response | undefined {
   const decoded = isNavigation(request) ? decodePath(rest) : undefined;
   if (decoded === undefined || serverPaths.test(decoded.text)) return undefined;
@@ -30,7 +32,7 @@ export function enterAtRoot(
   const location = `/${encodePath(decoded.text)}${search}`;
   if (tree.isPublished) return bucket.public ? redirect(location, clearPreviewCookie(request)) : undefined;
   const cookie = { code, bucket: bucket.name, deploy, publishedAt: tree.publishedAt };
-  return redirect(location, setPreviewCookie(request, cookie));
+  return redirect(location, setPreviewCookie(request, cookie, clock));
 }
 
 /** leavePreview ends the preview in this browser, and shows what is published. */

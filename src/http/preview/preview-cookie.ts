@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import { parseCode } from "../../links/link-code.ts";
 import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
@@ -44,8 +45,9 @@ export function previewCookieOf(request: Request): PreviewCookie | undefined {
 export function setPreviewCookie(
   request: Request,
   { code, bucket, deploy, publishedAt }: PreviewCookie,
+  clock: Clock,
 ): string {
-  const left = (parseCode(code)?.expires ?? 0) - Math.floor(Date.now() / 1000);
+  const left = (parseCode(code)?.expires ?? 0) - Math.floor(clock.now() / 1000);
   const at = publishedAt === null ? "" : `/${publishedAt}`;
   return cookieLine(request, `${code}/${bucket}@${deploy}${at}`, Math.max(0, Math.min(left, maxAgeSeconds)));
 }

@@ -39,7 +39,7 @@ export async function servePreview(
   if (deploy === undefined) return unknownPreview();
   const lease = options.acquire();
   try {
-    const { buckets } = lease.services;
+    const { buckets, clock } = lease.services;
     const shown = await findShown({ code, bucket: await buckets.get(bucketName), deploy }, lease);
     if (shown.state !== "valid")
       return shown.state === "expired"
@@ -53,7 +53,7 @@ export async function servePreview(
     const base = slash === "" ? "" : `${previewPrefix}${code}/${name}/`;
     const rest = path.slice(base.length);
     if (base !== "" && root?.name === bucketName) {
-      const entered = enterAtRoot({ request, rest }, { code, deploy, shown });
+      const entered = enterAtRoot({ request, rest }, { code, deploy, shown, clock });
       if (entered !== undefined) return withoutReferrer(entered);
     }
     const response = await serveBucket(

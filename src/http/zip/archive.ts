@@ -34,6 +34,8 @@ export interface ArchiveSource {
   /** Files and folders below `folder`; undefined for all of it. */
   readonly paths: readonly TreePath[] | undefined;
   readonly compresses: boolean;
+  /** The time of the folder at the top, in Unix milliseconds. */
+  readonly madeAtMs: number;
 }
 
 /**
@@ -71,9 +73,9 @@ export class Archive {
   }
 
   async *#parts(): AsyncGenerator<Uint8Array> {
-    const { reader, folder, paths } = this.#source;
+    const { reader, folder, paths, madeAtMs } = this.#source;
     const pacer = new Pacer();
-    yield* this.#folder(folder, Date.now());
+    yield* this.#folder(folder, madeAtMs);
     if (paths === undefined) return yield* this.#below(folder, pacer);
     for (const path of paths) {
       if (pacer.isDue) await pacer.nextTurn();

@@ -44,10 +44,9 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
       writeConditions(dav),
     );
     if (created) audit("file.written", { bucket: bucket.name, path: lock.path, bytes: 0 });
-    return lockResponse({
+    return lockResponse(dav, {
       status: created ? 201 : 200,
       lock,
-      bucket: bucket.name,
       headers: { "lock-token": `<${lock.token}>` },
     });
   } catch (error) {
@@ -58,7 +57,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
 
 /** RFC 4918 §9.10.2: no body, and the token in the If header. */
 async function refresh(dav: DavRequest): Promise<Response> {
-  const { files, path, bucket } = dav;
+  const { files, path } = dav;
   const conditions = writeConditions(dav);
   if (conditions.tokens.size === 0)
     throw new HttpError(
@@ -70,7 +69,7 @@ async function refresh(dav: DavRequest): Promise<Response> {
     throw new HttpError(412, "there is no such lock here", {
       condition: "<D:lock-token-matches-request-uri/>",
     });
-  return lockResponse({ status: 200, lock: renewed, bucket: bucket.name });
+  return lockResponse(dav, { status: 200, lock: renewed });
 }
 
 export async function unlock(dav: DavRequest): Promise<Response> {
@@ -121,14 +120,14 @@ function secondsOf({ request }: DavRequest): number {
 interface LockResponse {
   readonly status: number;
   readonly lock: Lock;
-  readonly bucket: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function lockResponse({ status, lock, bucket, headers = {} }: LockResponse): Response {
+function lockResponse({ bucket, files }: DavRequest, { status, lock, headers = {} }: LockResponse): Response {
+  const shown = activeLock(lock, bucket.name, files.metadata.locks.now());
   return xmlResponse(
     status,
-    `<D:prop xmlns:D="DAV:"><D:lockdiscovery>${activeLock(lock, bucket)}</D:lockdiscovery></D:prop>\n`,
+    `<D:prop xmlns:D="DAV:"><D:lockdiscovery>${shown}</D:lockdiscovery></D:prop>\n`,
     headers,
   );
 }

@@ -111,6 +111,7 @@ async function* responses(
       : query.kind === "all" && (query.include.includes(name) || !liveProperties.get(name)?.hidden);
   const locks = new LockIndex(
     requests(lockDiscovery) ? await files.metadata.locks.around(top.path, { descendants: depth !== 0 }) : [],
+    files.metadata.locks.now(),
   );
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");

@@ -54,7 +54,7 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
     {
       value: ({ entry, locks, bucket }) => {
         const covering = locks.covering(entry.path);
-        return covering.length === 0 ? "" : covering.map((lock) => activeLock(lock, bucket)).join("");
+        return covering.map((lock) => activeLock(lock, bucket, locks.readAtMs)).join("");
       },
     },
   ],

@@ -9,9 +9,9 @@ export const supportedLock = ["exclusive", "shared"]
   )
   .join("");
 
-/** activeLock describes a lock for `lockdiscovery`: RFC 4918 §14.1. */
-export function activeLock(lock: Lock, bucket: string): string {
-  const seconds = Math.max(0, Math.ceil((lock.until - Date.now()) / 1000));
+/** activeLock describes a lock for `lockdiscovery`: RFC 4918 §14.1. `nowMs` is of the clock by which it expires. */
+export function activeLock(lock: Lock, bucket: string, nowMs: number): string {
+  const seconds = Math.max(0, Math.ceil((lock.until - nowMs) / 1000));
   return [
     "<D:activelock><D:locktype><D:write/></D:locktype>",
     `<D:lockscope><D:${lock.scope}/></D:lockscope>`,
