@@ -1,4 +1,5 @@
 import { BatchLoader } from "../base/batch-loader.ts";
+import type { Clock } from "../base/clock.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
@@ -49,6 +50,7 @@ export interface BucketCacheOptions {
   readonly staleMs: number;
   /** Whether the buckets that are asked for are looked at every 400 ms, so that requests seldom wait for a look. */
   readonly polls: boolean;
+  readonly clock: Clock;
 }
 
 /**
@@ -66,7 +68,7 @@ export class BucketCache {
   #oldestUsable = 0;
   /** When a look last failed because the database is away; undefined since one succeeded. */
   #awayAt: number | undefined;
-  #poll: Timer | undefined;
+  #poll: Disposable | undefined;
   /** When the last poll began. */
   #polledAt = Number.NEGATIVE_INFINITY;
   #isHinted = false;
@@ -161,19 +163,19 @@ export class BucketCache {
   lookSoon(): void {
     this.#isHinted = true;
     if (this.#poll === undefined) return;
-    clearTimeout(this.#poll);
+    this.#poll?.[Symbol.dispose]();
     this.#poll = undefined;
     this.#pollLater(this.#polledAt);
   }
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#poll);
+    this.#poll?.[Symbol.dispose]();
   }
 
   /** Looks whether the database is back. Nobody waits for it, and what came of it is in `#awayAt`. */
   #lookIfDue(key: BucketKey, awayAt: number): void {
-    if (performance.now() - awayAt >= leaseMs) this.look(key).catch(() => {});
+    if (this.#options.clock.monotonic() - awayAt >= leaseMs) this.look(key).catch(() => {});
   }
 
   #entry(key: BucketKey): CacheEntry | undefined {
@@ -184,20 +186,24 @@ export class BucketCache {
 
   #fresh(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry?.changes === this.#changes && isYounger(entry, leaseMs) ? entry : undefined;
+    return entry?.changes === this.#changes && this.#isYounger(entry, leaseMs) ? entry : undefined;
   }
 
   #stale(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
     return entry !== undefined &&
       entry.changes >= this.#oldestUsable &&
-      isYounger(entry, this.#options.staleMs)
+      this.#isYounger(entry, this.#options.staleMs)
       ? entry
       : undefined;
   }
 
+  #isYounger({ readAt }: CacheEntry, ageMs: number): boolean {
+    return readAt + ageMs > this.#options.clock.monotonic();
+  }
+
   async #look(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, BucketState>> {
-    const begun = { readAt: performance.now(), changes: this.#changes };
+    const begun = { readAt: this.#options.clock.monotonic(), changes: this.#changes };
     try {
       const read = await this.#options.read(keys, begun.readAt);
       this.#awayAt = undefined;
@@ -215,7 +221,7 @@ export class BucketCache {
       for (const key of keys) this.#keep(key, { ...begun, record: states.get(key)?.record });
       return states;
     } catch (error) {
-      this.#awayAt = isUnavailable(error) ? performance.now() : undefined;
+      this.#awayAt = isUnavailable(error) ? this.#options.clock.monotonic() : undefined;
       throw error;
     } finally {
       this.#pollLater(begun.readAt);
@@ -225,14 +231,16 @@ export class BucketCache {
   /** While anybody asks, there is a poll `pollMs` after a look began. Other looks do not put it off: they are at some buckets only. */
   #pollLater(begunAt: number): void {
     if (!this.#options.polls || this.#closed || this.#poll !== undefined) return;
-    const pauseMs = Math.max(0, begunAt + (this.#isHinted ? hintMs : pollMs) - performance.now());
-    this.#poll = outsideSpans(() => setTimeout(() => this.#lookAtAll(), pauseMs));
-    this.#poll.unref();
+    const pauseMs = Math.max(
+      0,
+      begunAt + (this.#isHinted ? hintMs : pollMs) - this.#options.clock.monotonic(),
+    );
+    this.#poll = outsideSpans(() => this.#options.clock.after(pauseMs, () => this.#lookAtAll()));
   }
 
   #lookAtAll(): void {
     this.#poll = undefined;
-    this.#polledAt = performance.now();
+    this.#polledAt = this.#options.clock.monotonic();
     const isHinted = this.#isHinted;
     this.#isHinted = false;
     const keys: BucketKey[] = [];
@@ -269,10 +277,6 @@ export class BucketCache {
     if (key !== record.name) store(this.#found, key, { ...entry });
     dropOldest(this.#found, maxRecords);
   }
-}
-
-function isYounger({ readAt }: CacheEntry, ageMs: number): boolean {
-  return readAt + ageMs > performance.now();
 }
 
 /** Puts an entry last. */

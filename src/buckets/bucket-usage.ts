@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
@@ -31,6 +32,7 @@ export interface BucketUsageOptions {
   readonly buckets: () => Promise<readonly Bucket[]>;
   readonly readerOf: (bucket: Bucket) => FileReader;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /**
@@ -44,7 +46,7 @@ export class BucketUsage {
   readonly #changed = new Set<string>();
   #records: readonly Bucket[] = [];
   #recordsReadAt = Number.NEGATIVE_INFINITY;
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #closed = false;
 
   constructor(options: BucketUsageOptions) {
@@ -69,13 +71,12 @@ export class BucketUsage {
 
   close(): void {
     this.#closed = true;
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
   }
 
   #schedule(): void {
     if (this.#closed) return;
-    this.#timer = outsideSpans(() => setTimeout(() => void this.#run(), tickMs));
-    this.#timer.unref();
+    this.#timer = outsideSpans(() => this.#options.clock.after(tickMs, () => this.#run()));
   }
 
   async #run(): Promise<void> {
@@ -94,7 +95,7 @@ export class BucketUsage {
   }
 
   async #readRecords(): Promise<void> {
-    const now = performance.now();
+    const now = this.#options.clock.monotonic();
     if (now - this.#recordsReadAt < recordsMs) return;
     this.#recordsReadAt = now;
     // Nobody asked for it, so its statements are not in the log.
@@ -108,7 +109,7 @@ export class BucketUsage {
     const counted = this.#counted.get(name);
     if (counted === undefined) return true;
     const minMs = this.#changed.has(name) ? changedMs : unchangedMs;
-    return performance.now() - counted.countedAt >= Math.max(minMs, counted.tookMs);
+    return this.#options.clock.monotonic() - counted.countedAt >= Math.max(minMs, counted.tookMs);
   }
 
   async #count(bucket: Bucket): Promise<void> {
@@ -132,14 +133,15 @@ export class BucketUsage {
       });
       [files, bytes, newest] = [0, 0, 0];
     }
-    const countedAt = performance.now();
+    const countedAt = this.#options.clock.monotonic();
     const newestMs = files === 0 ? null : newest;
-    this.#counted.set(bucket.name, { files, bytes, newestMs, countedAt, tookMs: countedAt - startedAt });
+    const tookMs = performance.now() - startedAt;
+    this.#counted.set(bucket.name, { files, bytes, newestMs, countedAt, tookMs });
     await rest(pieceStartedAt);
   }
 }
 
-/** Waits in proportion to the time since `startedAt`. */
+/** Waits in proportion to the real time since `startedAt`. */
 function rest(startedAt: number): Promise<void> {
   return Bun.sleep(Math.min(maxRestMs, (performance.now() - startedAt) * restFactor));
 }

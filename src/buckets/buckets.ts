@@ -57,12 +57,14 @@ export class Buckets {
   readonly #uploadCare: UploadCare;
 
   constructor(database: Database, { stores, staleSeconds, keepDeploys, log }: BucketsOptions) {
+    const { clock } = database;
     this.#database = database;
     this.#stores = stores;
     this.#cache = new BucketCache({
       read: (keys, begunAt) => this.#look(keys, begunAt),
       staleMs: staleSeconds * 1000,
       polls: !database.readsNow,
+      clock,
     });
     this.#trees = new OpenedTrees({
       database,
@@ -84,11 +86,12 @@ export class Buckets {
       log,
     });
     this.uploads = new Uploads({ rows: database.uploads, contents: stores.partialContents, log });
-    this.#uploadCare = new UploadCare(this.uploads, log);
+    this.#uploadCare = new UploadCare(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
       log,
+      clock,
     });
   }
 

@@ -34,11 +34,12 @@ export interface StoreSettings {
 /** openStores opens the store that the configuration names. Throws what an operator has to do if it cannot be used. */
 export async function openStores(database: Database, settings: StoreSettings): Promise<BucketStores> {
   const { files, syncUploads, log } = settings;
+  const { clock } = database;
   const { url } = files;
   if (url === undefined) {
     const hasBuckets = async () => (await database.buckets.names()).length > 0;
     const identity = new StoreIdentity({ database, blobs: undefined, url, log });
-    return new DiskStores({ ...settings, hasBuckets, identity });
+    return new DiskStores({ ...settings, hasBuckets, identity, clock });
   }
   const holdsContent = !settings.mayBeEmpty && (await database.removed.current.haveContent());
   const blobs = openBlobs({ ...files, url }, { sync: syncUploads, holdsContent });
@@ -49,7 +50,7 @@ export async function openStores(database: Database, settings: StoreSettings): P
     blobs,
     identity,
     content: openContent(blobs, { path: files.cache_path ?? "", maxBytes: files.cache_bytes, log }),
-    health: watchBlobs(blobs, { url, log }),
+    health: watchBlobs(blobs, { url, log, clock }),
     care: new StoreCare({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
     keepRemovedDays: files.keep_removed_days,

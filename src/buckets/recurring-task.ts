@@ -1,3 +1,4 @@
+import { atMost, type Clock } from "../base/clock.ts";
 import { outsideSpans } from "../log/span.ts";
 
 /** The time that work has to end when the server stops. A store that does not answer must not hold it up. */
@@ -6,13 +7,15 @@ const maxCloseMs = 2000;
 /** RecurringTask does work in the background, again and again, with a pause in between. */
 export class RecurringTask {
   readonly #work: () => Promise<number>;
+  readonly #clock: Clock;
   readonly #stop = new AbortController();
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #running: Promise<void> | undefined;
 
   /** The work never throws, and returns after how many milliseconds it is due again. */
-  constructor(work: () => Promise<number>) {
+  constructor(work: () => Promise<number>, clock: Clock) {
     this.#work = work;
+    this.#clock = clock;
   }
 
   /** Aborted when the task is closed: work that takes long ends at the next good point. */
@@ -25,18 +28,17 @@ export class RecurringTask {
   }
 
   async close(): Promise<void> {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#stop.abort();
-    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
+    if (this.#running !== undefined) await atMost(this.#running, { ms: maxCloseMs });
   }
 
   #wait(ms: number): void {
     if (this.#stop.signal.aborted) return;
     this.#timer = outsideSpans(() =>
-      setTimeout(() => {
+      this.#clock.after(ms, () => {
         this.#running = this.#work().then((nextMs) => this.#wait(nextMs));
-      }, ms),
+      }),
     );
-    this.#timer.unref();
   }
 }

@@ -1,3 +1,4 @@
+import { atMost, type Clock } from "../base/clock.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import type { DiskSpace, StoreHealth } from "./bucket-stores.ts";
@@ -26,12 +27,13 @@ export interface StoreWatchOptions {
   readonly lateReason: string;
   readonly space?: () => DiskSpace | undefined;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** StoreWatch looks at a store regularly and when it is asked to. A loss and a return are one log line each. */
 export class StoreWatch implements StoreHealth {
   readonly #options: StoreWatchOptions;
-  readonly #timer: Timer;
+  readonly #timer: Disposable;
   #looking: Promise<void> | undefined;
   #problem: StoreProblem | undefined;
   #lostAt = 0;
@@ -40,8 +42,7 @@ export class StoreWatch implements StoreHealth {
 
   constructor(options: StoreWatchOptions) {
     this.#options = options;
-    this.#timer = outsideSpans(() => setInterval(() => void this.look(), options.intervalMs));
-    this.#timer.unref();
+    this.#timer = outsideSpans(() => options.clock.every(options.intervalMs, () => this.look()));
   }
 
   get losses(): number {
@@ -66,17 +67,14 @@ export class StoreWatch implements StoreHealth {
 
   async look(): Promise<void> {
     const looking = this.#looking ?? this.#start();
-    const { promise: late, resolve } = Promise.withResolvers<"late">();
-    const timer = setTimeout(() => resolve("late"), this.#options.maxLookMs);
-    const outcome = await Promise.race([looking, late]);
-    clearTimeout(timer);
+    const outcome = await atMost(looking, { ms: this.#options.maxLookMs, late: "late" as const });
     if (outcome === "late" && this.#looking === looking)
       this.#conclude({ reason: this.#options.lateReason, isMissing: false, isAway: true });
   }
 
   close(): void {
     this.#closed = true;
-    clearInterval(this.#timer);
+    this.#timer[Symbol.dispose]();
   }
 
   #start(): Promise<void> {
@@ -89,11 +87,11 @@ export class StoreWatch implements StoreHealth {
 
   #conclude(problem: StoreProblem | undefined): void {
     if (this.#closed) return;
-    const { what, where, log } = this.#options;
+    const { what, where, log, clock } = this.#options;
     const wasLost = this.isLost;
     this.#problem = problem;
     if (problem !== undefined && !wasLost) {
-      this.#lostAt = performance.now();
+      this.#lostAt = clock.monotonic();
       this.#losses += 1;
       outsideSpans(() =>
         log.event("store.lost", `${what} cannot be used; requests for files may fail`, {
@@ -106,7 +104,7 @@ export class StoreWatch implements StoreHealth {
       outsideSpans(() =>
         log.event("store.restored", `${what} can be used again`, {
           ...where,
-          lost_ms: Math.round(performance.now() - this.#lostAt),
+          lost_ms: Math.round(clock.monotonic() - this.#lostAt),
         }),
       );
   }

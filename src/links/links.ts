@@ -79,7 +79,7 @@ export class Links {
     const row = await tokens.byKey(caller.key);
     if (row === undefined) throw new Denied("invalid_credentials", "the token was deleted meanwhile");
     const secret = await links.ensureSecret(randomBytes(secretBytes).toString("base64"));
-    const created = Date.now();
+    const created = this.#database.clock.now();
     const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
     const isStored = [terms.maxUses, terms.password, target.paths].some((one) => one !== undefined);
     const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
@@ -114,7 +114,7 @@ export class Links {
     });
     const isRight = timingSafeEqual(right.subarray(0, code.mac.length), code.mac);
     if (!isRight || secret === undefined || token === undefined || bucket === undefined) return unknown;
-    if (code.expires * 1000 <= Date.now()) return { state: "expired" };
+    if (code.expires * 1000 <= this.#database.clock.now()) return { state: "expired" };
     if (code.id !== undefined && stored === undefined) return { state: "revoked" };
     const owner = ownerOf(token);
     if (!(await authenticator.stillAdmits(owner, needOf(code, bucket.name)))) return unknown;
@@ -143,7 +143,7 @@ export class Links {
 
   /** The links of a bucket that are stored, by id: those that are counted, have a password or are of selected paths. */
   list(bucketId: number): Promise<ReadonlyMap<string, StoredLink>> {
-    return this.#database.links.list(bucketId, Date.now());
+    return this.#database.links.list(bucketId, this.#database.clock.now());
   }
 
   /** Ends a stored link; false if there is none. */

@@ -3,6 +3,8 @@ import { BucketCache, type BucketKey } from "../../src/buckets/bucket-cache.ts";
 import { LeasedHeads } from "../../src/buckets/objects/leased-heads.ts";
 import type { BucketState } from "../../src/db/bucket-rows.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { until } from "../support/process.ts";
 
 interface HeldLook extends PromiseWithResolvers<ReadonlyMap<BucketKey, BucketState>> {
   readonly keys: readonly BucketKey[];
@@ -26,10 +28,12 @@ const stateOf = (name: string, version: number): BucketState => ({
 
 /** A cache whose looks end when the test says so. */
 function heldCache({ staleMs = 60_000 } = {}) {
+  const clock = new ManualClock();
   const looks: HeldLook[] = [];
   const cache = new BucketCache({
     staleMs,
     polls: true,
+    clock,
     read: (keys, begunAt) => {
       const look = Promise.withResolvers<ReadonlyMap<BucketKey, BucketState>>();
       looks.push({ keys: [...keys], begunAt, ...look });
@@ -38,15 +42,9 @@ function heldCache({ staleMs = 60_000 } = {}) {
   });
   return {
     cache,
+    clock,
     /** Waits for a look to begin. */
-    async look(at: number): Promise<HeldLook> {
-      const deadline = performance.now() + 20_000;
-      for (; performance.now() < deadline; await Bun.sleep(1)) {
-        const look = looks[at];
-        if (look !== undefined) return look;
-      }
-      throw new Error(`there was no look ${at}`);
-    },
+    look: (at: number): Promise<HeldLook> => until(`look ${at} began`, () => looks[at]),
     finish: (look: HeldLook, version: number) =>
       look.resolve(new Map(look.keys.map((key) => [key, stateOf(String(key), version)]))),
     looks,
@@ -62,7 +60,7 @@ test("a look serves all who asked before it began, and nobody who asked later", 
   const first = await held.look(0);
   // The first look has been sent, so what it will find may be older than these questions.
   const later = [versionOf(held.cache.look("a")), versionOf(held.cache.look("b"))];
-  await Bun.sleep(5);
+  await held.clock.advance(1);
   expect(held.looks).toHaveLength(1);
   held.finish(first, 1);
   const second = await held.look(1);
@@ -76,6 +74,7 @@ test("a plain request whose bucket is not known waits for a look of its own", as
   const strict = held.cache.look("a");
   const first = await held.look(0);
   const record = held.cache.loadOrStale("a");
+  await held.clock.advance(1);
   held.finish(first, 1);
   const second = await held.look(1);
   expect(second.begunAt).toBeGreaterThan(first.begunAt);
@@ -87,7 +86,7 @@ test("a lease counts from when its look began, however late the answer came", as
   using held = heldCache();
   const asked = held.cache.look("a");
   const look = await held.look(0);
-  while (performance.now() < look.begunAt + 1000) await Bun.sleep(20);
+  await held.clock.advance(1000);
   held.finish(look, 1);
   const record = (await asked)?.record;
   expect(record && held.cache.isCurrent(record)).toBe(false);
@@ -101,14 +100,20 @@ test("buckets that are asked for are looked at again together, and a look for on
     held.finish(await held.look(records.length), 1);
     records.push((await asked)?.record);
   }
-  let at = 2;
-  for (let poll: HeldLook | undefined; poll === undefined; at += 1) {
-    void held.cache.look("a").catch(() => {});
-    const look = await held.look(at);
-    if (look.keys.includes("b")) poll = look;
-    held.finish(look, 1);
-    await Bun.sleep(10);
+  for (let at = 2; at <= 4; at += 1) {
+    await held.clock.advance(100);
+    const asked = held.cache.look("a");
+    held.finish(await held.look(at), 1);
+    await asked;
   }
+  await held.clock.advance(99);
+  expect(held.looks).toHaveLength(5);
+  await held.clock.advance(1);
+  const poll = await held.look(5);
+  expect([...poll.keys].sort()).toEqual(["a", "b"]);
+  held.finish(poll, 1);
+  // The lease of the first look has ended, that of the poll has not.
+  await held.clock.advance(999);
   const [, second] = records as [unknown, BucketState["record"]];
   expect(held.cache.isCurrent(second)).toBe(true);
 });
@@ -140,46 +145,50 @@ test("while the database is away the last record is used for its time, and by no
 
 const head = (version: number, root = "root") => ({ version, root, at: 0 });
 
-test("of two looks the one that began later counts, whichever ends first", () => {
-  const heads = new LeasedHeads(0);
-  const now = performance.now();
+test("of two looks the one that began later counts, whichever ends first", async () => {
+  const clock = new ManualClock();
+  const heads = new LeasedHeads(0, clock);
+  const now = clock.monotonic();
   heads.looked("site", head(6), now - 10);
   heads.looked("site", head(5), now - 20);
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
 });
 
-test("a look that began before a change of this node does not bring the old version back, a later one decides", () => {
-  const heads = new LeasedHeads(0);
-  heads.looked("site", head(5), performance.now());
-  const begunBefore = performance.now();
+test("a look that began before a change of this node does not bring the old version back, a later one decides", async () => {
+  const clock = new ManualClock();
+  const heads = new LeasedHeads(0, clock);
+  heads.looked("site", head(5), clock.monotonic());
+  const begunBefore = clock.monotonic();
   heads.saw("site", head(6));
   heads.looked("site", head(5), begunBefore);
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
-  while (performance.now() <= begunBefore) {}
-  heads.looked("site", head(5), performance.now());
+  await clock.advance(1);
+  heads.looked("site", head(5), clock.monotonic());
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([true, false]);
 });
 
-test("a bucket that was emptied meanwhile has no current version until a later look", () => {
-  const heads = new LeasedHeads(0);
-  const begunAt = performance.now();
+test("a bucket that was emptied meanwhile has no current version until a later look", async () => {
+  const clock = new ManualClock();
+  const heads = new LeasedHeads(0, clock);
+  const begunAt = clock.monotonic();
   heads.saw("site", head(7, "new root"));
   heads.looked("site", head(6), begunAt);
   const states = [head(6), head(7), head(7, "new root")];
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, false]);
-  while (performance.now() <= begunAt) {}
-  heads.looked("site", head(7, "new root"), performance.now());
+  await clock.advance(1);
+  heads.looked("site", head(7, "new root"), clock.monotonic());
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, true]);
 });
 
-test("a version is current for a second after its look began, and for longer only while the database is away", () => {
-  const heads = new LeasedHeads(60_000);
-  heads.looked("site", head(5), performance.now() - 1001);
+test("a version is current for a second after its look began, and for longer only while the database is away", async () => {
+  const clock = new ManualClock();
+  const heads = new LeasedHeads(60_000, clock);
+  heads.looked("site", head(5), clock.monotonic() - 1001);
   expect(heads.isCurrent("site", head(5))).toBe(false);
   heads.lookFailed(unavailable(undefined));
   expect(heads.isCurrent("site", head(5))).toBe(true);
-  heads.looked("other", head(1), performance.now());
+  heads.looked("other", head(1), clock.monotonic());
   expect(heads.isCurrent("site", head(5))).toBe(false);
-  heads.looked("site", head(5), performance.now());
+  heads.looked("site", head(5), clock.monotonic());
   expect(heads.isCurrent("site", head(5))).toBe(true);
 });

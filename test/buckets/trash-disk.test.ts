@@ -10,6 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
 import { Folder } from "../../src/base/folder.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { BucketTrash } from "../../src/buckets/disk/trash/bucket-trash.ts";
@@ -40,7 +41,8 @@ test("processes that share a trash never take each other's versions", async () =
   await using folder = await tempFolder();
   const at = (name: string) => join(folder.path, name);
   const staging = new Staging(at("staging"));
-  const open = () => new BucketTrash({ folder: at("trash"), days: 1, sync: false, staging });
+  const open = () =>
+    new BucketTrash({ folder: at("trash"), days: 1, sync: false, staging, clock: systemClock });
   const path = treePath("a/f.txt");
   const keep = async (trash: BucketTrash, name: string) => {
     for (let round = 1; round <= 20; round += 1) {

@@ -11,6 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { systemClock } from "../../src/base/clock.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { Trash } from "../../src/buckets/disk/trash/trash.ts";
 import { TrashCare } from "../../src/buckets/disk/trash/trash-care.ts";
@@ -204,7 +205,8 @@ test("what has expired is neither listed nor restored, and is purged; the rest s
   const staticPath = join(node.folder, "static");
   const staging = new Staging(join(node.folder, "staging"));
   const care = new TrashCare({
-    trash: new Trash({ staticPath, days: 30, sync: false, staging }),
+    trash: new Trash({ staticPath, days: 30, sync: false, staging, clock: systemClock }),
+    clock: systemClock,
     log: new LogHub().logger("server"),
   });
   expect(await care.purge()).toBe(2);

@@ -36,6 +36,7 @@ export async function diskBuckets(
     hasBuckets: async () => true,
     identity: new StoreIdentity({ database, blobs: undefined, url: undefined, log }),
     log,
+    clock: database.clock,
   });
   const buckets = new Buckets(database, { stores, staleSeconds: 0, keepDeploys: 10, log });
   const own = { name: "site", path: "site" };

@@ -215,7 +215,7 @@ export class DeployCare {
     { name, path }: BucketPlace,
     choose: (rows: ReadonlyMap<string, DeployValue>, nowMs: number) => readonly string[],
   ): Promise<void> {
-    if (choose(await this.#rows.list(path), Date.now()).length === 0) return;
+    if (choose(await this.#rows.list(path), this.#options.database.clock.now()).length === 0) return;
     await this.#rows.change(path, async ({ rows, nowMs, write, drop }) => {
       for (const id of choose(rows, nowMs)) {
         const { place = null, switching } = rows.get(id) ?? {};

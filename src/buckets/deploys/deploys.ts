@@ -120,7 +120,7 @@ export class Deploys {
   /** openForChange returns the files of an open deploy. Whoever changes them has to call `assertOpen` in the turn of the change. */
   async openForChange(bucket: BucketPlace, id: string): Promise<OpenedTree> {
     const { touched, place } = await this.assertOpen(bucket, id);
-    if (Date.now() - touched > touchMs)
+    if (this.#options.database.clock.now() - touched > touchMs)
       await this.#update(bucket, id, (deploy, nowMs) => ({ ...deploy, touched: nowMs }));
     return this.care.openDeploy(bucket, id, place);
   }

@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import type { Clock } from "../../base/clock.ts";
 import { exchangeFolders, type FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
@@ -44,6 +45,7 @@ export interface DiskStoresOptions {
   /** Keeps the database and the files together. */
   readonly identity: Pick<StoreIdentity, "admit" | "start">;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** DiskStores keeps the files of all buckets as plain files, each bucket in its folder below `static_path`. */
@@ -63,7 +65,7 @@ export class DiskStores implements BucketStores {
   readonly #stopping = new AbortController();
 
   constructor(options: DiskStoresOptions) {
-    const { staticPath, syncUploads, serverUuid, hasBuckets, identity, log } = options;
+    const { staticPath, syncUploads, serverUuid, hasBuckets, identity, log, clock } = options;
     const path = resolve(staticPath);
     const examiner = new FolderExaminer({ path, hasBuckets });
     this.#identity = identity;
@@ -82,8 +84,9 @@ export class DiskStores implements BucketStores {
       days: options.trashDays,
       sync: syncUploads,
       staging: this.#staging,
+      clock,
     });
-    this.#care = new TrashCare({ trash: this.#trash, log });
+    this.#care = new TrashCare({ trash: this.#trash, log, clock });
     this.#log = log;
     this.health = new StoreWatch({
       what: "the folder of the buckets",
@@ -94,6 +97,7 @@ export class DiskStores implements BucketStores {
       lateReason: "the folder does not answer; check its disk or network mount",
       space: () => examiner.space,
       log,
+      clock,
     });
   }
 

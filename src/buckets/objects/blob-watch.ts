@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { StoreWatch } from "../store-watch.ts";
@@ -15,21 +16,22 @@ export interface BlobWatchOptions {
   /** `[files] url`, which contains no secret. */
   readonly url: string;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** watchBlobs reports that a blob store is lost and that it has returned: it writes, reads, lists and deletes a small blob. */
-export function watchBlobs(blobs: BlobStore, { url, log }: BlobWatchOptions): StoreWatch {
+export function watchBlobs(blobs: BlobStore, { url, log, clock }: BlobWatchOptions): StoreWatch {
   const pauseMs = url.startsWith("s3:") ? minS3PauseMs : 0;
   let usableAt = Number.NEGATIVE_INFINITY;
   return new StoreWatch({
     what: "the store of the files",
     where: { url },
     async examine() {
-      if (performance.now() - usableAt < pauseMs) return undefined;
+      if (clock.monotonic() - usableAt < pauseMs) return undefined;
       const deadline = AbortSignal.timeout(maxLookMs);
       try {
         await blobs.check(deadline);
-        usableAt = performance.now();
+        usableAt = clock.monotonic();
         return undefined;
       } catch (error) {
         const other = deadline.aborted ? lateReason : messageOf(error);
@@ -43,5 +45,6 @@ export function watchBlobs(blobs: BlobStore, { url, log }: BlobWatchOptions): St
     maxLookMs,
     lateReason,
     log,
+    clock,
   });
 }

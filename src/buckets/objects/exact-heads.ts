@@ -4,7 +4,7 @@ import type { Head, Heads } from "./heads.ts";
 
 /** ExactHeads are for a database that can be read without waiting: every question looks whether it has changed. */
 export class ExactHeads implements Heads {
-  readonly #database: Pick<Database, "heads" | "dataVersion">;
+  readonly #database: Pick<Database, "heads" | "dataVersion" | "clock">;
   readonly #staleMs: number;
   readonly #known = new Map<string, number>();
   /** The version of the database that all known versions are of. */
@@ -12,7 +12,7 @@ export class ExactHeads implements Heads {
   /** When the database last told its version, by a clock that nobody sets. */
   #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor(database: Pick<Database, "heads" | "dataVersion">, staleMs: number) {
+  constructor(database: Pick<Database, "heads" | "dataVersion" | "clock">, staleMs: number) {
     this.#database = database;
     this.#staleMs = staleMs;
   }
@@ -20,7 +20,10 @@ export class ExactHeads implements Heads {
   isCurrent(bucketPath: string, { version }: Head): boolean {
     const dataVersion = this.readNow(() => this.#database.dataVersion);
     if (dataVersion !== undefined) return this.#versionIn(bucketPath, dataVersion) === version;
-    return this.#known.get(bucketPath) === version && performance.now() < this.#readAt + this.#staleMs;
+    return (
+      this.#known.get(bucketPath) === version &&
+      this.#database.clock.monotonic() < this.#readAt + this.#staleMs
+    );
   }
 
   readNow<T>(read: () => T): T | undefined {
@@ -42,7 +45,7 @@ export class ExactHeads implements Heads {
       this.#known.clear();
       this.#dataVersion = dataVersion;
     }
-    this.#readAt = performance.now();
+    this.#readAt = this.#database.clock.monotonic();
     const known =
       this.#known.get(bucketPath) ?? this.readNow(() => this.#database.heads.versionNow(bucketPath));
     if (known !== undefined) this.#known.set(bucketPath, known);

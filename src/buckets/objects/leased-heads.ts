@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import { leaseMs } from "../bucket-cache.ts";
 import type { Head, Heads } from "./heads.ts";
@@ -22,31 +23,33 @@ const never = Number.NEGATIVE_INFINITY;
  */
 export class LeasedHeads implements Heads {
   readonly #staleMs: number;
+  readonly #clock: Clock;
   readonly #known = new Map<string, KnownHead>();
   #isAway = false;
 
-  constructor(staleMs: number) {
+  constructor(staleMs: number, clock: Clock) {
     this.#staleMs = staleMs;
+    this.#clock = clock;
   }
 
   isCurrent(bucketPath: string, { version, root }: Head): boolean {
     const known = this.#known.get(bucketPath);
     if (known?.version !== version || known.root !== root) return false;
-    const ageMs = performance.now() - known.readAt;
+    const ageMs = this.#clock.monotonic() - known.readAt;
     return ageMs < leaseMs || (this.#isAway && ageMs < this.#staleMs);
   }
 
   saw(bucketPath: string, { version, root }: Head): void {
     const known = this.#known.get(bucketPath);
     if (known === undefined) {
-      this.#known.set(bucketPath, { version, root, readAt: never, seenAt: performance.now() });
+      this.#known.set(bucketPath, { version, root, readAt: never, seenAt: this.#clock.monotonic() });
       return;
     }
     if (known.version === undefined) return;
     const isSame = known.root === root;
     if (isSame && known.version >= version) return;
     known.version = isSame ? version : undefined;
-    known.seenAt = performance.now();
+    known.seenAt = this.#clock.monotonic();
   }
 
   looked(bucketPath: string, head: Head | undefined, begunAt: number): void {

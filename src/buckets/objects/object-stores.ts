@@ -97,7 +97,7 @@ export class ObjectStores implements BucketStores {
    */
   #noteFault({ detail }: StoreFault): void {
     this.#lookSoon();
-    const now = performance.now();
+    const now = this.#options.database.clock.monotonic();
     if (this.health.isLost || now - this.#notedAt < notePauseMs) return;
     this.#notedAt = now;
     outsideSpans(() =>
@@ -108,7 +108,7 @@ export class ObjectStores implements BucketStores {
   }
 
   #lookSoon(): void {
-    const now = performance.now();
+    const now = this.#options.database.clock.monotonic();
     if (now - this.#lookedAt < lookPauseMs) return;
     this.#lookedAt = now;
     void this.health.look();

@@ -37,10 +37,12 @@ export interface StoreCareOptions {
 export class StoreCare {
   readonly #options: StoreCareOptions;
   readonly #holder: string;
-  readonly #task = new RecurringTask(async () => Math.min(await this.#look(), maxWaitMs));
+  readonly #task: RecurringTask;
 
   constructor(options: StoreCareOptions) {
     this.#options = options;
+    const look = async () => Math.min(await this.#look(), maxWaitMs);
+    this.#task = new RecurringTask(look, options.database.clock);
     // A server that was restarted must not take the lease of the process before for its own.
     this.#holder = `${options.serverUuid}/${randomText(8)}`;
   }
@@ -72,7 +74,7 @@ export class StoreCare {
 
   /** Returns 0 if the task was done now; otherwise after which time, in milliseconds, it may be due. */
   async runIfDue(): Promise<number> {
-    const { leases } = this.#options.database;
+    const { leases, clock } = this.#options.database;
     const holder = this.#holder;
     const waitMs = await leases.take(careTask, { holder, leaseMs, everyMs });
     if (waitMs > 0) return waitMs;
@@ -84,13 +86,13 @@ export class StoreCare {
         lost.abort(error);
       }
     };
-    const renewing = setInterval(() => void renew(), renewEveryMs);
+    const renewing = clock.every(renewEveryMs, renew);
     let isDone = false;
     try {
       await this.#work(AbortSignal.any([lost.signal, this.#task.stopped]));
       isDone = true;
     } finally {
-      clearInterval(renewing);
+      renewing[Symbol.dispose]();
       await leases.release(careTask, holder, { isDone });
     }
     return 0;

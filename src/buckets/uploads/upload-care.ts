@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { RecurringTask } from "../recurring-task.ts";
@@ -11,9 +12,10 @@ const firstWaitMs = 5000;
 export class UploadCare {
   readonly #uploads: Uploads;
   readonly #log: Logger;
-  readonly #task = new RecurringTask(() => this.#run());
+  readonly #task: RecurringTask;
 
-  constructor(uploads: Uploads, log: Logger) {
+  constructor(uploads: Uploads, log: Logger, clock: Clock) {
+    this.#task = new RecurringTask(() => this.#run(), clock);
     this.#uploads = uploads;
     this.#log = log;
   }

@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
 import { codeOf } from "../../../base/fault.ts";
 import { Folder } from "../../../base/folder.ts";
 import { SharedSync } from "../../../base/shared-sync.ts";
@@ -43,6 +44,8 @@ export interface BucketTrashOptions {
   readonly days: number;
   readonly sync: boolean;
   readonly staging: Staging;
+  /** The clock by which its content expires. */
+  readonly clock: Clock;
 }
 
 /**
@@ -67,6 +70,11 @@ export class BucketTrash {
   /** For how many days what is put there from now on is kept. */
   get days(): number {
     return this.#options.days;
+  }
+
+  /** now is the clock by which its content expires, in Unix milliseconds. */
+  now(): number {
+    return this.#options.clock.now();
   }
 
   /** put makes `move` move or link something into the trash, at a disk path where nothing exists, and returns that path. */
@@ -107,7 +115,7 @@ export class BucketTrash {
 
   /** isEmpty is whether the trash has nothing that could be restored. */
   async isEmpty(): Promise<boolean> {
-    const now = Date.now();
+    const now = this.now();
     return (await this.items()).every(({ keptUntilMs }) => keptUntilMs < now);
   }
 
@@ -128,7 +136,7 @@ export class BucketTrash {
 
   /** measure counts what has not expired. */
   async measure(): Promise<KeptSize> {
-    const now = Date.now();
+    const now = this.now();
     let [versions, bytes] = [0, 0];
     for (const item of await this.items()) {
       const found = item.keptUntilMs < now ? undefined : await this.locate(item);
@@ -152,7 +160,7 @@ export class BucketTrash {
         const parsed = parseTrashName(names[0] ?? "");
         if (stats === undefined || parsed === undefined) continue;
         const item = itemAt(place, { ...parsed, name: names[0] ?? "", days });
-        return item.keptUntilMs < Date.now() ? undefined : { item, path: top, diskPath, stats };
+        return item.keptUntilMs < this.now() ? undefined : { item, path: top, diskPath, stats };
       }
     return undefined;
   }
@@ -191,7 +199,7 @@ export class BucketTrash {
 
   /** Versions of a time that is far ahead are from a clock that was wrong: those that follow do not go on from there. */
   async #nextVersion(): Promise<number> {
-    const now = Date.now();
+    const now = this.now();
     if (this.#newest === undefined) {
       const newest = (await this.items()).find(({ version }) => version < now + dayMs)?.version ?? 0;
       this.#newest ??= newest;

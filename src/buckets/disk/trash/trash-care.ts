@@ -1,3 +1,4 @@
+import type { Clock } from "../../../base/clock.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { RecurringTask } from "../../recurring-task.ts";
@@ -12,15 +13,17 @@ const maxRestMs = 1000;
 export interface TrashCareOptions {
   readonly trash: Trash;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** TrashCare deletes what has been in the trash for long enough: soon after the start, and once an hour. */
 export class TrashCare {
   readonly #options: TrashCareOptions;
-  readonly #task = new RecurringTask(() => this.#run());
+  readonly #task: RecurringTask;
 
   constructor(options: TrashCareOptions) {
     this.#options = options;
+    this.#task = new RecurringTask(() => this.#run(), options.clock);
   }
 
   start(): void {
@@ -55,12 +58,12 @@ export class TrashCare {
    * left for the next time, and thrown at the end.
    */
   async purge(): Promise<number> {
-    const { trash } = this.#options;
+    const { trash, clock } = this.#options;
     let purged = 0;
     let failed: { readonly error: unknown } | undefined;
     for await (const bucketPath of trash.bucketPaths()) {
       const bucket = trash.ofBucket(bucketPath);
-      const now = Date.now();
+      const now = clock.now();
       for (const item of await bucket.items()) {
         if (item.keptUntilMs >= now) continue;
         if (this.#task.stopped.aborted) return purged;

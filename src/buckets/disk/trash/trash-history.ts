@@ -22,7 +22,7 @@ export async function trashHistory(
   options: HistoryOptions,
 ): Promise<FileVersion[]> {
   const { max, after } = options;
-  const now = Date.now();
+  const now = trash.now();
   const pacer = new Pacer();
   const found: FileVersion[] = [];
   let same: FileVersion[] = [];

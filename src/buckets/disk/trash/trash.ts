@@ -1,5 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { Clock } from "../../../base/clock.ts";
 import type { Staging } from "../staging.ts";
 import { isAbsence } from "../stat.ts";
 import { BucketTrash } from "./bucket-trash.ts";
@@ -14,6 +15,7 @@ export interface TrashOptions {
   readonly days: number;
   readonly sync: boolean;
   readonly staging: Staging;
+  readonly clock: Clock;
 }
 
 /** Trash has the trash of each bucket, by the bucket's path: also of buckets that were deleted. */
