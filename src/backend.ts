@@ -303,7 +303,7 @@ export class BackendPart implements Part<BackendSettings> {
     bucketsClosed: Promise<void>,
     timeoutMs: number,
   ): Promise<void> {
-    await backend.idle(timeoutMs);
+    await backend.idle(timeoutMs, backend.value.services.clock);
     await bucketsClosed;
     await backend.value.rolls.close();
     await backend.value.tokenUses.close();

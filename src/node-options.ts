@@ -26,16 +26,12 @@ export interface NodeOptions {
   };
   /** The other processes of the server, if it has several. */
   readonly group?: ProcessGroup | undefined;
-  /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
-  readonly restartDelayMs?: number;
   /** What tells this process apart from others on the same database. */
   readonly cluster?: {
     /** The same for all processes of one node; by default new. */
     readonly boot?: string;
     /** The number of this process, if the node has several. */
     readonly process?: number;
-    /** By default 10 seconds. */
-    readonly heartbeatMs?: number;
   };
   /** Methods in addition to the product's own. */
   readonly extraMethods?: MethodTable<Services>;

@@ -47,6 +47,9 @@ import {
 import { LatestRelease } from "./update/latest-release.ts";
 import { Updater, type UpdateSettings } from "./update/updater.ts";
 
+/** Time between the answer to an update and the restart, for clients to get ready. */
+const restartDelayMs = 3000;
+
 export interface Node extends AsyncDisposable {
   readonly url: string;
   readonly hub: LogHub;
@@ -72,7 +75,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const { group, clock = systemClock } = options;
   const openedAt = clock.monotonic();
   const overrides = readOverrides(options.env, { listen: options.listen });
-  const hub = new LogHub(group && { process: group.number });
+  const hub = new LogHub(group && { process: group.number }, clock);
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
   const audit = new AuditLog(hub, clock);
@@ -84,9 +87,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const installed = options.program?.installed ?? sourceProgram;
   const updater = new Updater(installed, () => releases, log);
-  const latestRelease = new LatestRelease(installed.version, () => releases.releaseUrl, updater.stopping);
+  const latestRelease = new LatestRelease({
+    current: installed.version,
+    releaseUrl: () => releases.releaseUrl,
+    stopping: updater.stopping,
+    clock,
+  });
   const uptimeMs = () => Math.floor(clock.monotonic() - openedAt);
-  const backups = new BackupSchedule({ source: () => backend.backupSource, log });
+  const backups = new BackupSchedule({ source: () => backend.backupSource, log, clock });
   const backend = new BackendPart({
     configPath: options.configPath,
     env: options.env,
@@ -108,13 +116,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       updater,
       latestRelease,
       scheduleRestart: () => {
-        const { program, restartDelayMs = 3000 } = options;
+        const { program } = options;
         // Another process takes over from one of several before that one stops.
         const delayMs = group === undefined ? Math.max(restartDelayMs, drainMs) : restartDelayMs;
         log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
         if (program === undefined) return;
         if (group === undefined) startDraining();
-        setTimeout(() => program.restart(), delayMs);
+        clock.after(delayMs, () => program.restart());
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
@@ -148,6 +156,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     isReady: () => readiness.isReady(),
     listenerUrl: () => tcp.url,
     log,
+    clock,
   });
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
@@ -155,6 +164,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     audit,
     maxResponseBytes: () => limits.maxResponseBytes,
     turns,
+    clock,
     acquire,
     onCall: (method, outcome, startedAt) => recorders.calls.ended(method, outcome, startedAt),
   });
@@ -202,6 +212,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     failedSignIns: () => backend.failedSignIns,
     services: () => backend.services,
     siblings: group,
+    clock,
   });
 
   const limitsPart = settingPart("limits", limitSettings, (slice) => {

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { BackupFolder } from "./backup-folder.ts";
@@ -26,13 +27,14 @@ export interface ScheduleOptions {
   /** What to back up at present; `serverUuid` is the running server's. */
   source(): BackupSource & { readonly serverUuid: string };
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** BackupSchedule makes backups at the configured interval, one at a time, and removes old ones after a new one is complete. */
 export class BackupSchedule {
   readonly #options: ScheduleOptions;
   #settings: BackupSettings | undefined;
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #running: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
   #failedAtMs: number | undefined;
   #isStarted = false;
@@ -62,16 +64,15 @@ export class BackupSchedule {
   /** Ends a backup that runs; it leaves nothing behind. */
   async close(): Promise<void> {
     this.#settings = undefined;
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#running?.stop.abort();
     await this.#running?.done;
   }
 
   #wait(ms: number): void {
-    clearTimeout(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     if (!this.#isStarted || this.#settings?.everyMs === undefined) return;
-    this.#timer = setTimeout(() => void this.#look(), Math.min(ms, maxWaitMs));
-    this.#timer.unref();
+    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#look());
   }
 
   async #look(): Promise<void> {
@@ -98,7 +99,7 @@ export class BackupSchedule {
       return everyMs;
     } catch (error) {
       if (signal.aborted) return everyMs;
-      this.#failedAtMs = Date.now();
+      this.#failedAtMs = this.#options.clock.now();
       const pauseMs = Math.min(everyMs, retryMs);
       const reason = reasonOf(error);
       this.#options.log.event("backup.failed", "no backup could be made; it is tried again later", {
@@ -111,7 +112,7 @@ export class BackupSchedule {
   }
 
   async #untilDue(folder: BackupFolder, everyMs: number): Promise<number> {
-    const now = Date.now();
+    const now = this.#options.clock.now();
     // A time in the future is from before the clock was set back; it must not end the backups.
     const newest = (await folder.list()).find(({ madeAtMs }) => madeAtMs <= now);
     const dueMs = newest === undefined ? now : newest.madeAtMs + everyMs;

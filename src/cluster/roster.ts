@@ -1,10 +1,11 @@
+import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
 import { type ClusterNode, findWarnings, type NodesWarning, toNodes } from "./nodes.ts";
 
-const defaultHeartbeatMs = 10_000;
+const heartbeatMs = 10_000;
 /** Rows of nodes that did not come back are removed after a day. */
 const maxDeadMs = 24 * 3600 * 1000;
 /** A database that does not answer delays a start or a stop for this time at most. */
@@ -32,7 +33,6 @@ export interface RosterOptions {
   /** The number of this process, if the node has several. */
   readonly process?: number | undefined;
   readonly version: string;
-  readonly heartbeatMs?: number | undefined;
   readonly uptimeMs: () => number;
   readonly acquire: () => RosterHome;
   /** Must not reject. */
@@ -40,6 +40,7 @@ export interface RosterOptions {
   /** The URL of the listener. */
   readonly listenerUrl: () => string | undefined;
   readonly log: Logger;
+  readonly clock: Clock;
 }
 
 /** ClusterView is who uses the database, as this node sees it. */
@@ -71,7 +72,7 @@ export class Roster {
   #beats = 0;
   #settings: NodeSettings | undefined;
   #joined: JoinedRow | undefined;
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #beating: Promise<void> | undefined;
   /** Something changed while a heartbeat was under way. */
   #isStale = false;
@@ -92,10 +93,9 @@ export class Roster {
     this.#settings = settings;
     outsideSpans(() => {
       this.refresh();
-      const { heartbeatMs = defaultHeartbeatMs } = this.#options;
-      this.#timer ??= setInterval(() => {
+      this.#timer ??= this.#options.clock.every(heartbeatMs, () => {
         if (this.#joined?.home.rows.isShared !== false) this.refresh();
-      }, heartbeatMs).unref();
+      });
     });
   }
 
@@ -108,18 +108,16 @@ export class Roster {
 
   /** Resolves when the row is written, or when that takes too long. Never rejects. */
   async settled(): Promise<void> {
-    if (this.#beating !== undefined) await atMost(maxWaitMs, this.#beating);
+    if (this.#beating !== undefined) await atMost(this.#beating, { ms: maxWaitMs });
   }
 
   /** Removes the row, unless the database takes too long. Never rejects. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
-    clearInterval(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     const last = this.#beating ?? Promise.resolve();
-    await atMost(
-      maxWaitMs,
-      last.then(() => this.#quit(this.#joined)),
-    );
+    const left = last.then(() => this.#quit(this.#joined));
+    await atMost(left, { ms: maxWaitMs });
   }
 
   /** Reads the rows of all nodes. Throws if the database cannot be read. */
@@ -280,11 +278,4 @@ function reachable(url: string | undefined): string | null {
   if (url === undefined || url.startsWith("unix:")) return null;
   const { hostname } = new URL(url);
   return hostname === "0.0.0.0" || hostname === "[::]" ? null : url;
-}
-
-async function atMost(timeoutMs: number, work: Promise<void>): Promise<void> {
-  const { promise: late, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, timeoutMs);
-  await Promise.race([work, late]);
-  clearTimeout(timer);
 }

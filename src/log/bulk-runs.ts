@@ -30,7 +30,7 @@ export class BulkRuns {
   readonly #runs = new Map<string, BulkRun>();
 
   /** Returns the run that has counted the entry; undefined if the entry is to be kept itself. */
-  add(entry: LogEntry, now = Date.now()): LongRun | undefined {
+  add(entry: LogEntry, now = performance.now()): LongRun | undefined {
     const { fields, target } = entry;
     if (target !== auditTarget || !isBulkEvent(fields.event)) return undefined;
     const { event, token_key, username, address, bucket } = fields;

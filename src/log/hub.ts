@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../base/clock.ts";
 import {
   clip,
   clipFields,
@@ -50,10 +51,12 @@ export class LogHub {
   #sinks: readonly Sink[] = [];
   readonly #loggers = new Map<string, Logger>();
   readonly #common: Fields | undefined;
+  readonly #clock: Clock;
 
   /** `common` are fields of every entry. */
-  constructor(common?: Fields) {
+  constructor(common?: Fields, clock: Clock = systemClock) {
     this.#common = common;
+    this.#clock = clock;
   }
 
   /** Attaches a sink: it gets every event from now until the returned function is called. */
@@ -102,7 +105,7 @@ export class LogHub {
 
   #newEntry({ target, level, message, fields }: LogRecord): LogEntry {
     return {
-      timestamp: formatTimestamp(new Date()),
+      timestamp: formatTimestamp(new Date(this.#clock.now())),
       level,
       target: shownTarget(target),
       message: clip(message),

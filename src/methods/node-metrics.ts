@@ -77,7 +77,7 @@ export const nodeMetrics = {
         history: [{ step_seconds: 10, start: 1794794491291, series: { requests_static: [0, 12.5] } }],
       },
     },
-    run: ({ metrics: read }, { since, series }) => {
+    run: ({ metrics: read, clock }, { since, series }) => {
       const metrics = read();
       const unknown = series?.find((name) => !metrics.seriesNames.includes(name));
       if (unknown !== undefined)
@@ -89,7 +89,7 @@ export const nodeMetrics = {
           },
         );
       return {
-        time: Date.now(),
+        time: clock.now(),
         metrics: metrics.families.map(toJson),
         history: metrics.history({ since: since ?? undefined, series: series ?? undefined }),
       };

@@ -1,3 +1,4 @@
+import { atMost, type Clock } from "../base/clock.ts";
 import type { Family } from "./family.ts";
 import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";
 import { mergeFamilies, type SampledProcess, sampleFamilies } from "./sampled-family.ts";
@@ -22,6 +23,7 @@ export interface MetricsOptions {
   readonly families: readonly Family[];
   readonly series: readonly Series[];
   readonly siblings?: SiblingMetrics | undefined;
+  readonly clock: Clock;
   /** Measures what takes system calls or waiting; called before the values are sampled, every ten seconds. Must not reject. */
   measure(): Promise<void>;
   /** Starts and ends what the measurements need. */
@@ -33,20 +35,19 @@ export interface MetricsOptions {
 export class Metrics {
   readonly #options: MetricsOptions;
   readonly #rings: readonly HistoryRing[];
-  #timer: Timer | undefined;
+  #timer: Disposable | undefined;
   #measuring: Promise<void> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
-    const now = Date.now();
+    const now = options.clock.now();
     this.#rings = rings.map((size) => new HistoryRing(size, options.series, now));
   }
 
   /** Starts the measurements. To be called once the services are open. */
   start(): void {
     this.#options.start();
-    this.#timer = setInterval(() => void this.#tick(), measureMs);
-    this.#timer.unref();
+    this.#timer = this.#options.clock.every(measureMs, () => this.#tick());
     void this.#measure();
   }
 
@@ -74,7 +75,7 @@ export class Metrics {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#timer?.[Symbol.dispose]();
     this.#options.close();
   }
 
@@ -88,8 +89,8 @@ export class Metrics {
 
   /** Waits a while for the measurements: a disk that does not answer must neither end the history nor use up threads. */
   async #tick(): Promise<void> {
-    await Promise.race([this.#measure(), Bun.sleep(maxMeasureMs)]);
-    const now = Date.now();
+    await atMost(this.#measure(), { ms: maxMeasureMs });
+    const now = this.#options.clock.now();
     for (const ring of this.#rings) ring.tick(now);
   }
 }

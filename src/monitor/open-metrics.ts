@@ -33,6 +33,7 @@ export function openMetrics(sources: MetricSources): Metrics {
     ],
     series: historySeries(sources, own, disks),
     siblings: sources.siblings,
+    clock: sources.clock,
     async measure() {
       try {
         await Promise.all([own.measure(), disks.measure()]);

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { Readiness } from "../http/health/readiness.ts";
 import { SocketTraffic } from "../http/jsonrpc/socket-traffic.ts";
@@ -36,6 +37,7 @@ export interface MetricSources {
   readonly services: () => Services;
   /** Those of the other processes, if the server has several. */
   readonly siblings: SiblingMetrics | undefined;
+  readonly clock: Clock;
 }
 
 /** `loadOf` is the number of HTTP requests that are being answered, and of open WebSockets, on all listeners. */

@@ -1,6 +1,7 @@
 import type { AuditLog } from "../auth/audit-log.ts";
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";
+import type { Clock } from "../base/clock.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault, type FaultKind } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
@@ -27,6 +28,7 @@ export interface EngineOptions<S> {
   readonly audit: AuditLog;
   readonly maxResponseBytes: () => number;
   readonly turns: Turns;
+  readonly clock: Clock;
   /** Called when a call has ended. `outcome` is `ok` or the kind of the fault. */
   readonly onCall?: (method: string, outcome: FaultKind | "ok", startedAt: number) => void;
 }
@@ -83,6 +85,7 @@ export class Engine<S extends object> {
         }
       },
       (error) => void toFault(error, this.#log),
+      options.clock,
     );
     this.#runner = new CallRunner(options.acquire, this.#reauthorizer, options.audit);
   }

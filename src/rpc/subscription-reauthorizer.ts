@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
+import type { Clock } from "../base/clock.ts";
 import { quietly } from "../log/span.ts";
 import type { Admission, EndReason, Session } from "./session.ts";
 
@@ -38,13 +39,15 @@ export class SubscriptionReauthorizer {
   #isAway = false;
   readonly #areAuthorised: AreAuthorised;
   readonly #onError: (error: unknown) => void;
-  #timer: Timer | undefined;
+  readonly #clock: Clock;
+  #timer: Disposable | undefined;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
-  constructor(areAuthorised: AreAuthorised, onError: (error: unknown) => void) {
+  constructor(areAuthorised: AreAuthorised, onError: (error: unknown) => void, clock: Clock) {
     this.#areAuthorised = areAuthorised;
     this.#onError = onError;
+    this.#clock = clock;
   }
 
   /** Watches a subscription until `stop`. What it returns has to be asked before every event. */
@@ -55,10 +58,10 @@ export class SubscriptionReauthorizer {
     stop.addEventListener("abort", () => {
       this.#watched.delete(subscription.id);
       if (this.#watched.size > 0) return;
-      clearTimeout(this.#timer);
+      this.#timer?.[Symbol.dispose]();
       this.#timer = undefined;
     });
-    const isConfirmed = () => this.#isAway || performance.now() - watched.confirmedAt < leaseMs;
+    const isConfirmed = () => this.#isAway || this.#clock.monotonic() - watched.confirmedAt < leaseMs;
     return {
       get isConfirmed() {
         return isConfirmed();
@@ -77,21 +80,21 @@ export class SubscriptionReauthorizer {
     return this.#next;
   }
 
-  #recheckIn(pauseMs: number): Timer {
-    return setTimeout(async () => {
+  #recheckIn(pauseMs: number): Disposable {
+    return this.#clock.after(pauseMs, async () => {
       this.#timer = undefined;
-      const startedAt = performance.now();
+      const startedAt = this.#clock.monotonic();
       await this.recheck();
       if (this.#watched.size > 0)
-        this.#timer ??= this.#recheckIn(Math.max(0, recheckMs - (performance.now() - startedAt)));
-    }, pauseMs);
+        this.#timer ??= this.#recheckIn(Math.max(0, recheckMs - (this.#clock.monotonic() - startedAt)));
+    });
   }
 
   /** Without log entries: a subscriber to the log must not be sent its own upkeep. */
   async #check(): Promise<void> {
     const watched = [...this.#watched.values()];
     if (watched.length === 0) return;
-    const begunAt = performance.now();
+    const begunAt = this.#clock.monotonic();
     try {
       const subscriptions = watched.map(({ subscription }) => subscription);
       const authorised = await quietly(() => this.#areAuthorised(subscriptions));

@@ -1,3 +1,4 @@
+import type { Clock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { downloadText } from "./download.ts";
 import { type Tag, tagOrUndefined } from "./release.ts";
@@ -21,6 +22,14 @@ export interface LatestState {
   readonly problem: string | null;
 }
 
+export interface LatestReleaseOptions {
+  /** The version that runs. */
+  readonly current: string;
+  readonly releaseUrl: () => string | undefined;
+  readonly stopping: AbortSignal;
+  readonly clock: Clock;
+}
+
 /**
  * LatestRelease tells whether there is a newer release, and asks the release server once an hour at the most, when somebody wants
  * to know.
@@ -29,20 +38,22 @@ export class LatestRelease {
   readonly #current: string;
   readonly #releaseUrl: () => string | undefined;
   readonly #stopping: AbortSignal;
+  readonly #clock: Clock;
   #known: { readonly url: string; readonly state: LatestState; readonly until: number } | undefined;
   #asking: { readonly url: string; readonly state: Promise<LatestState> } | undefined;
 
-  constructor(current: string, releaseUrl: () => string | undefined, stopping: AbortSignal) {
+  constructor({ current, releaseUrl, stopping, clock }: LatestReleaseOptions) {
     this.#current = current;
     this.#releaseUrl = releaseUrl;
     this.#stopping = stopping;
+    this.#clock = clock;
   }
 
   /** Never rejects: a release server that is away is a `problem`. */
   async state(): Promise<LatestState> {
     const url = this.#releaseUrl();
     if (url === undefined) return this.#unknown(null, "release_url is not set in the configuration");
-    if (this.#known?.url === url && performance.now() < this.#known.until) return this.#known.state;
+    if (this.#known?.url === url && this.#clock.monotonic() < this.#known.until) return this.#known.state;
     if (this.#asking?.url === url) return this.#asking.state;
     const asking = { url, state: this.#ask(url) };
     this.#asking = asking;
@@ -54,7 +65,7 @@ export class LatestRelease {
   }
 
   async #ask(url: string): Promise<LatestState> {
-    const checkedAt = Date.now();
+    const checkedAt = this.#clock.now();
     try {
       const { text, version } = await askLatest(
         url,
@@ -67,14 +78,14 @@ export class LatestRelease {
         checkedAt,
         problem: null,
       };
-      this.#known = { url, state, until: performance.now() + keptMs };
+      this.#known = { url, state, until: this.#clock.monotonic() + keptMs };
       return state;
     } catch (error) {
       const problem = error instanceof Fault ? error.detail : messageOf(error);
       // What was known an hour ago is still good to know.
       const { latest = null, newer = false } = this.#known?.url === url ? this.#known.state : {};
       const state = { ...this.#unknown(checkedAt, problem), latest, newer };
-      this.#known = { url, state, until: performance.now() + failureKeptMs };
+      this.#known = { url, state, until: this.#clock.monotonic() + failureKeptMs };
       return state;
     }
   }

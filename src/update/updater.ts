@@ -209,7 +209,7 @@ function figures({ bytes, total }: Progress) {
 function paced(tell: (progress: Progress) => void): (progress: Progress) => void {
   let next = 0;
   return (progress) => {
-    const now = Date.now();
+    const now = performance.now();
     if (now < next && progress.bytes !== progress.total) return;
     next = now + 1000;
     tell(progress);

@@ -7,9 +7,8 @@ import { type TestCluster, testCluster } from "../support/cluster.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until, within } from "../support/process.ts";
 
-/** Beats often, so that a node is listed soon after it has come. */
-const quick = { cluster: { heartbeatMs: 200 }, logging: 'memory_log_filter = "info"\n' };
-const named = (name: string) => ({ ...quick, top: `node_name = "${name}"\n` });
+const keepsInfo = { logging: 'memory_log_filter = "info"\n' };
+const named = (name: string) => ({ ...keepsInfo, top: `node_name = "${name}"\n` });
 
 /** One after another: they share the list of nodes. */
 const story = (title: string, tell: () => Promise<void>) => test(title, tell, 180_000);
@@ -143,7 +142,10 @@ story(
     const ca = join(folder.path, "cert.pem");
     const tls = `tls_cert = "${ca}"\ntls_key = "${join(folder.path, "key.pem")}"\n`;
     const socket = join(folder.path, "node.sock");
-    const secure = (name: string, more = "") => ({ ...quick, top: `node_name = "${name}"\n${tls}${more}` });
+    const secure = (name: string, more = "") => ({
+      ...keepsInfo,
+      top: `node_name = "${name}"\n${tls}${more}`,
+    });
     const unix = `enable_unix_socket = true\nunix_socket_path = "${socket}"\n`;
     await using nodes = await testCluster(secure("one", unix), () => secure("two"));
     const [one, two] = nodes.nodes;

@@ -3,10 +3,12 @@ import { expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ClusterView } from "../../src/cluster/roster.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
-const cluster = { heartbeatMs: 50 };
+/** The interval of the product. */
+const heartbeatMs = 10_000;
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 
 async function viewOf({ call }: TestNode, token: string): Promise<ClusterView> {
@@ -22,11 +24,11 @@ function warned({ node }: TestNode): unknown[] {
 
 /** Another node on the database and the files of the first. */
 function nodeBeside(first: TestNode, options: Parameters<typeof testNode>[0] = {}): Promise<TestNode> {
-  return testNode({ databaseUrl: first.databaseUrl, files: first.files, cluster, logging, ...options });
+  return testNode({ databaseUrl: first.databaseUrl, files: first.files, logging, ...options });
 }
 
 eachDatabase("a server alone lists itself, and has one row", async (database) => {
-  await using node = await testNode({ database, cluster, top: 'node_name = "one"\n' });
+  await using node = await testNode({ database, top: 'node_name = "one"\n' });
   const { answered_by, nodes, warnings } = await viewOf(node, node.superToken);
   const uuid = (await node.call("node-server_uuid")) as string;
   expect(nodes).toEqual([
@@ -84,9 +86,10 @@ test("only a token that may read nodes lists them", async () => {
 });
 
 test("nodes that come, change, drain, leave and are killed are seen by the others", async () => {
+  const clock = new ManualClock();
   await using one = await testNode({
     store: "objects over postgres",
-    cluster,
+    clock,
     logging,
     top: 'node_name = "one"\n',
   });
@@ -134,8 +137,9 @@ test("nodes that come, change, drain, leave and are killed are seen by the other
       ('nodes', '33333333-3333-4333-8333-333333333333/x', '{"name": "\\u001b[2J"}'),
       ('nodes', 'nonsense', '[]')`,
   );
-  await until(
+  await clock.until(
     "the row of the one that was away for a day is removed",
+    heartbeatMs,
     async () => (await seen(one)).length === 2,
   );
   expect(await seen(one)).toEqual([
@@ -148,7 +152,8 @@ test("nodes that come, change, drain, leave and are killed are seen by the other
 test("a second node on plain files, and the same UUID twice, are warned about once, until it is over", async () => {
   const uuid = "65d0b837-40a7-49e0-89e1-bba14a18b59f";
   const top = `server_uuid = "${uuid}"\n`;
-  await using one = await testNode({ database: "postgres", cluster, logging, top });
+  const clock = new ManualClock();
+  await using one = await testNode({ database: "postgres", clock, logging, top });
   const token = one.superToken;
   const codes = async (from: TestNode) => (await viewOf(from, token)).warnings.map(({ event }) => event);
   const health = async ({ url }: TestNode) =>
@@ -157,7 +162,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
   {
     await using two = await nodeBeside(one, { top });
     for (const node of [one, two]) {
-      await until("both warn", () => warned(node).length === 2);
+      await clock.until("both warn", heartbeatMs, () => warned(node).length === 2);
       expect(warned(node)).toEqual(both);
       expect(await codes(node)).toEqual(both);
       expect(await health(node)).toEqual(both);
@@ -165,10 +170,10 @@ test("a second node on plain files, and the same UUID twice, are warned about on
     expect((await viewOf(one, token)).nodes).toHaveLength(2);
   }
   await until("nothing is wrong any more", async () => (await codes(one)).length === 0);
-  await until("the health is good again", async () => (await health(one)) === undefined);
+  await clock.until("the health is good again", heartbeatMs, async () => (await health(one)) === undefined);
   {
     await using three = await nodeBeside(one);
-    await until("it is another occurrence", () => warned(one).length === 3);
+    await clock.until("it is another occurrence", heartbeatMs, () => warned(one).length === 3);
     expect(warned(one).at(-1)).toBe("nodes.files_not_shared");
     await until("three warns, too", async () =>
       Bun.deepEquals(await codes(three), ["nodes.files_not_shared"]),
@@ -177,7 +182,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
 });
 
 test("a node moves its row to another database and another UUID by a reload, and leaves none behind", async () => {
-  await using one = await testNode({ store: "objects over postgres", cluster });
+  await using one = await testNode({ store: "objects over postgres" });
   await using two = await nodeBeside(one);
   const token = one.superToken;
   const uuids = async () => (await viewOf(one, token)).nodes.map(({ uuid }) => uuid).sort();
@@ -200,16 +205,17 @@ test("a node moves its row to another database and another UUID by a reload, and
 
 test("a process that takes the place of another has the row when that one leaves, and siblings are one node", async () => {
   // No heartbeat repairs what is wrong.
-  const once = { heartbeatMs: 3_600_000 };
+  const clock = new ManualClock();
   await using one = await testNode({
     store: "objects over postgres",
-    cluster: { ...once, process: 0 },
+    clock,
+    cluster: { process: 0 },
     logging,
   });
   const token = one.superToken;
   const { uuid, boot } = (await viewOf(one, token)).answered_by;
   const top = `server_uuid = "${uuid}"\n`;
-  await using sibling = await nodeBeside(one, { top, cluster: { ...once, boot, process: 1 } });
+  await using sibling = await nodeBeside(one, { top, clock, cluster: { boot, process: 1 } });
   const keys = async () =>
     (
       (await sibling.call("node-server_exec_sql", [
@@ -222,7 +228,7 @@ test("a process that takes the place of another has the row when that one leaves
   const both = [[uuid, 2]];
   await until("both are one node", async () => Bun.deepEquals(await processes(one), both));
   const [first, before] = await keys();
-  await using next = await nodeBeside(one, { top, cluster: { ...once, boot, process: 0 } });
+  await using next = await nodeBeside(one, { top, clock: new ManualClock(), cluster: { boot, process: 0 } });
   await until("the next one has the row", async () => (await keys())[0]?.since !== first?.since);
   await one.node.close();
   const nodes = (await viewOf(next, token)).nodes;
@@ -232,8 +238,9 @@ test("a process that takes the place of another has the row when that one leaves
 });
 
 test("a node whose row cannot be written goes on serving, says why once, and is listed again afterwards", async () => {
-  await using one = await testNode({ store: "objects over postgres", cluster, logging });
-  await using two = await nodeBeside(one);
+  const clock = new ManualClock();
+  await using one = await testNode({ store: "objects over postgres", logging });
+  await using two = await nodeBeside(one, { clock });
   const token = one.superToken;
   const name = new URL(one.databaseUrl).pathname.slice(1);
   const events = () =>
@@ -250,12 +257,12 @@ test("a node whose row cannot be written goes on serving, says why once, and is 
     );
   };
   await setReadOnly("on");
-  await until("the heartbeat fails", () => events().length === 1);
+  await clock.until("the heartbeat fails", heartbeatMs, () => events().length === 1);
   expect(events()).toEqual(["database.write_failed"]);
   expect(await two.call("node-server_hello")).toBe("Node Server Is Running!");
   const { nodes, answered_by } = await viewOf(two, token);
   expect(nodes.filter(({ uuid }) => uuid === answered_by.uuid)).toMatchObject([{ alive: true }]);
   await setReadOnly("off");
-  await until("the heartbeat is written again", () => events().length === 2);
+  await clock.until("the heartbeat is written again", heartbeatMs, () => events().length === 2);
   expect(events()[1]).toBe("database.write_restored");
 });

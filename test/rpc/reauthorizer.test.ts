@@ -7,12 +7,14 @@ import {
   SubscriptionReauthorizer,
   type WatchedSubscription,
 } from "../../src/rpc/subscription-reauthorizer.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { until } from "../support/process.ts";
 
 type Query = PromiseWithResolvers<readonly boolean[]> & { readonly asked: readonly WatchedSubscription[] };
 
 /** A subscription whose token is confirmed by queries that end when the test says so. */
 function heldSubscription() {
+  const clock = new ManualClock();
   const queries: Query[] = [];
   const sent: string[] = [];
   const errors: unknown[] = [];
@@ -23,6 +25,7 @@ function heldSubscription() {
       return query.promise;
     },
     (error) => errors.push(error),
+    clock,
   );
   const session = new Session((next) => {
     for (let text = next(); text !== undefined; text = next()) sent.push(text);
@@ -37,6 +40,7 @@ function heldSubscription() {
   stop.addEventListener("abort", () => events.close());
   const pumped = session.pump(id, events, admission);
   return {
+    clock,
     events,
     sent,
     errors,
@@ -61,14 +65,15 @@ test("an event waits until a query has confirmed the token, and is not sent to a
   await using held = heldSubscription();
   held.events.offer("first");
   const query = await held.query(0);
-  await Bun.sleep(20);
+  await held.clock.advance(399);
   expect(held.sent).toEqual([]);
   query.resolve([true]);
   await until("the event was sent", () => held.sent.length > 0);
   expect(heard(held.sent)).toEqual(["first"]);
   // The lease has ended when the next query has taken more than a second.
+  await held.clock.advance(1);
   const slow = await held.query(1);
-  await Bun.sleep(1100);
+  await held.clock.advance(1000);
   held.events.offer("secret");
   slow.resolve([false]);
   await until("the subscription has ended", () => held.sent.length >= 3);
