@@ -1,14 +1,16 @@
+import { systemTimes } from "./clock-uses.ts";
 import { generatedDocs } from "./docs.ts";
 import { forbiddenImports } from "./modules.ts";
 import { retiredWords } from "./retired-words.ts";
 
-/** Types, style, imports, names and generated docs. All are checked, so that one run shows every problem. */
+/** Types, style, imports, names, time and generated docs. All are checked, so that one run shows every problem. */
 const checks: Record<string, () => Promise<string[]>> = {
   types: () => complaintsOf("tsc"),
   "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
   style: () => complaintsOf("biome", "check", "--error-on-warnings"),
   imports: forbiddenImports,
   names: retiredWords,
+  time: systemTimes,
   docs: staleDocs,
 };
 
