@@ -3,23 +3,23 @@ import { join } from "node:path";
 import type { TestNode } from "./node.ts";
 import { storedFiles } from "./stored-site.ts";
 
-/** A bucket `site` with these files, written past the server where they are on the disk. */
+/** The story's bucket with these files, written past the server where they are on the disk. */
 export async function siteWith(
   node: TestNode,
   files: Record<string, string | Uint8Array>,
   more: Record<string, unknown> = {},
 ) {
-  await node.call("static-bucket_create", { token: node.superToken, name: "site", ...more });
+  await node.call("static-bucket_create", { token: node.superToken, name: node.bucket, ...more });
   const stored = storedFiles(node);
   await stored.write(files);
   return {
     /** Of a bucket on the disk. */
-    folder: join(node.folder, "static", "site"),
+    folder: join(node.folder, "static", node.bucket),
     stored,
     /** Waits until files that were just written may be kept in memory: on a disk, until its clock would tell a further change. */
     settled: () => Bun.sleep(node.store === "disk" ? 120 : 0),
     get: (path: string, headers: Record<string, string> = {}, method = "GET") =>
-      fetch(`${node.url}/node/static/site${path}`, {
+      fetch(`${node.url}/node/static/${node.bucket}${path}`, {
         method,
         headers: { "accept-encoding": "identity", ...headers },
         redirect: "manual",
@@ -27,10 +27,10 @@ export async function siteWith(
   };
 }
 
-/** The five methods on the bucket `site`. */
+/** The five methods on the story's bucket. */
 export function filesOf(node: TestNode) {
   const token = node.superToken;
-  const params = (more: object) => ({ token, name: "site", ...more });
+  const params = (more: object) => ({ token, name: node.bucket, ...more });
   const method = (name: string) => `static-bucket-file_${name}`;
   return {
     upload: (path: string, body: string) => node.call(method("upload"), params({ path, body })),

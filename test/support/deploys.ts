@@ -32,13 +32,13 @@ export function wantedFiles(files: Files) {
   }));
 }
 
-/** deploySite makes a bucket `site`, and has what it takes to deploy to it as a client does. */
-export async function deploySite(node: TestNode, { token = node.superToken, name = "site" } = {}) {
+/** deploySite makes the story's bucket, and has what it takes to deploy to it as a client does. */
+export async function deploySite(node: TestNode, { token = node.superToken, name = node.bucket } = {}) {
   await node.call("static-bucket_create", [node.superToken, name]);
   return deployClient(node, { token, name });
 }
 
-export function deployClient(node: TestNode, { token = node.superToken, name = "site" } = {}) {
+export function deployClient(node: TestNode, { token = node.superToken, name = node.bucket } = {}) {
   const call = async <T>(method: string, params: object = {}): Promise<T> =>
     (await node.call(`static-bucket_deploy_${method}`, { token, name, ...params })) as T;
   const put = async (deploy: string, path: string, content: string) => {

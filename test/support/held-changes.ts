@@ -23,7 +23,7 @@ export function eachWaitingStore(title: string, story: (options: StoreOptions) =
 }
 
 /**
- * heldChanges sends changes of the bucket `site` below the folder `from`, waits until all of them wait for their turn, runs
+ * heldChanges sends changes of the story's bucket below the folder `from`, waits until all of them wait for their turn, runs
  * `meanwhile`, and lets them go on.
  */
 export async function heldChanges<T>(
@@ -32,7 +32,7 @@ export async function heldChanges<T>(
   { send, meanwhile }: { send: () => ReadonlyArray<Promise<T>>; meanwhile: () => Promise<unknown> },
 ): Promise<T[]> {
   const isDisk = node.store === "disk";
-  const at = (path: string) => join(node.folder, "static/site", path);
+  const at = (path: string) => join(node.folder, "static", node.bucket, path);
   let answers: ReadonlyArray<Promise<T>>;
   {
     await using _held = await (isDisk ? copying(node, { ...site, at }) : lockedHead(node));
@@ -53,12 +53,12 @@ async function copying(...args: Parameters<typeof endlessCopy>): Promise<AsyncDi
 }
 
 /** Locks the head of the bucket, as another node does that changes its files. */
-async function lockedHead({ databaseUrl }: TestNode): Promise<AsyncDisposable> {
+async function lockedHead({ databaseUrl, bucket }: TestNode): Promise<AsyncDisposable> {
   const sql = new SQL({ url: databaseUrl, max: 1 });
   const connection = await sql.reserve();
   await connection.unsafe("BEGIN");
   await connection.unsafe(
-    "SELECT value FROM kv WHERE namespace = 'static-files/heads' AND key = 'site' FOR UPDATE",
+    `SELECT value FROM kv WHERE namespace = 'static-files/heads' AND key = '${bucket}' FOR UPDATE`,
   );
   return {
     async [Symbol.asyncDispose]() {

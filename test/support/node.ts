@@ -1,4 +1,3 @@
-import { test } from "bun:test";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,6 +16,7 @@ import { longLimits, settingsFor } from "./database-settings.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
+import { test } from "./test.ts";
 import { madeOnce } from "./test-run.ts";
 import { chosenFor, tier } from "./tier.ts";
 
@@ -138,6 +138,10 @@ export interface TestNode extends AsyncDisposable {
   /** `<key>:<secret>` of the Super Token. */
   readonly superToken: string;
   readonly rootPassword: string;
+  /** The name of the story's bucket, which the story makes; `site` where the server belongs to the story alone. */
+  readonly bucket: string;
+  /** A name that no other story on this server has; the same name where the server belongs to the story alone. */
+  own(name: string): string;
   /** Sends any body to the JSON-RPC route. */
   post(body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>;
   /** One call; the whole answer. */
@@ -244,6 +248,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     databaseUrl: database.url,
     superToken,
     rootPassword: credentials?.password ?? "",
+    bucket: "site",
+    own: (name) => name,
     post,
     send,
     call,

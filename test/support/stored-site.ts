@@ -18,6 +18,7 @@ import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import { isFolderValue } from "../../src/db/entry-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
+import type { Node } from "../../src/node.ts";
 import { settingsFor } from "./database-settings.ts";
 import type { TestNode } from "./node.ts";
 import { webdavSite } from "./webdav.ts";
@@ -58,7 +59,7 @@ export interface StoredFiles extends Looks {
   names(folder?: string): Promise<string[]>;
 }
 
-export function storedFiles(node: TestNode, bucket = "site"): StoredFiles {
+export function storedFiles(node: TestNode, bucket = node.bucket): StoredFiles {
   const looks = node.store === "disk" ? onDisk(node, bucket) : inObjects(node, bucket);
   const pathsBelow = async (folder = "") =>
     [...(await looks.below(folder)).keys()].map((path) => path.replace(/\/$/, "")).sort();
@@ -78,7 +79,7 @@ export function storedFiles(node: TestNode, bucket = "site"): StoredFiles {
   };
 }
 
-/** A bucket `site` with these files, and what it takes to talk to it over WebDAV and to look at it. */
+/** The story's bucket with these files, and what it takes to talk to it over WebDAV and to look at it. */
 export async function storedSite(node: TestNode, files: Contents = {}) {
   const site = await webdavSite(node);
   const stored = storedFiles(node);
@@ -130,11 +131,11 @@ function onDisk(node: TestNode, bucket: string): Looks {
 }
 
 /** The readers of a node's object store, until the node is closed. */
-const readersOf = new WeakMap<TestNode, Promise<ObjectReaders>>();
+const readersOf = new WeakMap<Node, Promise<ObjectReaders>>();
 
 async function objectReader(node: TestNode, bucket: string): Promise<FileReader> {
-  const opened = readersOf.get(node) ?? openReaders(node);
-  readersOf.set(node, opened);
+  const opened = readersOf.get(node.node) ?? openReaders(node);
+  readersOf.set(node.node, opened);
   return (await opened).readerOf({ name: bucket, path: bucket });
 }
 

@@ -12,16 +12,16 @@ export interface Version {
   readonly kept_until: number;
 }
 
-/** A bucket `site` of a server, and the methods about its versions. */
+/** The story's bucket on a server, and the methods about its versions. */
 export async function siteOf(node: TestNode) {
   const { dav } = await webdavSite(node);
-  const params = (more: object) => ({ token: node.superToken, name: "site", ...more });
-  const site = (path: string) => join(node.folder, "static/site", path);
+  const params = (more: object) => ({ token: node.superToken, name: node.bucket, ...more });
+  const site = (path: string) => join(node.folder, "static", node.bucket, path);
   return {
     dav,
     params,
     site,
-    trash: join(node.folder, "static/~trash/site"),
+    trash: join(node.folder, "static/~trash", node.bucket),
     put: (path: string, body: string) => dav("PUT", `/${path}`, {}, body),
     text: (path: string) => readFileSync(site(path), "utf8"),
     history: async (more: object = {}) =>

@@ -17,10 +17,10 @@ import { webdavSite } from "./webdav.ts";
 
 export type Contents = Record<string, string>;
 
-/** A bucket `site` with these files, written straight to the disk, and what it takes to look at it. */
+/** The story's bucket with these files, written straight to the disk, and what it takes to look at it. */
 export async function openSite(node: TestNode, files: Contents = {}) {
   const site = await webdavSite(node);
-  const at = (path: string) => join(node.folder, "static/site", path);
+  const at = (path: string) => join(node.folder, "static", node.bucket, path);
   const write = (more: Contents) => {
     for (const [path, content] of Object.entries(more)) {
       mkdirSync(dirname(at(path)), { recursive: true });
@@ -96,7 +96,7 @@ export async function endlessCopy(
   truncateSync(at("from/huge.bin"), 4 * 1024 ** 4);
   const copying = await Wire.open(node.url);
   copying.write(
-    `COPY /node/static-webdav/site/from HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nDestination: ${base}/to\r\n\r\n`,
+    `COPY /node/static-webdav/${node.bucket}/from HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nDestination: ${base}/to\r\n\r\n`,
   );
   await until("the copy has begun", () => isStaging(node, "folder"));
   return copying;
@@ -105,7 +105,7 @@ export async function endlessCopy(
 /** What a multistatus names, by path in the bucket, with its status. */
 export const hrefs = (xml: string) =>
   [...xml.matchAll(/<D:href>([^<]*)<\/D:href><D:status>HTTP\/1\.1 (\d+)/g)].map(([, href, status]) => [
-    decodeURIComponent(href ?? "").replace("/node/static-webdav/site/", ""),
+    decodeURIComponent(href ?? "").replace(/^\/node\/static-webdav\/[^/]+\//, ""),
     Number(status),
   ]);
 
@@ -120,14 +120,14 @@ export async function asUser(
   chmodSync(node.folder, 0o755);
   for (const name of ["", ...readdirSync(folder, { recursive: true }).map(String)])
     if (root) chownSync(join(folder, name), 65_534, 65_534);
-  for (const [path, mode] of Object.entries(closed)) chmodSync(join(folder, "site", path), mode);
+  for (const [path, mode] of Object.entries(closed)) chmodSync(join(folder, node.bucket, path), mode);
   try {
     if (root) process.seteuid?.(65_534);
     await work();
   } finally {
     if (root) process.seteuid?.(0);
     for (const path of Object.keys(closed))
-      if (existsSync(join(folder, "site", path))) chmodSync(join(folder, "site", path), 0o755);
+      if (existsSync(join(folder, node.bucket, path))) chmodSync(join(folder, node.bucket, path), 0o755);
   }
 }
 

@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestNode } from "./node.ts";
 
-/** A bucket `site` and what it takes to talk to it over WebDAV. */
+/** The story's bucket and what it takes to talk to it over WebDAV. */
 export async function webdavSite(node: TestNode, token = node.superToken) {
-  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
   const authorization = `Basic ${Buffer.from(token).toString("base64")}`;
-  const base = `${node.url}/node/static-webdav/site`;
+  const base = `${node.url}/node/static-webdav/${node.bucket}`;
   return {
     base,
     authorization,
@@ -29,7 +29,7 @@ export async function webdavSite(node: TestNode, token = node.superToken) {
 /** The same, with what its folder holds. */
 export async function siteOf(node: TestNode) {
   const site = await webdavSite(node);
-  const folder = join(node.folder, "static/site");
+  const folder = join(node.folder, "static", node.bucket);
   const status = async (verb: string, path: string, to?: string, body?: string) =>
     (await site.dav(verb, path, to === undefined ? {} : { destination: site.base + to }, body)).status;
   return {
