@@ -1,7 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { parseCode } from "../../src/links/link-code.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { inSite, linkSite, type Made, notValid } from "./link-site.ts";
+
+const sharedNode = sharedNodes();
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
@@ -22,10 +26,11 @@ function patched(address: string, change: (bytes: Buffer) => void): string {
 eachDatabase(
   "no altered, extended, moved or mixed link opens anything, and all are answered alike",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const { make, ask } = await linkSite(node, { "a.txt": "a", "b.txt": "b", "in/c.txt": "c" });
-    await node.call("static-bucket_create", { token: node.superToken, name: "other" });
-    await node.call("static-bucket-file_upload", [node.superToken, "other", "a.txt", "of the other"]);
+    const other = node.own("other");
+    await node.call("static-bucket_create", { token: node.superToken, name: other });
+    await node.call("static-bucket-file_upload", [node.superToken, other, "a.txt", "of the other"]);
     const plain = (await make("a.txt")).address;
     const counted = (await make("a.txt", { max_downloads: 3 })).address;
     const locked = (await make("a.txt", { password: "open" })).address;
@@ -58,8 +63,8 @@ eachDatabase(
       "an empty code": withCode(plain, () => ""),
       "standard base64": withCode(plain, (code) => `${code.slice(0, -1)}=`),
       "another path": plain.replace("a.txt", "b.txt"),
-      "another bucket": plain.replace("/site/", "/other/"),
-      "an unknown bucket": plain.replace("/site/", "/nowhere/"),
+      "another bucket": plain.replace(`/${node.bucket}/`, `/${other}/`),
+      "an unknown bucket": plain.replace(`/${node.bucket}/`, "/nowhere/"),
       "a path with a slash": `${plain}/`,
       "a path below it": `${plain}/x`,
       "an encoded slash": box.replace("/in/", "/in%2Fc.txt"),
@@ -91,7 +96,7 @@ eachDatabase(
 );
 
 test("every single character of a code counts", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { make, ask } = await linkSite(node, { "a.txt": "a" });
   for (const more of [{}, { max_downloads: 1000 }]) {
     const { address } = await make("a.txt", more);
@@ -117,11 +122,11 @@ test("a code has one text, and says nothing of the secrets it depends on", () =>
 });
 
 eachDatabase("a link of a token with few rights gives no more than these", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { ask, put } = await linkSite(node, { "a.txt": "a" });
   const link = (token: string, more: Record<string, unknown>) =>
-    node.call("static-bucket-file_link", { token, name: "site", ...more }) as Promise<Made>;
-  const writer = await node.newToken(inSite("write"));
+    node.call("static-bucket-file_link", { token, name: node.bucket, ...more }) as Promise<Made>;
+  const writer = await node.newToken(inSite(node, "write"));
   const box = await link(writer, { path: "", upload: true });
   expect(await put(box.address, "a.txt", "replaced")).toBe(409);
   expect((await ask(`${box.address}a.txt`)).status).toBe(404);
@@ -129,7 +134,7 @@ eachDatabase("a link of a token with few rights gives no more than these", async
   await node.call("token_edit", {
     token: node.superToken,
     target_token: writer.split(":")[0],
-    limit: inSite("read", "list", "delete"),
+    limit: inSite(node, "read", "list", "delete"),
   });
   expect(await put(box.address, "later.txt", "later")).toBe(404);
 });

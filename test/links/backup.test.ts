@@ -7,7 +7,10 @@ import { inSite, linkSite, type Made, notValid } from "./link-site.ts";
 everyStore("links are worth after a restore what they were worth when the backup was made", async (store) => {
   await using node = await testNode(store);
   const site = await linkSite(node, { "a.txt": "a", "in/x.txt": "x" });
-  const [ended, kept] = [await node.newToken(inSite("read")), await node.newToken(inSite("read"))];
+  const [ended, kept] = [
+    await node.newToken(inSite(node, "read")),
+    await node.newToken(inSite(node, "read")),
+  ];
   const by = (token: string) =>
     node.call("static-bucket-file_link", { token, name: "site", path: "a.txt" }) as Promise<Made>;
   const links = {

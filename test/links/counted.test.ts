@@ -1,6 +1,9 @@
 import { expect } from "bun:test";
 import { eachDatabase, eachStore, everyStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { inSite, linkSite, type Made, notValid, until } from "./link-site.ts";
+
+const sharedNode = sharedNodes();
 
 interface Listed {
   readonly id: string;
@@ -8,13 +11,13 @@ interface Listed {
 }
 
 everyStore("of many downloads at once exactly as many succeed as the link is good for", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, answer } = await linkSite(node, { "a.txt": "a" });
   const { address, id } = await make("a.txt", { max_downloads: 5 });
   const answers = await Promise.all(Array.from({ length: 20 }, () => answer(address)));
   expect(answers.filter(([status, text]) => status === 200 && text === "a")).toHaveLength(5);
   expect(answers.filter(([status]) => status === 410)).toHaveLength(15);
-  const listed = (await node.call("static-bucket_links", [node.superToken, "site"])) as Listed[];
+  const listed = (await node.call("static-bucket_links", [node.superToken, node.bucket])) as Listed[];
   expect(listed).toMatchObject([{ id: id ?? "", downloads: 5, max_downloads: 5 }]);
   expect(await answer(address)).toEqual([
     410,
@@ -23,7 +26,7 @@ everyStore("of many downloads at once exactly as many succeed as the link is goo
 });
 
 eachStore("what is sent is counted, also a part of it, and nothing else", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, ask, answer } = await linkSite(node, { "a.txt": "0123456789" });
   const { address } = await make("a.txt", { max_downloads: 2 });
   const head = await ask(address, { method: "HEAD" });
@@ -32,7 +35,7 @@ eachStore("what is sent is counted, also a part of it, and nothing else", async 
   expect(await answer(address, { headers: { "if-none-match": etag } })).toEqual([304, ""]);
   expect(await answer(address, { headers: { "if-match": '"x"' } })).toEqual([412, ""]);
   expect(await answer(address, { headers: { range: "bytes=1-" } })).toEqual([206, "123456789"]);
-  const listed = (await node.call("static-bucket_links", [node.superToken, "site"])) as Listed[];
+  const listed = (await node.call("static-bucket_links", [node.superToken, node.bucket])) as Listed[];
   expect(listed.map(({ downloads }) => downloads)).toEqual([1]);
   expect(await answer(address)).toEqual([200, "0123456789"]);
   expect((await answer(address))[0]).toBe(410);
@@ -43,7 +46,10 @@ eachDatabase(
   async (database) => {
     await using node = await testNode({ database });
     const { answer, ask, make } = await linkSite(node, { "a.txt": "a", "b.txt": "b" });
-    const [anna, bob] = [await node.newToken(inSite("read")), await node.newToken(inSite("read", "list"))];
+    const [anna, bob] = [
+      await node.newToken(inSite(node, "read")),
+      await node.newToken(inSite(node, "read", "list")),
+    ];
     const link = (token: string, more: Record<string, unknown>) =>
       node.call("static-bucket-file_link", { token, name: "site", path: "a.txt", ...more }) as Promise<Made>;
     const plain = await link(anna, {});

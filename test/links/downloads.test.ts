@@ -1,14 +1,20 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { eachDatabase, eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { inSite, linkSite, type Made, notValid, until } from "./link-site.ts";
 
+const sharedNode = sharedNodes();
+
 eachStore("a link opens one file of a private bucket without a token, and nothing else", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const name = "år 2026/bericht #1?.txt";
   const { make, ask, answer, get } = await linkSite(node, { [name]: "secret", "other.txt": "other" });
   expect((await get("/other.txt")).status).toBe(401);
   const { address, expires, id } = await make(name);
-  expect(address).toMatch(/^\/node\/link\/[\w-]{36}\/site\/%C3%A5r%202026\/bericht%20%231%3F\.txt$/);
+  expect(address.replace(/^\/node\/link\/[\w-]{36}/, "")).toBe(
+    `/${node.bucket}/%C3%A5r%202026/bericht%20%231%3F.txt`,
+  );
   expect(id).toBeUndefined();
   const days = (expires - Date.now()) / 86_400_000;
   expect(days).toBeGreaterThan(6.9);
@@ -32,13 +38,17 @@ eachStore("a link opens one file of a private bucket without a token, and nothin
     expect([method, (await ask(address, { method })).status]).toEqual([method, 405]);
   const code = address.split("/")[3];
   for (const path of ["other.txt", "", "år%202026/", "%C3%A5r%202026"])
-    expect([path, ...(await answer(`/node/link/${code}/site/${path}`))]).toEqual([path, 404, notValid]);
+    expect([path, ...(await answer(`/node/link/${code}/${node.bucket}/${path}`))]).toEqual([
+      path,
+      404,
+      notValid,
+    ]);
 });
 
 eachStore(
   "a large file is sent whole or in part, also by a link that is counted or has a password",
   async (options) => {
-    await using node = await testNode(options);
+    await using node = await sharedNode(options);
     const content = Buffer.alloc(3_000_000, "0123456789");
     const { make, ask } = await linkSite(node, { "large.bin": content });
     const plain = (await make("large.bin")).address;
@@ -61,7 +71,7 @@ eachStore(
 );
 
 eachStore("pages, pictures with scripts and XML of a link run in a sandbox", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const files = { "a.html": "<script>1</script>", "a.svg": "<svg/>", "a.xml": "<a/>", "a.png": "png" };
   const { make, ask } = await linkSite(node, files);
   for (const path of Object.keys(files)) {
@@ -75,12 +85,12 @@ eachStore("pages, pictures with scripts and XML of a link run in a sandbox", asy
 });
 
 eachDatabase("a link is made for a file that exists, by a token that may read it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await linkSite(node, { "folder/a.txt": "a" });
   const link = (token: string, path: string, more = {}) =>
-    node.refused("static-bucket-file_link", { token, name: "site", path, ...more });
-  const reader = await node.newToken(inSite("read"));
-  const writer = await node.newToken(inSite("write"));
+    node.refused("static-bucket-file_link", { token, name: node.bucket, path, ...more });
+  const reader = await node.newToken(inSite(node, "read"));
+  const writer = await node.newToken(inSite(node, "write"));
   const failures = [
     await link(reader, "missing.txt"),
     await link(reader, "folder"),
@@ -108,7 +118,7 @@ eachDatabase("a link is made for a file that exists, by a token that may read it
 });
 
 eachDatabase("a link ends with its token, whichever way that ends, and at once", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { answer } = await linkSite(node, { "a.txt": "a" });
   const endings: Record<string, (target_token: string, token: string) => Promise<unknown>> = {
     deleted: (target_token, token) => node.call("token_delete", { token, target_token }),
@@ -116,7 +126,7 @@ eachDatabase("a link ends with its token, whichever way that ends, and at once",
     "another password": (target_token, token) =>
       node.call("token_change_password", { token, target_token, new_password: "second-word" }),
     "without the right": (target_token, token) =>
-      node.call("token_edit", { token, target_token, limit: inSite("write", "list") }),
+      node.call("token_edit", { token, target_token, limit: inSite(node, "write", "list") }),
     "of another bucket": (target_token, token) =>
       node.call("token_edit", {
         token,
@@ -125,12 +135,12 @@ eachDatabase("a link ends with its token, whichever way that ends, and at once",
       }),
   };
   for (const [ending, end] of Object.entries(endings)) {
-    const username = ending.replaceAll(" ", "-");
-    const token = await node.newToken(inSite("read"), { username, password: "first-word" });
+    const username = node.own(ending.replaceAll(" ", "-"));
+    const token = await node.newToken(inSite(node, "read"), { username, password: "first-word" });
     const signedIn = [token, `${username}|first-word`];
     const addresses = await Promise.all(
       signedIn.map(async (token) => {
-        const made = await node.call("static-bucket-file_link", { token, name: "site", path: "a.txt" });
+        const made = await node.call("static-bucket-file_link", { token, name: node.bucket, path: "a.txt" });
         return (made as { address: string }).address;
       }),
     );
@@ -146,7 +156,7 @@ test("a link does not outlive its token, and says so when it is made", async () 
   const { ask } = await linkSite(node, { "a.txt": "a" });
   const inUse = async (ms: number): Promise<{ made: Made; timestamp_to: number }> => {
     const timestamp_to = Date.now() + ms;
-    const token = await node.newToken(inSite("read"), { timestamp_to });
+    const token = await node.newToken(inSite(node, "read"), { timestamp_to });
     const params = { token, name: "site", path: "a.txt" };
     const { result, error } = await node.send("static-bucket-file_link", params);
     // A busy machine may need longer than that.
@@ -175,7 +185,7 @@ eachDatabase(
     await node.call("static-bucket_update", { token, name: "site", enable: true });
     expect(await answer(address)).toEqual([200, "a"]);
     const counted = await make("a.txt", { max_downloads: 3 });
-    const reader = await node.newToken(inSite("read", "write", "delete", "list"));
+    const reader = await node.newToken(inSite(node, "read", "write", "delete", "list"));
     const refusal = await node.refused("static-bucket_unlink", { token: reader, name: "site" });
     expect(refusal.data.reason).toBe("missing_permission");
     await node.call("static-bucket_unlink", { token, name: "site" });

@@ -1,12 +1,16 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { eachDatabase, eachStore, everyStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { inSite, linkSite, type Made } from "./link-site.ts";
 
+const sharedNode = sharedNodes();
+
 eachStore("a drop box takes new files into one folder, replaces none and shows none", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, ask, put, stored } = await linkSite(node, { "in/old.txt": "old", "index.html": "page" });
   const { address } = await make("in", { upload: true });
-  expect(address).toMatch(/^\/node\/link\/[\w-]{36}\/site\/in\/$/);
+  expect(address.replace(/^\/node\/link\/[\w-]{36}/, "")).toBe(`/${node.bucket}/in/`);
   const page = await ask(address);
   const html = await page.text();
   expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -43,12 +47,12 @@ eachStore("a drop box takes new files into one folder, replaces none and shows n
 });
 
 eachStore("a drop box makes its folder, and cannot change how the bucket is served", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, put, stored } = await linkSite(node, { "index.html": "page", "data.tar": "tar" });
   const deep = await make("new/folder", { upload: true });
   expect(await put(deep.address, "_redirects", "/* /x 200")).toBe(201);
   const top = await make("", { upload: true });
-  expect(top.address).toEndWith("/site/");
+  expect(top.address).toEndWith(`/${node.bucket}/`);
   for (const name of ["_redirects", "_headers", "_HEADERS"])
     expect([name, await put(top.address, name, "x")]).toEqual([name, 403]);
   // They would be sent in place of the file beside them.
@@ -66,7 +70,7 @@ eachStore("a drop box makes its folder, and cannot change how the bucket is serv
 });
 
 everyStore("of two uploads of one name one is stored, and only stored files are counted", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, put, stored } = await linkSite(node, { "in/old.txt": "old" });
   const { address } = await make("in", { upload: true, max_downloads: 3 });
   const race = await Promise.all(["first", "second"].map((body) => put(address, "same.txt", body)));
@@ -76,7 +80,7 @@ everyStore("of two uploads of one name one is stored, and only stored files are 
   expect(many.filter((status) => status === 201)).toHaveLength(2);
   expect(many.filter((status) => status === 410)).toHaveLength(6);
   expect(await stored.names("in")).toHaveLength(4);
-  const listed = await node.call("static-bucket_links", [node.superToken, "site"]);
+  const listed = await node.call("static-bucket_links", [node.superToken, node.bucket]);
   expect(listed).toMatchObject([{ kind: "upload", downloads: 3, max_downloads: 3 }]);
 });
 
@@ -90,7 +94,7 @@ eachDatabase("an upload that is under way ends with its link, its token or its b
     bucket: () => node.call("static-bucket_update", { token, name: "site", enable: false }),
   };
   for (const [ending, end] of Object.entries(endings)) {
-    const owner = await node.newToken(inSite("write"));
+    const owner = await node.newToken(inSite(node, "write"));
     const link = { token: owner, name: "site", path: "in", upload: true };
     const { address } = (await node.call("static-bucket-file_link", link)) as Made;
     const half = Promise.withResolvers<void>();

@@ -10,16 +10,17 @@ export interface Made {
 
 export const notValid = "404 Not Found: this link is not valid, or what it led to is gone.\n";
 
-/** A private bucket `site` with these files, and what it takes to make links to them and to use them. */
+/** The story's bucket, private, with these files, and what it takes to make links to them and to use them. */
 export async function linkSite(node: TestNode, files: Record<string, string | Uint8Array>) {
   const site = await siteWith(node, files, { public: false });
+  const params = (path: string, more: Record<string, unknown>) => ({
+    token: node.superToken,
+    name: node.bucket,
+    path,
+    ...more,
+  });
   const make = (path: string, more: Record<string, unknown> = {}) =>
-    node.call("static-bucket-file_link", {
-      token: node.superToken,
-      name: "site",
-      path,
-      ...more,
-    }) as Promise<Made>;
+    node.call("static-bucket-file_link", params(path, more)) as Promise<Made>;
   const ask = (address: string, init: RequestInit = {}) =>
     fetch(node.url + address, {
       redirect: "manual",
@@ -29,6 +30,9 @@ export async function linkSite(node: TestNode, files: Record<string, string | Ui
   return {
     ...site,
     make,
+    /** The error of a link that is not made. */
+    refused: (path: string, more: Record<string, unknown>) =>
+      node.refused("static-bucket-file_link", params(path, more)),
     ask,
     /** Status and text of what a link answers. */
     async answer(address: string, init?: RequestInit): Promise<readonly [number, string]> {
@@ -48,11 +52,11 @@ export async function linkSite(node: TestNode, files: Record<string, string | Ui
   };
 }
 
-/** Limits of a token in the bucket `site`. */
-export function inSite(...actions: string[]) {
+/** Limits of a token in the story's bucket. */
+export function inSite({ bucket }: TestNode, ...actions: string[]) {
   return [
     {
-      scopes: [{ static_bucket: "site" }],
+      scopes: [{ static_bucket: bucket }],
       permissions: actions.map((action) => ({ static_bucket_file: action })),
     },
   ];

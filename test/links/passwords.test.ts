@@ -1,7 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { linkSite } from "./link-site.ts";
+
+const sharedNode = sharedNodes();
 
 const browser = {
   "user-agent":
@@ -17,7 +21,7 @@ const form = (password: string, headers: Record<string, string> = {}) => ({
 eachDatabase(
   "a link with a password opens with it alone: by a form, or as Basic without a name",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const { make, ask, answer } = await linkSite(node, { "år (1).html": "secret" });
     const password = "blåbær & grød=1";
     const { address, id } = await make("år (1).html", { password });
@@ -66,7 +70,7 @@ eachDatabase(
 );
 
 eachDatabase("a password is asked before a use is counted, and for uploads too", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { make, ask, answer, put } = await linkSite(node, { "a.txt": "a" });
   const once = await make("a.txt", { password: "open", max_downloads: 1 });
   for (const headers of [{}, browser, basic(":wrong")]) await answer(once.address, { headers });

@@ -1,12 +1,16 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CentralDirectory } from "../../src/http/zip/central-directory.ts";
 import { centralHeader, localHeader, type Member } from "../../src/http/zip/records.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
 import { openFilesBelow } from "../support/open-files.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { inSite, linkSite, notValid, until } from "./link-site.ts";
+
+const sharedNode = sharedNodes();
 
 interface Read {
   readonly bad: string | null;
@@ -63,10 +67,10 @@ const files = {
 };
 
 eachStore("a folder is downloaded as a ZIP archive by a link, and every reader takes it", async (options) => {
-  await using node = await testNode(options);
+  await using node = await sharedNode(options);
   const { make, ask } = await linkSite(node, files);
   const { address, id } = await make("docs", { zip: true });
-  expect([id, address.endsWith("/site/docs/docs.zip")]).toEqual([undefined, true]);
+  expect([id, address.endsWith(`/${node.bucket}/docs/docs.zip`)]).toEqual([undefined, true]);
   const response = await ask(address);
   expect([
     response.status,
@@ -93,12 +97,12 @@ eachStore("a folder is downloaded as a ZIP archive by a link, and every reader t
   const head = await ask(address, { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([200, ""]);
   const whole = await readBack(await (await ask((await make("", { zip: true })).address)).bytes());
-  expect(whole.infos.map(({ name }) => name)).toContain("site/other/secret.txt");
+  expect(whole.infos.map(({ name }) => name)).toContain(`${node.bucket}/other/secret.txt`);
 });
 
 eachStore("an archive of a selection has what was selected, and what still exists", async (options) => {
-  await using node = await testNode(options);
-  const { make, ask, answer } = await linkSite(node, files);
+  await using node = await sharedNode(options);
+  const { make, refused, ask, answer } = await linkSite(node, files);
   const { address, id } = await make("docs", {
     zip: true,
     paths: ["empty", "sub/", "sub/deep/x", "text.html"],
@@ -115,7 +119,7 @@ eachStore("an archive of a selection has what was selected, and what still exist
     "docs/text.html",
   ]);
   const remove = (path: string) =>
-    node.call("static-bucket-file_delete", { token: node.superToken, name: "site", path });
+    node.call("static-bucket-file_delete", { token: node.superToken, name: node.bucket, path });
   await remove("docs/empty");
   expect(await names()).toEqual([
     "docs/",
@@ -124,36 +128,51 @@ eachStore("an archive of a selection has what was selected, and what still exist
     "docs/sub/deep/x",
     "docs/text.html",
   ]);
-  const listed = await node.call("static-bucket_links", { token: node.superToken, name: "site" });
+  const listed = await node.call("static-bucket_links", { token: node.superToken, name: node.bucket });
   expect(listed).toMatchObject([{ id, kind: "zip", path: "docs", selected: 3 }]);
-  await node.call("static-bucket_unlink", { token: node.superToken, name: "site", id });
+  await node.call("static-bucket_unlink", { token: node.superToken, name: node.bucket, id });
   expect((await answer(address))[0]).toBe(410);
-  const refused: Array<[string, Record<string, unknown>, RegExp]> = [
-    ["docs", { zip: true, paths: ["../other/secret.txt"] }, /\.\./],
-    ["docs", { zip: true, paths: ["missing"] }, /does not exist/],
-    ["docs", { zip: true, upload: true }, /not both/],
-    ["docs", { paths: ["empty"] }, /zip/],
-    ["missing", { zip: true }, /no such folder/],
-    ["docs/text.html", { zip: true }, /file/],
+  const refusals = [
+    await refused("docs", { zip: true, paths: ["../other/secret.txt"] }),
+    await refused("docs", { zip: true, paths: ["missing"] }),
+    await refused("docs", { zip: true, upload: true }),
+    await refused("docs", { paths: ["empty"] }),
+    await refused("missing", { zip: true }),
+    await refused("docs/text.html", { zip: true }),
   ];
-  for (const [path, more, message] of refused) await expect(make(path, more)).rejects.toThrow(message);
+  expect(refusals.map(({ data }) => [data.kind, data.field])).toEqual([
+    ["InvalidInput", "path"],
+    ["NotFound", "paths"],
+    ["InvalidInput", "zip"],
+    ["InvalidInput", "paths"],
+    ["NotFound", "path"],
+    ["InvalidInput", "path"],
+  ]);
 });
 
 eachStore(
   "a link to an archive opens that archive alone, while its token may read and list",
   async (options) => {
-    await using node = await testNode(options);
-    const { make, ask, answer } = await linkSite(node, files);
+    await using node = await sharedNode(options);
+    const { make, refused, ask, answer } = await linkSite(node, files);
     const { address } = await make("docs/sub", { zip: true });
     const code = address.split("/")[3];
-    for (const path of ["docs/docs.zip", "site.zip", "docs/sub/", "docs/sub", "docs/large.txt"])
-      expect([path, ...(await answer(`/node/link/${code}/site/${path}`))]).toEqual([path, 404, notValid]);
-    const reader = await node.newToken(inSite("read"));
-    await expect(make("docs", { zip: true, token: reader })).rejects.toThrow(/List/i);
-    const target_token = await node.newToken(inSite("read", "list"));
+    for (const path of ["docs/docs.zip", `${node.bucket}.zip`, "docs/sub/", "docs/sub", "docs/large.txt"])
+      expect([path, ...(await answer(`/node/link/${code}/${node.bucket}/${path}`))]).toEqual([
+        path,
+        404,
+        notValid,
+      ]);
+    const reader = await node.newToken(inSite(node, "read"));
+    const denied = await refused("docs", { zip: true, token: reader });
+    expect(denied.data).toMatchObject({
+      reason: "missing_permission",
+      detail: expect.stringContaining("StaticBucketFile::List"),
+    });
+    const target_token = await node.newToken(inSite(node, "read", "list"));
     const ofToken = await make("docs", { zip: true, token: target_token });
     expect((await ask(ofToken.address, { method: "HEAD" })).status).toBe(200);
-    await node.call("token_edit", { token: node.superToken, target_token, limit: inSite("read") });
+    await node.call("token_edit", { token: node.superToken, target_token, limit: inSite(node, "read") });
     expect(await answer(ofToken.address)).toEqual([404, notValid]);
     const counted = await make("docs", { zip: true, max_downloads: 1 });
     expect((await (await ask(counted.address)).bytes()).length).toBeGreaterThan(0);
@@ -170,7 +189,7 @@ async function arrives(response: Response): Promise<boolean> {
 }
 
 test("an archive breaks off visibly when a file cannot be read to its end, and follows no symbolic link", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { make, ask, folder } = await diskSite(node);
   await symlink("/etc", join(folder, "docs/outside"));
   await symlink("/etc/hostname", join(folder, "docs/name"));
@@ -186,7 +205,7 @@ test("an archive breaks off visibly when a file cannot be read to its end, and f
 });
 
 test("a client that leaves ends the making of its archive", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { make, ask, folder } = await diskSite(node);
   await writeFile(join(folder, "docs/b.bin"), Buffer.alloc(64 * 1024 * 1024));
   const { address } = await make("docs", { zip: true });
@@ -201,7 +220,7 @@ test("a client that leaves ends the making of its archive", async () => {
 
 async function diskSite(node: TestNode) {
   const site = await linkSite(node, { "docs/a.txt": "a", "docs/b.bin": "b" });
-  const folder = join(node.folder, "static", "site");
+  const folder = join(node.folder, "static", node.bucket);
   await mkdir(folder, { recursive: true });
   return { ...site, folder };
 }
