@@ -1,9 +1,10 @@
-import { test } from "bun:test";
+import { afterAll, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
 import { executablePath, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
+import { closeSharedConsole, sharedConsoleOf } from "./shared-console.ts";
 
 /** Address of the server as another machine sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
 export function overPlainHttp<N extends Pick<TestNode, "url">>(node: N): N {
@@ -20,12 +21,14 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
 
 /** Test in real Chromium. Without Chromium it reports that and does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 180_000): void {
+  afterAll(closeSharedConsole);
   const run = async () => {
     leftPages.length = 0;
     try {
       await story();
     } catch (error) {
       console.log(`The pages at the end of the failed story:\n${leftPages.join("\n")}`);
+      await closeSharedConsole();
       withFirstError(error);
     }
   };
@@ -71,21 +74,21 @@ const harmless =
   /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established/;
 
 /**
- * Tab in a browser context without cookies or storage, which no other tab uses. It is closed at the end of its scope, which fails if
- * the page reported errors.
+ * Tab in a browser context that no other tab uses. Without cookies or storage, unless it is the shared one of its file. It is released
+ * at the end of its scope, which fails if the page reported errors.
  */
 export class Tab implements AsyncDisposable {
   readonly page: Page;
   readonly complaints: readonly string[];
   readonly #pooled: PooledContext;
-  readonly #ownContext: boolean;
+  readonly #release: () => Promise<unknown>;
   readonly #expected: RegExp | undefined;
 
-  private constructor(page: Page, complaints: readonly string[], { pooled, ownContext, expected }: TabParts) {
+  constructor({ page, complaints, pooled, release, expected }: TabParts) {
     this.page = page;
     this.complaints = complaints;
     this.#pooled = pooled;
-    this.#ownContext = ownContext;
+    this.#release = release;
     this.#expected = expected;
   }
 
@@ -94,10 +97,15 @@ export class Tab implements AsyncDisposable {
     const pooled = await (ownContext ? PooledContext.open() : PooledContext.take());
     const complaints = pooled.complaints.begin(node.url);
     const page = await pooled.newPage();
-    page.setDefaultTimeout(60_000);
     if (dark) await page.emulateMedia({ colorScheme: "dark" });
     if (phone) await page.setViewportSize(narrow);
-    return new Tab(page, complaints, { pooled, ownContext, expected });
+    const release = () => (ownContext ? pooled.context.close() : pooled.giveBack());
+    return new Tab({ page, complaints, pooled, release, expected });
+  }
+
+  /** Signs in past the form. */
+  signIn(url: string, token: string): Promise<void> {
+    return this.#pooled.signIn(url, token);
   }
 
   /** This page and those that were opened beside it. */
@@ -109,27 +117,41 @@ export class Tab implements AsyncDisposable {
     // The answer of the page arrives after all its earlier reports.
     leftPages.push(...(await Promise.all(this.pages.map((page) => page.evaluate<string>(describePage)))));
     leftPages.push(...this.#pooled.complaints.unanswered.map((request) => `not answered: ${request}`));
-    await (this.#ownContext ? this.#pooled.context.close() : this.#pooled.giveBack());
+    await this.#release();
     const unexpected = this.complaints.filter((text) => !this.#expected?.test(text) && !harmless.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
   }
 }
 
 interface TabParts {
+  readonly page: Page;
+  readonly complaints: readonly string[];
   readonly pooled: PooledContext;
-  readonly ownContext: boolean;
+  readonly release: () => Promise<unknown>;
   readonly expected: RegExp | undefined;
 }
 
-/** Opens the console at a page, signed in unless `token` is undefined. */
+/** What a story may ask of the shared tab of its file. */
+const sharedAsks = ["at", "expected"];
+
+/**
+ * Opens the console at a page, signed in unless `token` is undefined. A story on `sharedNode()` that asks for nothing else gets the
+ * shared tab of its file, once at a time.
+ */
 export async function openConsole(
   node: Pick<TestNode, "url" | "superToken">,
   visit: Visit = {},
 ): Promise<Tab> {
+  const { at = "/overview", expected } = visit;
+  const shared = Object.keys(visit).every((key) => sharedAsks.includes(key))
+    ? sharedConsoleOf(node)
+    : undefined;
+  if (shared !== undefined) return new Tab({ ...(await shared.enter(at)), expected });
   const tab = await Tab.open(node, visit);
-  await tab.page.goto(`${node.url}/node/console/#${visit.at ?? "/overview"}`);
   const token = "token" in visit ? visit.token : node.superToken;
-  if (token !== undefined) await signIn(tab.page, token);
+  if (token !== undefined) await tab.signIn(node.url, token);
+  await tab.page.goto(`${node.url}/node/console/#${at}`);
+  if (token !== undefined) await tab.page.locator(".menu").waitFor({ state: "attached" });
   return tab;
 }
 
@@ -219,4 +241,5 @@ export async function lookAround(
   return findings;
 }
 
+export { sharedNode } from "./shared-console.ts";
 export { testNode };

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import type { TestNode } from "../support/node.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 
 const sha256 = (text: string) => new Bun.CryptoHasher("sha256").update(text).digest("hex");
 
@@ -34,7 +34,7 @@ async function deployOf(node: TestNode, note: string, text: string, redirects = 
 inBrowser(
   "a deploy is previewed, published, rolled back and deleted, with its author and its problems",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "index.html": "first" });
     const page1 = () => fetch(`${node.url}/node/static/site/`).then((answer) => answer.text());
     await using tab = await openConsole(node, { at: "/buckets/site" });

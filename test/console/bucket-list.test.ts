@@ -1,14 +1,14 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 
 const names = async (page: Page) =>
   (await page.locator(".buckets-name").allTextContents()).map((name) => name.trim());
 
 inBrowser("buckets are a table that is searched and sorted, and the address keeps both", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = node.superToken;
   await siteWith(node, { "a.txt": "a", "b.txt": "bb" }, { is_http_root: true });
   for (const name of ["p10", "p2", "zeta", "empty", "other"])
@@ -56,7 +56,7 @@ inBrowser("buckets are a table that is searched and sorted, and the address keep
 });
 
 inBrowser("a long name and its long address share the width of the table", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const name = `a-${"long-".repeat(14)}name`;
   await node.call("static-bucket_create", { token: node.superToken, name });
   await using tab = await openConsole(node, { at: "/buckets" });
@@ -90,7 +90,7 @@ inBrowser("on a phone the list of buckets is sorted too", async () => {
 });
 
 inBrowser("a bucket is made from the palette, and can take the HTTP root from another one", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = node.superToken;
   await siteWith(node, { "index.html": "old" }, { is_http_root: true });
   await using tab = await openConsole(node, { at: "/tokens", expected: /the HTTP root already/ });
@@ -131,7 +131,7 @@ inBrowser("a bucket is made from the palette, and can take the HTTP root from an
 });
 
 inBrowser("200 buckets are listed, searched and sorted without delay", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "bucket-000" });
   // By hand: 200 calls would make 200 folders.
   const rows = Array.from({ length: 199 }, (_, n) => {

@@ -1,10 +1,10 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 
 inBrowser("the HTTP root is moved from another bucket, after a question, at once", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = node.superToken;
   await siteWith(node, { "index.html": "old" }, { is_http_root: true });
   await node.call("static-bucket_create", { token, name: "next" });
@@ -33,7 +33,7 @@ inBrowser("the HTTP root is moved from another bucket, after a question, at once
 });
 
 inBrowser("settings say what is wrong with the rules of the site, and keep unsaved input", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { _redirects: "/a /b 999\n" });
   expect(
     await lookAround(node, "bucket-settings", "/buckets/site/settings", (page) =>

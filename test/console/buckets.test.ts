@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 
 const rowOf = (page: Page, name: string) =>
@@ -17,7 +17,7 @@ async function choose(page: Page, name: string, action: string): Promise<void> {
 }
 
 inBrowser("a bucket is made, changed and deleted, and its files stay on the disk", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/buckets" });
   const { page } = tab;
   const record = () => node.call("static-bucket_read", [node.superToken, "site"]);
@@ -72,7 +72,7 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
 });
 
 inBrowser("how to mount a bucket is told with its address and the user's key, never the secret", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using tab = await openConsole(node, { at: "/buckets" });
   const { page } = tab;
@@ -116,7 +116,7 @@ inBrowser("a token sees the buckets that it names, and opens others by name", as
 });
 
 inBrowser("the list of buckets is readable by everybody", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {}, { is_http_root: true, cors: true });
   await node.call("static-bucket_create", [node.superToken, "media", "store/media"]);
   await node.call("static-bucket_update", { token: node.superToken, name: "media", enable: false });

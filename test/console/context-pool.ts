@@ -97,8 +97,18 @@ export class PooledContext {
     const opened = this.context.waitForEvent("page");
     await this.#blank.evaluate("void open('about:blank', '_blank', 'noopener')");
     const page = await opened;
+    page.setDefaultTimeout(60_000);
     await slowDown(page);
     return page;
+  }
+
+  /** signIn signs the context in to a server like its console does, which stores the token in a cookie that no script can read. */
+  async signIn(url: string, token: string): Promise<void> {
+    const stored = await this.context.request.post(`${url}/node/console/remember`, {
+      headers: { origin: url },
+      data: { token, persistent: false },
+    });
+    if (!stored.ok()) throw new Error(`the token was not stored: ${await stored.text()}`);
   }
 
   /** Pages that the test opened, and those that its pages opened. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { actOn } from "./token-row.ts";
 
@@ -30,7 +30,7 @@ async function startOf(page: Page, open: () => Promise<unknown>): Promise<string
 inBrowser(
   "dialogs of buckets and files start on their first field, and dangerous ones on Cancel",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "a", "b.txt": "b" });
     await using tab = await openConsole(node, { at: "/buckets" });
     const { page } = tab;
@@ -63,7 +63,7 @@ inBrowser(
 );
 
 inBrowser("F2, a name and Enter rename a file, which keeps its ending and its folder", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "docs/notes.old.txt": "a",
     "docs/.env": "b",
@@ -90,7 +90,7 @@ inBrowser("F2, a name and Enter rename a file, which keeps its ending and its fo
 inBrowser(
   "who renames one file after the other is quicker than the list, and renames each alone",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "a", "b.txt": "b" });
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -119,7 +119,7 @@ inBrowser(
 );
 
 inBrowser("a file that is edited has the cursor in its editor", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "first" });
   await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
   const { page } = tab;
@@ -133,7 +133,7 @@ inBrowser("a file that is edited has the cursor in its editor", async () => {
 });
 
 inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by Enter", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.newToken([], { username: "alice", password: "secret-1" });
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
@@ -170,7 +170,7 @@ inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by
 });
 
 inBrowser("saving the configuration starts on the button that changes nothing", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/config" });
   const { page } = tab;
   await page.getByRole("textbox", { name: "Configuration" }).click();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Locator, Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 import { check, list } from "./file-page.ts";
 
@@ -30,7 +30,7 @@ async function dragOver(page: Page, from: Locator, to: Locator): Promise<void> {
 }
 
 inBrowser("rows are dragged onto a folder or a part of the path, and Escape cancels", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "a.txt": "a",
     "b.txt": "b",
@@ -81,7 +81,7 @@ inBrowser("rows are dragged onto a folder or a part of the path, and Escape canc
 });
 
 inBrowser("a drop that cannot be is refused in words, and one onto a taken name asks", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "new", "img/x.txt": "x", "docs/a.txt": "old" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -103,7 +103,7 @@ inBrowser("a drop that cannot be is refused in words, and one onto a taken name 
 });
 
 inBrowser("files from outside stay uploads, and a token that may only read drags nothing", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "a", "docs/b.txt": "b" });
   await using own = await tempFolder();
   const file = join(own.path, "new.txt");

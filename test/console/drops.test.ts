@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 import { becomes } from "./eventually.ts";
 
@@ -64,7 +64,7 @@ inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it fall
 inBrowser(
   "what is dropped onto a bucket of the list is uploaded into it, and replaces nothing unasked",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const { folder } = await siteWith(node, { "a.txt": "old" });
     await using own = await tempFolder();
     mkdirSync(join(own.path, "img"));
@@ -89,7 +89,7 @@ inBrowser(
 inBrowser(
   "dropped folders ask once whether they or their contents are meant, wherever they are dropped; files never ask",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const { folder } = await siteWith(node, { "sub/x.txt": "x" });
     await using own = await tempFolder();
     for (const [path, name] of [
@@ -150,7 +150,7 @@ inBrowser(
 inBrowser(
   "the invitation to drop ends with the drag, even if the drop was lost with what was under it",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "a" });
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -174,7 +174,7 @@ inBrowser(
 );
 
 inBrowser("a bucket that takes no uploads says why when something is dropped onto it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();
   const file = join(own.path, "a.txt");

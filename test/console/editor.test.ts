@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 
 /** Expression inside the editor's shadow root, which selectors of the page do not reach. */
@@ -13,7 +13,7 @@ async function intoEditor(page: Page): Promise<void> {
 }
 
 inBrowser("what is typed quickly arrives whole, also over a selection, and is undone by Ctrl+Z", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   await intoEditor(page);
@@ -35,7 +35,7 @@ inBrowser("what is typed quickly arrives whole, also over a selection, and is un
 });
 
 inBrowser("Tab indents, and Escape lets Tab leave the editor", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   await intoEditor(page);
@@ -52,7 +52,7 @@ inBrowser("Tab indents, and Escape lets Tab leave the editor", async () => {
 });
 
 inBrowser("a long text scrolls inside the editor, which keeps its size", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   // The tables come later than the editor and make the page taller.

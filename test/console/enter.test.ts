@@ -4,14 +4,14 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { until } from "../support/process.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode } from "./browser.ts";
 import { showRoute } from "./show-route.ts";
 import { actOn } from "./token-row.ts";
 
 const gone = (page: Page) => page.getByRole("dialog").waitFor({ state: "detached" });
 
 inBrowser("Enter in the field of a dialog does what its button does", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "a" });
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
-import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 
 interface Described {
@@ -19,7 +19,7 @@ const codeOf = async (page: Page, label: string) =>
   (await page.getByLabel(label, { exact: true }).textContent()) ?? "";
 
 inBrowser("a form becomes a request, and the answer is the server's", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/api", expected: /a bucket site exists already/ });
   const { page } = tab;
   await page.getByLabel("Find a method").fill("bucket creates");
@@ -56,7 +56,7 @@ inBrowser("a form becomes a request, and the answer is the server's", async () =
 });
 
 inBrowser("the line for a shell does the same in a real one", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   await using tab = await openConsole(node, { at: "/api/static-bucket-file_upload" });
   const { page } = tab;
@@ -76,7 +76,7 @@ inBrowser("the line for a shell does the same in a real one", async () => {
 });
 
 inBrowser("dangerous methods ask first, another token can be typed, and errors say what to do", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const weak = await node.newToken([]);
   await using tab = await openConsole(node, {
     at: "/api/node-server_exec_sql",
@@ -115,7 +115,7 @@ inBrowser("methods that the token cannot call are marked, and still there", asyn
 });
 
 inBrowser("a stream runs over a WebSocket, and can be started, stopped and started again", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, {
     at: "/api/node-server_stream_log",
     expected: /`no=such=filter` cannot be read/,
@@ -139,7 +139,7 @@ inBrowser("a stream runs over a WebSocket, and can be started, stopped and start
 inBrowser(
   "every method of the server has its form",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/api" });
     const { page } = tab;
     const links = page.getByRole("navigation", { name: "Methods" }).getByRole("link");
@@ -161,7 +161,7 @@ inBrowser(
 );
 
 inBrowser("the explorer is readable by everybody", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   const list = await lookAround(node, "explorer-list", "/api", (page) =>
     page.getByRole("link", { name: "node-server_hello" }).waitFor(),

@@ -4,7 +4,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, sharedNode } from "./browser.ts";
 import { list } from "./file-page.ts";
 
 const picture = (colour: string) =>
@@ -18,7 +18,7 @@ const active = (page: Page) =>
 const asGrid = (page: Page) => page.getByRole("button", { name: "Show as a grid" }).click();
 
 inBrowser("files are shown as a grid with pictures, and the browser keeps the choice", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "docs/x.txt": "x",
     "a.svg": picture("teal"),
@@ -59,7 +59,7 @@ inBrowser("files are shown as a grid with pictures, and the browser keeps the ch
 });
 
 inBrowser("the grid is steered by the arrows in two dimensions, and holds ten thousand files", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {});
   for (let at = 0; at < 10_000; at += 1) await writeFile(join(folder, `file ${at}.txt`), "");
   await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -88,7 +88,7 @@ inBrowser("the grid is steered by the arrows in two dimensions, and holds ten th
 });
 
 inBrowser("pictures of a private bucket are shown in the grid, without a token in an address", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.svg": picture("tomato"), "b.svg": picture("gold") });
   await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
   await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -102,7 +102,7 @@ inBrowser("pictures of a private bucket are shown in the grid, without a token i
 });
 
 inBrowser("the grid is readable in light, dark and on a phone", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const colours = ["teal", "tomato", "gold", "slateblue", "seagreen", "orchid"];
   const pictures = Object.fromEntries(colours.map((colour) => [`${colour}.svg`, picture(colour)]));
   await siteWith(node, {

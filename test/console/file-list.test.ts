@@ -3,7 +3,7 @@ import { readFileSync, utimesSync } from "node:fs";
 import { join } from "node:path";
 import { chromium, type Locator, type Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot, signIn, testNode } from "./browser.ts";
 import { executablePath } from "./context-pool.ts";
 import { becomes } from "./eventually.ts";
 
@@ -53,7 +53,7 @@ for (const [way, size] of Object.entries(sizes)) {
   inBrowser(
     `a double click opens the file under the mouse, and selecting moves no row (${way})`,
     async () => {
-      await using node = await testNode();
+      await using node = await sharedNode();
       await siteWith(node, files);
       await using tab = await openConsole(node, { at: "/buckets/site" });
       const { page } = tab;
@@ -75,7 +75,7 @@ for (const [way, size] of Object.entries(sizes)) {
   );
 
   inBrowser(`quick clicks with Ctrl select the rows under the mouse (${way})`, async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, files);
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -93,7 +93,7 @@ for (const [way, size] of Object.entries(sizes)) {
 inBrowser(
   "a double click opens what its first click was on, also when the list moves in between",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, files);
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -111,7 +111,7 @@ inBrowser(
 );
 
 inBrowser("every head of the list stands above its own column, at any width", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { ...files, "large.bin": "x".repeat(2000) });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -159,7 +159,7 @@ inBrowser("heads and rows end at the frame, with a scroll bar and without", asyn
 });
 
 inBrowser("the ring of the focused list is drawn around its frame, where no row covers it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, files);
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -177,7 +177,7 @@ inBrowser("the ring of the focused list is drawn around its frame, where no row 
 });
 
 inBrowser("signs that nobody would see in a name are shown, and break neither row nor reading", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {
     "two\nlines\t.txt": "newline",
     "photo\u202Egnp.txt": "override",
@@ -199,7 +199,7 @@ inBrowser("signs that nobody would see in a name are shown, and break neither ro
 });
 
 inBrowser("the list says what each file is, how much there is, and how old it is", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "a.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
     "b.png": "no picture",
@@ -224,7 +224,7 @@ inBrowser("the list says what each file is, how much there is, and how old it is
 });
 
 inBrowser("the list is a grid in its own right, and all of the page lies in a landmark", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, files);
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -240,7 +240,7 @@ inBrowser("the list is a grid in its own right, and all of the page lies in a la
 inBrowser(
   "a click on a name selects with Ctrl or Shift, opens without, and opens a tab by the wheel",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, files);
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -267,7 +267,7 @@ inBrowser(
 inBrowser(
   "the path is the title, long ones are shortened in the middle, and no name fools in it",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const deep = "one/two/three/four/fi\u202Eve\n";
     await siteWith(node, { [`${deep}/x.txt`]: "12345", [`${deep}/sub/y.txt`]: "x" });
     await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -305,7 +305,7 @@ inBrowser(
 );
 
 inBrowser("a row that was selected by its checkbox is deleted and renamed by keys", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, files);
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { check } from "./file-page.ts";
 
@@ -13,7 +13,7 @@ const item = (page: Page, name: string) => page.getByRole("menuitem", { name, ex
 const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
 
 inBrowser("files are found in the whole bucket, and opened from there", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {
     "index.html": "x",
     "docs/deep/Report 2026.txt": "the report",
@@ -56,7 +56,7 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
 });
 
 inBrowser("a right click on a result has the actions of the list, which act on the path", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "notes.txt": "top",
     "docs/notes.txt": "the notes",
@@ -116,7 +116,7 @@ inBrowser("a right click on a result has the actions of the list, which act on t
 });
 
 inBrowser("results of several folders are selected and moved together, and none is lost", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a/report.txt": "a", "b/report.txt": "b", "c/x.txt": "x" });
   await using tab = await openConsole(node, { at: "/buckets/site?filter=report&in=bucket" });
   const { page } = tab;

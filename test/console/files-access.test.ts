@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
 import { check, failed, list, open } from "./file-page.ts";
 
 inBrowser("a token that may list and read is shown the files, no change, and why", async () => {
@@ -32,7 +32,7 @@ inBrowser("a token that may list and read is shown the files, no change, and why
 });
 
 inBrowser("a bucket that is off is looked at, downloaded from, and not changed", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "hello" });
   await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
   await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -58,7 +58,7 @@ inBrowser("a bucket that is off is looked at, downloaded from, and not changed",
 });
 
 inBrowser("folders and selections are downloaded as archives, of private buckets too", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "a", "page #1.html": "<p>b</p>", "c%.txt": "c", "sub/d.txt": "d" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -92,7 +92,7 @@ inBrowser("folders and selections are downloaded as archives, of private buckets
 });
 
 inBrowser("a bucket that is not there is told", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, {
     at: "/buckets/nowhere",
     expected: /There is no bucket nowhere/,
@@ -103,7 +103,7 @@ inBrowser("a bucket that is not there is told", async () => {
 inBrowser(
   "the files are readable by everybody",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const files: Record<string, string> = { "docs/a.txt": "a", "images/b.txt": "b" };
     for (let at = 1; at <= 30; at += 1)
       files[`a rather long name of a file, number ${at}.txt`] = "x".repeat(at ** 3);

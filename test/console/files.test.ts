@@ -3,13 +3,13 @@ import { existsSync, readdirSync } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 import { becomes } from "./eventually.ts";
 import { check, failed, list, names, open, rename } from "./file-page.ts";
 
 inBrowser("folders are walked, sorted and filtered, and the address keeps where one is", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "page 10.txt": "1234567890",
     "page 2.txt": "12",
@@ -40,7 +40,7 @@ inBrowser("folders are walked, sorted and filtered, and the address keeps where 
 });
 
 inBrowser("an address with dots in it leads to no other bucket", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "other/mine.txt": "x" });
   await node.call("static-bucket_create", { token: node.superToken, name: "other" });
   await writeFile(join(node.folder, "static/other/theirs.txt"), "x");
@@ -155,7 +155,7 @@ const oddNames = [
 inBrowser(
   "names in any language and with any sign are shown, opened, renamed and deleted as they are",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const files = Object.fromEntries(
       oddNames.map((name, index) => [`d & <b>#%/${name}`, `content ${index}`]),
     );
@@ -193,7 +193,7 @@ inBrowser(
 inBrowser(
   "ten thousand files are a few rows in the page, and its end is one key away",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const { folder } = await siteWith(node, {});
     for (let at = 0; at < 10_000; at += 1) await writeFile(join(folder, `file ${at}.txt`), "");
     await using tab = await openConsole(node, { at: "/buckets/site" });

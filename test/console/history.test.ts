@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 import { actOn } from "./token-row.ts";
 
@@ -12,7 +12,7 @@ const entries = (page: Page) => page.evaluate("history.length") as Promise<numbe
 inBrowser(
   "a preview that is closed leaves no entry of its own, and one step back leaves the bucket",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "first", "b.txt": "second" });
     await using tab = await openConsole(node, { at: "/buckets" });
     const { page } = tab;
@@ -37,7 +37,7 @@ inBrowser(
 );
 
 inBrowser("one step back closes the dialog about mounting, and the next leaves the page", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "first" });
   await using tab = await openConsole(node, { at: "/buckets?sort=size" });
   const { page } = tab;
@@ -68,7 +68,7 @@ inBrowser("one step back closes the dialog about mounting, and the next leaves t
 });
 
 inBrowser("a preview that was opened by its address is closed in its own entry", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "first" });
   await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
   const { page } = tab;
@@ -83,7 +83,7 @@ inBrowser("a preview that was opened by its address is closed in its own entry",
 inBrowser(
   "a click beside a preview closes it, one that began inside does not, and dialogs with input stay",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "first" });
     await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
     const { page } = tab;
@@ -110,7 +110,7 @@ inBrowser(
 inBrowser(
   "forms of tokens are places of their own: the way back closes them and stays at the tokens",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }], {
       username: "alice",
     });
@@ -136,7 +136,7 @@ inBrowser(
 inBrowser(
   "a form that holds something asks before it is left, by whichever way, and stays as it was",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/tokens" });
     const { page } = tab;
     await page.getByRole("button", { name: "New token" }).click();

@@ -5,13 +5,13 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
 import { Hand, menuLink } from "./hand.ts";
 
 inBrowser("job: drop a folder of 300 files, and open it as a site", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();
   const folder = join(own.path, "public");
@@ -42,7 +42,7 @@ async function uploadLimiter(page: Page): Promise<(uploadThroughput: number) => 
 }
 
 inBrowser("job: stop a large upload, and do it again", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();
   const file = join(own.path, "film.bin");
@@ -68,7 +68,7 @@ inBrowser("job: stop a large upload, and do it again", async () => {
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="120" height="80"><rect width="120" height="80"/></svg>`;
 
 inBrowser("job: look into files of every kind, one click each", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {
     "a.md": "# Handbook",
     "b.csv": "Name,Note\nAda,first\n",
@@ -102,7 +102,7 @@ inBrowser("job: look into files of every kind, one click each", async () => {
 });
 
 inBrowser("job: edit a text while somebody else does", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "notes.txt": "old" });
   const expected = /Failed to load resource.*412|Somebody else changed/;
   await using tab = await openConsole(node, { at: "/buckets/site", expected });
@@ -152,7 +152,7 @@ inBrowser("job: rename a file, delete it, and get it back", async () => {
 });
 
 inBrowser("job: move a file into a folder, and take it back", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "docs/a.txt": "a", "b.txt": "b" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -195,7 +195,7 @@ inBrowser("job: upload a large file through an outage of the server", async () =
 });
 
 inBrowser("job: download a folder, and a selection, as one archive", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "docs/a.txt": "a", "docs/b/c.txt": "c", "x.txt": "x" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -220,7 +220,7 @@ inBrowser("job: download a folder, and a selection, as one archive", async () =>
 const oddNames = ["日本語 🎉.txt", "100% #1?.txt", 'it\'s "so".txt', "a\nb.txt", "\u202Etxt.exe.txt"];
 
 inBrowser("job: open files with odd names, and read each name as it is", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, Object.fromEntries(oddNames.map((name, at) => [name, `content ${at}`])));
   await using tab = await openConsole(node);
   const { page } = tab;

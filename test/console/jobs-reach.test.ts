@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
 import { Hand } from "./hand.ts";
@@ -21,7 +21,7 @@ async function receivedBytes(page: Page): Promise<() => number> {
 }
 
 inBrowser("job: find one of 10,000 files and one of 200 buckets, with little to receive", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = node.superToken;
   const { folder } = await siteWith(node, {});
   for (let at = 0; at < 10_000; at += 1) writeFileSync(join(folder, `file ${at}.txt`), `${at}`);
@@ -48,7 +48,7 @@ inBrowser("job: find one of 10,000 files and one of 200 buckets, with little to 
 });
 
 inBrowser("job: find the expired ones of 1,000 tokens, and delete them", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.newToken([], { timestamp_to: Date.now() - 1000 });
   for (let at = 0; at < 1000; at += 1) await node.newToken([], { name: `token ${at}` });
   await using tab = await openConsole(node, { at: "/tokens" });
@@ -105,7 +105,7 @@ inBrowser("job: make a bucket and put a file into it with a phone", async () => 
 });
 
 inBrowser("job: work at a zoom of 200 %", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.txt`, "x"])));
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

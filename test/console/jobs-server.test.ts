@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
 import { Hand, menuLink } from "./hand.ts";
 import { rowsOf, rowWith } from "./log-page.ts";
 
@@ -31,7 +31,7 @@ inBrowser("job: find an entry among 50,000, and what it was about", async () => 
 });
 
 inBrowser("job: ask the database, and keep the answer", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node);
   const { page } = tab;
   const hand = new Hand(page);
@@ -49,7 +49,7 @@ inBrowser("job: ask the database, and keep the answer", async () => {
 });
 
 inBrowser("job: change the configuration, with a mistake that is found before it is saved", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node);
   const { page } = tab;
   const hand = new Hand(page);
@@ -72,7 +72,7 @@ inBrowser("job: change the configuration, with a mistake that is found before it
 });
 
 inBrowser("job: call a method from the API explorer", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node);
   const { page } = tab;
   const hand = new Hand(page);

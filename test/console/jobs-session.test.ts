@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, Tab, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, Tab, testNode } from "./browser.ts";
 import { Hand, menuLink } from "./hand.ts";
 import { restartableNode } from "./outage.ts";
 
@@ -47,7 +47,7 @@ inBrowser("job: correct a mistyped token", async () => {
 });
 
 inBrowser("job: make a bucket, and be in it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node);
   const { page } = tab;
   const hand = new Hand(page);
@@ -76,7 +76,7 @@ inBrowser("job: sign in as a colleague, and be where the work is", async () => {
 });
 
 inBrowser("job: sign out in every tab, also after Buckets was open", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -139,7 +139,7 @@ inBrowser("job: sit out a restart of the server, also with a reload meanwhile", 
 });
 
 inBrowser("job: change to dark colours, and back to those of the system", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node);
   const { page } = tab;
   const hand = new Hand(page);

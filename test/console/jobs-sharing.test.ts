@@ -1,12 +1,12 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { deployClient } from "../support/deploys.ts";
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 import { Hand, menuLink } from "./hand.ts";
 
 inBrowser("job: share a file of a private bucket by a link that ends", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "offer.pdf": "the offer" }, { public: false });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -21,7 +21,7 @@ inBrowser("job: share a file of a private bucket by a link that ends", async () 
 });
 
 inBrowser("job: copy the address of a public file", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "words" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -34,7 +34,7 @@ inBrowser("job: copy the address of a public file", async () => {
 });
 
 inBrowser("job: make a bucket private", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "words" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -48,7 +48,7 @@ inBrowser("job: make a bucket private", async () => {
 });
 
 inBrowser("job: make another bucket the HTTP root, and see the site", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = node.superToken;
   await siteWith(node, { "index.html": "<h1>New</h1>" });
   await node.call("static-bucket_create", { token, name: "old", is_http_root: true });
@@ -70,7 +70,7 @@ inBrowser("job: make another bucket the HTTP root, and see the site", async () =
 });
 
 inBrowser("job: find out how to mount a bucket", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {});
   await using tab = await openConsole(node, { at: "/buckets" });
   const { page } = tab;
@@ -83,7 +83,7 @@ inBrowser("job: find out how to mount a bucket", async () => {
 });
 
 inBrowser("job: make a token for a colleague that is limited to one bucket", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "words" });
   await using tab = await openConsole(node);
   const { page } = tab;
@@ -103,7 +103,7 @@ inBrowser("job: make a token for a colleague that is limited to one bucket", asy
 });
 
 inBrowser("job: roll back a deploy", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "index.html": "first" });
   const site = deployClient(node);
   await site.deploy({ "index.html": "second" }, { note: "spring" });

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 
 const focused = (page: Page) =>
@@ -10,7 +10,7 @@ const focused = (page: Page) =>
   );
 
 inBrowser("Ctrl+K goes to pages and buckets and starts actions, by the keyboard alone", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "a" });
   await using tab = await openConsole(node);
   const { page } = tab;
@@ -62,7 +62,7 @@ inBrowser("the palette offers what the token may open, and nothing else", async 
 inBrowser(
   "? shows the help of the page, / goes to its search, and neither is taken from a text",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/tokens" });
     const { page } = tab;
     await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
@@ -83,7 +83,7 @@ inBrowser(
 );
 
 inBrowser("who goes on by keyboard while a page is loaded keeps the focus when it comes", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/nowhere" });
   const { page } = tab;
   const held = Promise.withResolvers<void>();

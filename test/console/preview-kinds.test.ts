@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { chromium, type Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { findProgram } from "../support/tools.ts";
-import { axeFindings, inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, signIn, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { open } from "./file-page.ts";
 
@@ -61,7 +61,7 @@ const files = {
 };
 
 inBrowser("documents, tables, odd texts, sound and PDF are shown, one after the other", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, files);
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -153,7 +153,7 @@ test.if(withViewer !== undefined)(
 );
 
 inBrowser("sound of a private bucket is played, and no address holds a token", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.wav": wav(), "b.md": "# 标题" });
   await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
   await using tab = await openConsole(node, { at: "/buckets/site?file=a.wav" });

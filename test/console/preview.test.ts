@@ -4,7 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 
 /** Reports of the browser and the page when the server refuses a save. */
@@ -22,7 +22,7 @@ const png = Buffer.from(
 );
 
 inBrowser("pictures and texts are shown, and what a file holds is never run", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {
     "pic.svg": svg,
     "dot.png": png,
@@ -68,7 +68,7 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
 });
 
 inBrowser("a text is edited and saved, in the form that it has", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "notes.txt": "\uFEFFone\r\ntwo\r\n" });
   await using tab = await openConsole(node, { at: "/buckets/site?file=notes.txt" });
   const { page } = tab;
@@ -138,7 +138,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
 });
 
 inBrowser("a step back in the history loses no text that was not saved", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "first" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -164,7 +164,7 @@ inBrowser("a step back in the history loses no text that was not saved", async (
 });
 
 inBrowser("what is typed while a text is saved is neither lost nor taken for somebody else's", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "" });
   await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
   const { page } = tab;
@@ -202,7 +202,7 @@ inBrowser("what is typed while a text is saved is neither lost nor taken for som
 inBrowser(
   "however often Escape is pressed, a text that is not saved stays open until one says so",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await siteWith(node, { "a.txt": "first" });
     await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
     const { page } = tab;
@@ -251,7 +251,7 @@ inBrowser("a new text file is made empty, opened, and never over another", async
 });
 
 inBrowser("an open file is readable by everybody", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, {
     "app.ts": 'const greeting: string = "hello"; // a comment\nconsole.log(greeting, 42);\n',
   });

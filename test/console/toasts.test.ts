@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 import { showRoute } from "./show-route.ts";
 
@@ -36,7 +36,7 @@ const sizes = { phone: [390, 844], tablet: [820, 1180], desktop: [1440, 900] } a
 inBrowser(
   "toasts cover nothing that can be clicked, on any page, at any width, with uploads below them",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using own = await tempFolder();
     const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`file-${at}.txt`, "x"]));
     await siteWith(node, many);

@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { fitsWebdav } from "../../src/client/index.ts";
 import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import "./texts.ts";
 
 inBrowser("the form of a new token begins with what to choose, and not with a fault", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
   const { page } = tab;
@@ -23,7 +23,7 @@ inBrowser("the form of a new token begins with what to choose, and not with a fa
 });
 
 inBrowser("a password that was made up is shown once more with the secret, a typed one is not", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
   const dialog = page.getByRole("dialog", { name: "The new token" });
@@ -55,7 +55,7 @@ inBrowser("a password that was made up is shown once more with the secret, a typ
 });
 
 inBrowser("a user name with a colon is taken, and the form says what it cannot do", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
   const name = page.getByLabel("User name", { exact: true });
@@ -103,7 +103,7 @@ test("a client knows whether WebDAV can take a token", () => {
 });
 
 inBrowser("the empty form of a token is readable by everybody", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const findings = await lookAround(node, "tokens-empty", "/tokens?preset=webdav", (page) =>
     page.getByText("Choose a bucket first.").waitFor(),
   );
@@ -111,7 +111,7 @@ inBrowser("the empty form of a token is readable by everybody", async () => {
 });
 
 inBrowser("a user name without a password is said to be of no use for signing in", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
   const hint = page.getByText("Without a password nobody can sign in with this name.");

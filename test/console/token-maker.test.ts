@@ -1,8 +1,8 @@
-import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode } from "./browser.ts";
 import { actOn, tokenRow } from "./token-row.ts";
 
 inBrowser("a token shows who made it, and deleting the maker tells of what it leaves", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const may = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
   const maker = await node.newToken(may, { username: "maker" });
   const [key = ""] = maker.split(":");

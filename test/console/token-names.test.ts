@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { nameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
 import type { TestNode } from "../support/node.ts";
-import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 import { actOn, tokenRow } from "./token-row.ts";
 import "./texts.ts";
 
@@ -18,7 +18,7 @@ async function newestOf(node: TestNode): Promise<Listed | undefined> {
 }
 
 inBrowser("a token for watching gets a name, shows its use, and is renamed", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
   const { page } = tab;
   await page.getByRole("button", { name: "Logs and metrics" }).click();

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { Token } from "../../src/client/index.ts";
 import { parseWanted, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
 import type { TestNode } from "../support/node.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { actOn, tokenRow } from "./token-row.ts";
 import "./texts.ts";
@@ -46,7 +46,7 @@ const rows = (page: Page) => page.locator(".tokens-table tbody tr:not(.spacer)")
 const firstName = (page: Page) => rows(page).first().locator(".tokens-title").textContent();
 
 inBrowser("a thousand tokens are searched, sorted and filtered, and many end by one question", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await makeMany(node);
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;
@@ -91,7 +91,7 @@ inBrowser("a thousand tokens are searched, sorted and filtered, and many end by 
 inBrowser(
   "what a token may do is answered by the server, with the limit that decides, also in Chinese",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await node.call("static-bucket_create", { token: node.superToken, name: "site" });
     await node.newToken(readSite, { username: "alice" });
     await node.newToken(readSite, { username: "late", timestamp_to: 1000 });

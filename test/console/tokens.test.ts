@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
-import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 import { becomes } from "./eventually.ts";
 import { actOn, tokenRow as card } from "./token-row.ts";
@@ -47,7 +47,7 @@ async function aliceOf(node: TestNode): Promise<string> {
 }
 
 inBrowser("a link from a bucket makes a token that mounts this bucket and can do nothing else", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const name of ["site", "other"])
     await node.call("static-bucket_create", { token: node.superToken, name });
   await using tab = await openConsole(node, { at: "/tokens?bucket=site&preset=webdav" });
@@ -73,7 +73,7 @@ inBrowser("a link from a bucket makes a token that mounts this bucket and can do
 });
 
 inBrowser("a secret is not lost by a slip: the dialog that shows it once asks before it goes", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?bucket=site&preset=read" });
   const { page } = tab;
   await page.getByRole("button", { name: "Create the token" }).click();
@@ -92,7 +92,7 @@ inBrowser("a secret is not lost by a slip: the dialog that shows it once asks be
 });
 
 inBrowser("boxes and JSON say the same, whichever is changed, and the server gets just that", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;
   await page.getByRole("button", { name: "New token" }).click();
@@ -130,7 +130,7 @@ inBrowser("boxes and JSON say the same, whichever is changed, and the server get
 inBrowser(
   "a token can have a user name, a made-up password and times, and says when it expires",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
     const { page } = tab;
     const make = page.getByRole("button", { name: "Create the token" });
@@ -161,7 +161,7 @@ inBrowser(
 );
 
 inBrowser("expired tokens and those that do not count yet are told apart in words", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.newToken([], { username: "late", timestamp_to: 1000 });
   await node.newToken([], { username: "soon", timestamp_from: Date.now() + 86_400_000 * 40 });
   await using tab = await openConsole(node, { at: "/tokens" });
@@ -186,7 +186,7 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
 });
 
 inBrowser("limits are edited, the secret rolled, the password changed and the token deleted", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   const old = await aliceOf(node);
   await using tab = await openConsole(node, { at: "/tokens" });
@@ -287,7 +287,7 @@ inBrowser(
 );
 
 inBrowser("the list and the form of tokens are readable by everybody", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await aliceOf(node);
   await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }], { timestamp_to: 1000 });
   const list = await lookAround(node, "tokens", "/tokens", (page) => card(page, "alice").waitFor());

@@ -4,7 +4,7 @@ import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
 import { becomes } from "./eventually.ts";
 import { check, list } from "./file-page.ts";
@@ -20,7 +20,7 @@ const choose = (page: Page, name: string) => page.getByRole("menuitem", { name, 
 inBrowser(
   "a file is moved by keys alone, into a folder that is made on the way, and back by Undo",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     const { folder } = await siteWith(node, { "a.txt": "a", "docs/guide/b.txt": "b", "img/c.txt": "c" });
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
@@ -64,7 +64,7 @@ inBrowser(
 );
 
 inBrowser("a selection is copied, and what exists there is kept, skipped or replaced as asked", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, {
     "a.txt": "new",
     "b.txt": "b",
@@ -111,7 +111,7 @@ inBrowser("a selection is copied, and what exists there is kept, skipped or repl
 });
 
 inBrowser("files and folders are duplicated beside the original, and the copies are selected", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "a", "docs/b.txt": "b" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -132,7 +132,7 @@ inBrowser("files and folders are duplicated beside the original, and the copies 
 });
 
 inBrowser("what cannot be moved is named with the reason, and the rest is moved", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { folder } = await siteWith(node, { "a.txt": "a", "b.txt": "b", "to/x.txt": "x" });
   await using tab = await openConsole(node, {
     at: "/buckets/site",
@@ -162,7 +162,7 @@ inBrowser("what cannot be moved is named with the reason, and the rest is moved"
 });
 
 inBrowser("the menu of a row has what can be done with it, by mouse and by key", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "a.txt": "a", "b.txt": "b", "docs/c.txt": "c" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

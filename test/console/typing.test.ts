@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, signIn, testNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, signIn, testNode } from "./browser.ts";
 
 /**
  * Makes the page as slow as on a busy machine until the end of the scope, so that delayed work comes much later. Chromium does that by
@@ -25,7 +25,7 @@ const says = (page: Page, words: RegExp) => page.locator(".sql-status").filter({
 inBrowser(
   "what is typed right after a dialog has closed goes into the editor, and runs, on a slow machine too",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/sql" });
     const { page } = tab;
     await editor(page).click();
@@ -80,7 +80,7 @@ inBrowser(
 );
 
 inBrowser("what is typed while a statement runs is still there when its rows come", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   const sent = Promise.withResolvers<void>();
@@ -120,7 +120,7 @@ const texts: Readonly<Record<string, string>> = {
 };
 
 inBrowser("a text of every known language is shown without a word in the browser's console", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, texts);
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

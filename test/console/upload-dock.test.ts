@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { rename } from "./file-page.ts";
 
@@ -151,7 +151,7 @@ inBrowser("a double click on the cross of an upload cancels it and does not send
 });
 
 inBrowser("a folder is uploaded as it is, or only what it holds, as one says", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using own = await tempFolder();
   const { folder } = await siteWith(node, {});
   await mkdir(join(own.path, "dist/img"), { recursive: true });
@@ -184,7 +184,7 @@ inBrowser("a folder is uploaded as it is, or only what it holds, as one says", a
 });
 
 inBrowser("folders are made where they are missing, by requests that all succeed", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using own = await tempFolder();
   const { folder } = await siteWith(node, { "a/b/there.txt": "x" });
   await mkdir(join(own.path, "b/c/d"), { recursive: true });

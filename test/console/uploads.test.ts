@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 import { eventually } from "./eventually.ts";
 
@@ -39,7 +39,7 @@ async function slowDown(page: Page, bytesPerSecond: number): Promise<() => Promi
 }
 
 inBrowser("who goes on before the question comes replaces nothing, and has the rest uploaded", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using own = await tempFolder();
   const { folder } = await siteWith(node, { "there.txt": "theirs" });
   const paths = ["there.txt", "new.txt"].map((name) => join(own.path, name));
@@ -66,7 +66,7 @@ inBrowser("who goes on before the question comes replaces nothing, and has the r
 });
 
 inBrowser("files are uploaded into the folder that is shown, with the time they had", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using own = await tempFolder();
   const { folder } = await siteWith(node, { "in/there.txt": "x" });
   const paths = ["a.txt", "große Datei %#.bin"].map((name) => join(own.path, name));
@@ -94,7 +94,7 @@ inBrowser("files are uploaded into the folder that is shown, with the time they 
 inBrowser(
   "a whole folder is uploaded, by button and by drop, with all that is in it",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using own = await tempFolder();
     const { folder } = await siteWith(node, {});
     // A browser hands out the entries of a dropped folder a hundred at a time.
@@ -127,7 +127,7 @@ inBrowser(
 );
 
 inBrowser("what an upload would replace is asked once: replace, skip or cancel", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using own = await tempFolder();
   const { folder } = await siteWith(node, { "a.txt": "old a", "b.txt": "old b" });
   const paths = ["a.txt", "b.txt", "c.txt"].map((name) => join(own.path, name));
@@ -163,7 +163,7 @@ inBrowser("what an upload would replace is asked once: replace, skip or cancel",
 inBrowser(
   "a large upload tells how far it is, goes on elsewhere, and cancelled leaves nothing",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using own = await tempFolder();
     const { folder } = await siteWith(node, { "sub/x.txt": "x", "old.bin": "old" });
     const paths = ["old.bin", "one.bin", "two.bin", "three.bin"].map((name) => join(own.path, name));
