@@ -1,132 +1,231 @@
-import { resolve } from "node:path";
+import { availableParallelism } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
 import { closeRun, environmentOf, openRun } from "../test/support/test-run.ts";
+import { parseTier } from "../test/support/tier.ts";
+import { changedTests, longVariables, namedTests, needsBinary, runsAlone, testsOf } from "../test/tiers.ts";
+import { ProcessorTime } from "./processor-time.ts";
 
-// Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that begins
-// with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
+// Runs one tier of the tests, or what is named: folders, files, or --changed. CONTRIBUTING.md says what the tiers are. A story that
+// fails is run once more; one that passes then is flaky, which fails every tier but the fast one. A story that needs a program which
+// this machine lacks prints one line that begins with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
 
-/** Folders that run in one process, longest first; a folder that is not named here runs with the rest. */
-const groups = [
-  // Its storm takes a fixed time, in which others use the processor.
-  ["cluster"],
-  ["process", "update", "scripts"],
-  ["console"],
-  // Their stories wait for the server's own clocks, and use little processor time.
-  ["backup", "metrics", "health"],
-  ["webdav", "buckets"],
-  ["node-server", "db", "config", "log"],
-  ["hostile"],
-  ["cli", "client"],
-];
-/**
- * Groups whose files are dealt to several processes, by the first folder of each. Short processes fill the machine to the end; a
- * long one would run alone at last.
- */
-const processesOf: Readonly<Record<string, number>> = {
-  cluster: 2,
-  console: 2,
-  process: 3,
-  webdav: 4,
-  "node-server": 2,
-  cli: 2,
-};
+/** A story that hangs fails after this time. Longer stories declare a time-out of their own, with its reason. */
+const storyTimeoutMs = 20_000;
+/** How many stories of one file that wait for processes run side by side. */
+const maxConcurrentStories = 4;
+const progressIntervalMs = 15_000;
+/** When more stories than this fail, something is broken, and running them once more says nothing. */
+const maxRepeated = 20;
 
-const files = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
-const folderOf = (path: string) => path.split("/")[1] ?? "";
-const named = process.argv.slice(2);
-const rest = [...new Set(files.map(folderOf))].filter((folder) => !groups.flat().includes(folder));
-const queue = named.length > 0 ? [named] : [...groups, rest].flatMap(dealt);
-/** How many groups run side by side. A machine with two cores carries four, because many stories wait more than they work. */
-const maxAtOnce = 4;
+interface Story {
+  readonly file: string;
+  readonly title: string;
+  readonly seconds: number;
+  readonly hasFailed: boolean;
+}
 
-/** At most this many lines of what a failed test printed are shown again at the end. */
-const maxFailureLines = 30;
-
-// Processes are those of the compiled server, as its users run it; in-process stories are of the source.
-process.env.NODE_SERVER_BINARY ??= await builtBinary();
-/** Where the processes of tests share what takes long to make or to start (`test/support/test-run.ts`). */
+const { values: options, positionals: names } = parseArgs({
+  options: { tier: { type: "string", default: "fast" }, changed: { type: "boolean", default: false } },
+  allowPositionals: true,
+});
+const tier = parseTier(options.tier);
+const everyFile = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
+const chosen = chooseFiles();
+const begin = performance.now();
 const shared = await openRun();
-Object.assign(process.env, environmentOf(shared));
-const lines: string[] = [];
-const failures: string[] = [];
-const codes: number[] = [];
-/** What each process of tests took, a line each. */
-const durations: string[] = [];
-await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
-const serverSeconds = await closeRun(shared);
-durations.push(`PostgreSQL and SeaweedFS: ${serverSeconds.toFixed(0)} s of processor time`);
-for (const duration of durations) console.log(duration);
-for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
-for (const failure of failures) console.log(failure);
-const count = (word: string) =>
-  lines.reduce((sum, line) => sum + Number(new RegExp(`^ *(\\d+) ${word}$`).exec(line)?.[1] ?? 0), 0);
-console.log(`${count("pass")} passed, ${count("fail")} failed`);
-process.exit(Math.max(...codes));
+using processorTime = new ProcessorTime();
+const env = {
+  ...process.env,
+  ...(tier === "long" ? longVariables : {}),
+  NO_COLOR: "1",
+  TEST_TIER: tier,
+  ...environmentOf(shared),
+  ...(chosen.some(needsBinary) && { NODE_SERVER_BINARY: await builtBinary() }),
+};
+const skipped = new Set<string>();
+/** Files that ran no story: they could not be loaded, their process ended, or they declare none in this tier. */
+const empty: string[] = [];
+let finished = 0;
+const progress = setInterval(() => console.log(`… ${finished} stories, ${elapsed()}`), progressIntervalMs);
+const stories = [
+  ...(await run(
+    chosen.filter((file) => !runsAlone(file)),
+    ["--parallel", String(availableParallelism()), "--no-isolate"],
+  )),
+  ...(await run(chosen.filter(runsAlone))),
+];
+const failed = stories.filter(({ hasFailed }) => hasFailed);
+const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
+clearInterval(progress);
+const serviceSeconds = await closeRun(shared);
+process.exitCode = report();
 
-/** The files of a group, for each of its processes. */
-function dealt(folders: readonly string[]): string[][] {
-  const own = files.filter((path) => folders.includes(folderOf(path)));
-  const count = processesOf[folders[0] ?? ""] ?? 1;
-  return Array.from({ length: count }, (_, at) =>
-    own.filter((_, index) => index % count === at).map((path) => `./${path}`),
-  );
+function chooseFiles(): readonly string[] {
+  if (options.changed) return changedTests(everyFile, gitChanges(), tier);
+  if (names.length === 0) return testsOf(everyFile, tier);
+  const { files, unknown } = namedTests(everyFile, names, tier);
+  if (unknown.length === 0) return files;
+  const folders = new Set(everyFile.map((file) => file.split("/")[1]));
+  console.error(`no test is called ${unknown.join(" or ")}; the folders are ${[...folders].join(", ")}`);
+  process.exit(2);
 }
 
-/** The folders of some files, with how many files there are. */
-function titleOf(args: readonly string[]): string {
-  const folders = new Set(args.map((path) => folderOf(path.replace("./", ""))));
-  return `${args.length} files of ${[...folders].join(", ")}`;
+/** Paths that differ from the last commit, new files included. */
+function gitChanges(): string[] {
+  return ["diff --name-only HEAD", "ls-files --others --exclude-standard"].flatMap((command) => {
+    const { stdout, success } = Bun.spawnSync(["git", ...command.split(" ")], { stderr: "inherit" });
+    if (!success) throw new Error(`git ${command} failed`);
+    return stdout.toString().split("\n").filter(Boolean);
+  });
 }
 
+/** Processes of stories are those of the compiled server, as its users run it; in-process stories are of the source. */
 async function builtBinary(): Promise<string> {
-  const build = Bun.spawn(["node_modules/.bin/bun", "scripts/build.ts"], {
+  if (process.env.NODE_SERVER_BINARY) return process.env.NODE_SERVER_BINARY;
+  const build = Bun.spawn(processorTime.counted([process.execPath, "scripts/build.ts"]), {
     stdout: "inherit",
     stderr: "inherit",
   });
   if ((await build.exited) !== 0) throw new Error("the binary was not built");
+  processorTime.add(build.resourceUsage());
   return resolve("dist/node-server");
 }
 
-async function runQueued(): Promise<void> {
-  for (let args = queue.shift(); args !== undefined; args = queue.shift()) codes.push(await run(args));
-}
-
-async function run(args: readonly string[]): Promise<number> {
-  const child = Bun.spawn(["node_modules/.bin/bun", "test", "--timeout", "180000", ...args], {
-    stdout: "pipe",
-    stderr: "pipe",
-    env: { ...process.env, NO_COLOR: "1" },
-  });
-  const begin = performance.now();
+/** Runs files, prints what is not a passed story, and returns all stories. */
+async function run(files: readonly string[], flags: readonly string[] = []): Promise<readonly Story[]> {
+  if (files.length === 0) return [];
+  const outfile = join(shared, `${crypto.randomUUID()}.xml`);
+  const child = Bun.spawn(
+    processorTime.counted([
+      process.execPath,
+      "test",
+      ...["--timeout", String(storyTimeoutMs)],
+      ...["--max-concurrency", String(maxConcurrentStories)],
+      ...["--reporter", "junit", "--reporter-outfile", outfile],
+      ...flags,
+      ...files.map((file) => `./${file}`),
+    ]),
+    { stdout: "pipe", stderr: "pipe", env },
+  );
   await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
   const code = await child.exited;
-  // With that of the programs that it has waited for; most of Chromium's is not in it.
-  const processorSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
-  const seconds = (performance.now() - begin) / 1000;
-  durations.push(
-    `${titleOf(args)}: ${seconds.toFixed(0)} s, with ${processorSeconds.toFixed(0)} s of processor time`,
-  );
-  return code;
+  processorTime.add(child.resourceUsage());
+  const report = Bun.file(outfile);
+  const found = (await report.exists()) ? storiesOf(await report.text()) : [];
+  const ran = new Set(found.map(({ file }) => file));
+  empty.push(...files.filter((file) => !ran.has(file)));
+  if (code !== 0 && !found.some(({ hasFailed }) => hasFailed) && empty.length === 0)
+    throw new Error(`bun test ended with ${code}, but every story has passed`);
+  return found;
 }
 
-/**
- * Passes whole lines on, so that those of one group do not break into those of the other, and keeps what was printed before a
- * `(fail)` line: the end of a long log is all that some places show.
- */
+/** Runs stories that have failed once more, a file at a time and alone. */
+async function repeated(failed: readonly Story[]): Promise<readonly Story[]> {
+  if (failed.length > maxRepeated) return [];
+  const again: Story[] = [];
+  for (const [file, stories = []] of Object.entries(Object.groupBy(failed, (story) => story.file))) {
+    console.log(`once more: ${stories.length} of ${file}`);
+    const pattern = stories.map(({ title }) => RegExp.escape(title)).join("|");
+    const results = await run([file], ["--test-name-pattern", `(${pattern})$`]);
+    again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
+  }
+  return again;
+}
+
+/** The stories of a JUnit report. It is not read as XML: the messages of failures may hold characters that XML does not allow. */
+function storiesOf(report: string): readonly Story[] {
+  const cases = report.matchAll(/<testcase ([^>]*?)\/?>(\s*<(?:failure|error)|\s*<skipped)?/g);
+  return Array.from(cases, ([, attributes = "", child = ""]) => {
+    const value = (name: string) =>
+      unescapeXml(new RegExp(`\\b${name}="([^"]*)"`).exec(attributes)?.[1] ?? "");
+    const wasSkipped = child.endsWith("<skipped");
+    return {
+      file: value("file"),
+      title: value("name"),
+      seconds: Number(value("time")),
+      hasFailed: child !== "" && !wasSkipped,
+      wasSkipped,
+    };
+  }).filter(({ wasSkipped }) => !wasSkipped);
+}
+
+function unescapeXml(text: string): string {
+  const characters: Record<string, string> = { quot: '"', apos: "'", lt: "<", gt: ">", amp: "&" };
+  return text.replace(/&(#x?[\da-f]+|\w+);/gi, (entity, name: string) => {
+    if (!name.startsWith("#")) return characters[name] ?? entity;
+    return String.fromCodePoint(
+      name.startsWith("#x") ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1)),
+    );
+  });
+}
+
+/** Passes on what is not a passed story, in whole lines, below the name of its file. */
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
-  let ofThisTest: string[] = [];
+  let file = "";
+  let shownFile = "";
+  const show = (line: string) => {
+    if (/^\((pass|fail)\)/.test(line)) finished += 1;
+    if (/^test\/.*\.test\.ts:$/.test(line)) file = line;
+    if (line.startsWith("SKIPPED:")) skipped.add(line);
+    if (isNoise(line)) return;
+    if (file !== shownFile) to.write(`\n${file}\n`);
+    shownFile = file;
+    to.write(`${line}\n`);
+  };
   const decoder = new TextDecoder();
   for await (const bytes of from) {
-    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = parts.pop() ?? "";
-    for (const line of parts) {
-      to.write(`${line}\n`);
-      // Chromium complains of what a container lacks, at length.
-      if (!line.startsWith("[pid=")) ofThisTest.push(line);
-      if (line.startsWith("(fail)")) failures.push(ofThisTest.slice(-maxFailureLines).join("\n"));
-      if (/^\((pass|fail|skip)\)/.test(line)) ofThisTest = [];
-    }
-    lines.push(...parts);
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) show(line);
   }
-  if (rest !== "") to.write(`${rest}\n`);
+  if (rest !== "") show(rest);
+}
+
+/** Lines that say nothing new: passed stories, names of files, counts, and what Chromium misses in a container. */
+function isNoise(line: string): boolean {
+  return (
+    line.trim() === "" ||
+    /^\((pass|skip)\)|^test\/.*\.test\.ts:$|^SKIPPED:|^\[pid=|^bun test v/.test(line) ||
+    /^ *\d+ (pass|fail|skip|error|expect\(\) calls|filtered out)|^Ran \d+ tests? across/.test(line)
+  );
+}
+
+/** Prints what the run came to, and returns its exit code. */
+function report(): number {
+  const isFlaky = ({ file, title }: Story) =>
+    flaky.some((story) => story.file === file && story.title === title);
+  const broken = failed.filter((story) => !isFlaky(story));
+  const passed = stories.length - failed.length + flaky.length;
+  console.log("\nSeconds by folder:");
+  const folders = Object.entries(Object.groupBy(stories, ({ file }) => file.split("/")[1] ?? ""));
+  for (const [folder, own = []] of folders.sort(([, a = []], [, b = []]) => sumOf(b) - sumOf(a)))
+    console.log(`${sumOf(own).toFixed(1).padStart(7)}  ${folder} (${own.length} stories)`);
+  console.log("\nSlowest stories:");
+  for (const { seconds, file, title } of stories.toSorted((a, b) => b.seconds - a.seconds).slice(0, 8))
+    console.log(`${seconds.toFixed(1).padStart(7)}  ${file}: ${title}`);
+  for (const line of skipped) console.log(line);
+  for (const file of empty) console.log(`EMPTY: ${file} ran no story`);
+  for (const { file, title } of broken) console.log(`FAILED: ${file}: ${title}`);
+  for (const { file, title } of flaky) console.log(`FLAKY: ${file}: ${title} (failed, then passed)`);
+  const left = processorTime.running;
+  if (left.length > 0) console.log(`LEFT: processes ${left.join(", ")} are still running`);
+  for (const pid of left) process.kill(pid, "SIGKILL");
+  const seconds = processorTime.seconds + (processorTime.isExact ? 0 : serviceSeconds);
+  const processor = `${seconds.toFixed(0)} s of processor time`;
+  console.log(`\n${elapsed()}, ${processorTime.isExact ? processor : `at least ${processor}`}`);
+  console.log(`${passed} passed, ${broken.length} failed`);
+  if (broken.length > 0 || empty.length > 0 || left.length > 0) return 1;
+  return flaky.length > 0 && tier !== "fast" ? 1 : 0;
+}
+
+function sumOf(stories: readonly Story[]): number {
+  return stories.reduce((sum, { seconds }) => sum + seconds, 0);
+}
+
+/** The time since the run began, as in `4:05`. */
+function elapsed(): string {
+  const seconds = Math.round((performance.now() - begin) / 1000);
+  return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} minutes`;
 }

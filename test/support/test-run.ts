@@ -11,6 +11,8 @@ import { secondsWithChildren } from "./proc.ts";
 
 /** Longer than a busy machine takes to compile the server. */
 const maxMakeMs = 170_000;
+/** A server that has ended may stay in the list of processes for good, where nobody waits for it. */
+const maxEndMs = 10_000;
 /** The folder that `npm test` has made. */
 const given = process.env.NODE_SERVER_TEST_SHARED;
 /** Whether this process belongs to a run of `npm test`, which removes the folder of temporary files at its end. */
@@ -146,7 +148,8 @@ export async function closeRun(path: string): Promise<number> {
   const running = services.filter(({ pid }) => isAlive(pid));
   const seconds = await Promise.all(running.map(secondsWithChildren));
   for (const { pid, endSignal } of running) process.kill(pid, endSignal);
-  while (running.some(({ pid }) => isAlive(pid))) await Bun.sleep(10);
+  const end = Date.now() + maxEndMs;
+  while (Date.now() < end && running.some(({ pid }) => isAlive(pid))) await Bun.sleep(10);
   for (const file of services.flatMap(({ leaves = [] }) => leaves)) await rm(file, { force: true });
   await rm(path, { recursive: true, force: true });
   return seconds.reduce((sum, next) => sum + next, 0);

@@ -1,0 +1,98 @@
+import { expect, test } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { tempFolder } from "../support/node.ts";
+import { changedTests, namedTests, testsOf } from "../tiers.ts";
+
+const runner = resolve(import.meta.dir, "../../scripts/test.ts");
+const head =
+  'import { expect, test } from "bun:test";\nimport { existsSync, writeFileSync } from "node:fs";\n';
+const passing = `${head}test("passes", () => {});`;
+const failing = `${head}test("fails", () => expect(1).toBe(2));`;
+const flaky = `${head}test("fails (once) & then passes", () => {
+  const isSecond = existsSync("ran");
+  writeFileSync("ran", "");
+  expect(isSecond).toBe(true);
+});`;
+
+/** Runs the runner on a project that has these tests and nothing else. */
+async function run(tests: Record<string, string>, ...args: string[]) {
+  await using project = await tempFolder();
+  for (const [file, text] of Object.entries(tests)) {
+    const path = join(project.path, "test", file);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+  }
+  const child = Bun.spawn([process.execPath, runner, ...args], {
+    cwd: project.path,
+    env: { PATH: process.env.PATH, HOME: project.path },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
+  return { code: await child.exited, stdout, stderr };
+}
+
+test("the runner passes when every story does, and ends with counts and processor time", async () => {
+  const { code, stdout } = await run({ "a/one.test.ts": passing, "b/two.test.ts": passing });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^0:\d\d minutes, (at least )?\d+ s of processor time\n2 passed, 0 failed\n$/m);
+});
+
+test("a story that fails twice is a failure in every tier", async () => {
+  for (const tier of ["fast", "all"]) {
+    const { code, stdout, stderr } = await run({ "a/one.test.ts": failing }, "--tier", tier);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("FAILED: test/a/one.test.ts: fails\n")]);
+    expect(stdout).toEndWith("0 passed, 1 failed\n");
+    expect(stderr).toContain("Expected: 2");
+  }
+});
+
+test("a story that fails once is flaky: a warning in the fast tier, a failure in the others", async () => {
+  for (const [tier, expected] of [
+    ["fast", 0],
+    ["all", 1],
+  ] as const) {
+    const { code, stdout } = await run({ "a/one.test.ts": flaky }, "--tier", tier);
+    expect([tier, code]).toEqual([tier, expected]);
+    expect(stdout).toContain("FLAKY: test/a/one.test.ts: fails (once) & then passes");
+    expect(stdout).toEndWith("1 passed, 0 failed\n");
+  }
+});
+
+test("a file that cannot be loaded, ends its process or declares no story fails the run", async () => {
+  const dying = `${head}test("dies", () => process.exit(0));`;
+  for (const text of ['import "./missing.ts";', dying, ""]) {
+    const { code } = await run({ "a/one.test.ts": text, "a/two.test.ts": passing });
+    expect([text, code]).toEqual([text, 1]);
+  }
+});
+
+test("a name that fits no test is told with the folders that exist", async () => {
+  const { code, stderr } = await run({ "a/one.test.ts": passing }, "b");
+  expect([code, stderr]).toEqual([2, "no test is called b; the folders are a\n"]);
+});
+
+test("a folder, a file with or without its ending, and a folder outside of the tier can be named", () => {
+  const files = ["test/auth/a.test.ts", "test/auth/b.test.ts", "test/hostile/c.test.ts"];
+  expect(testsOf(files, "fast")).toEqual(files.slice(0, 2));
+  expect(testsOf(files, "all")).toEqual(files);
+  expect(namedTests(files, ["auth"], "fast").files).toEqual(files.slice(0, 2));
+  expect(namedTests(files, ["test/auth/", "hostile"], "fast").files).toEqual(files);
+  for (const name of ["auth/a", "test/auth/a.test.ts", "./test/auth/a.test.ts"])
+    expect(namedTests(files, [name], "fast").files).toEqual(files.slice(0, 1));
+});
+
+test("changed files choose the tests of their module and the tests that import them", async () => {
+  const files = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
+  const folders = (...changed: string[]) => [
+    ...new Set(changedTests(files, changed, "fast").map((file) => file.split("/")[1])),
+  ];
+  expect(folders("src/auth/passwords.ts")).toEqual(["auth"]);
+  expect(folders("src/http/webdav/handler.ts")).toEqual(["webdav"]);
+  expect(folders("src/node.ts")).toEqual(["node-server"]);
+  expect(folders("README.md")).toEqual([]);
+  expect(changedTests(files, ["test/base/xml.test.ts"], "fast")).toEqual(["test/base/xml.test.ts"]);
+  expect(changedTests(files, ["test/tiers.ts"], "fast")).toEqual(["test/scripts/runner.test.ts"]);
+});

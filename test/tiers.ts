@@ -1,0 +1,127 @@
+import { readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { Tier } from "./support/tier.ts";
+
+/**
+ * Files and folders below test/ that the fast tier leaves to `npm run test:all`. The fast tier proves every decision once, at the
+ * cheapest interface that can prove it; what is here proves it again through a costlier one, under load, or with other programs.
+ */
+const allOnly: readonly string[] = ["hostile/", "cluster/"];
+
+/** Files and folders below test/ that run one after the other when all others are done, because they judge times or load the machine. */
+const alone: readonly string[] = ["hostile/", "cluster/"];
+
+/** longVariables ask the storms, kills, races and sweeps of `npm run test:long` for more than `test:all` does. */
+export const longVariables: Readonly<Record<string, string>> = {
+  CLUSTER_STORM_SECONDS: "600",
+  CLUSTER_ROUNDS: "1000",
+  CLUSTER_ROLLS: "10",
+  CLUSTER_MUTATIONS: "1",
+  CRASH_KILLS: "500",
+  TEST_ROUNDS: "10",
+};
+
+/** The folders of tests of a module, where they are not named like it. The longest path that fits counts. */
+const foldersOf: Readonly<Record<string, readonly string[]>> = {
+  "src/agents/": ["auth"],
+  "src/buckets/": ["buckets", "deploys", "uploads", "webdav"],
+  "src/cluster/": ["cluster"],
+  "src/http/": ["buckets", "rpc", "health"],
+  "src/http/console/": ["console"],
+  "src/http/health/": ["health"],
+  "src/http/jsonrpc/": ["rpc"],
+  "src/http/links/": ["links"],
+  "src/http/webdav/": ["webdav"],
+  "src/methods/": ["methods", "node-server"],
+  "src/monitor/": ["metrics", "health"],
+  "bench/": ["bench"],
+  "deploy/": ["scripts"],
+  "docs/": ["scripts", "cli", "config", "webdav"],
+  "src/": ["node-server"],
+};
+
+const isBelow = (paths: readonly string[], file: string) =>
+  paths.some((path) => file.startsWith(`test/${path}`));
+
+export function runsAlone(file: string): boolean {
+  return isBelow(alone, file);
+}
+
+/** The files of a tier. */
+export function testsOf(files: readonly string[], tier: Tier): readonly string[] {
+  return tier === "fast" ? files.filter((file) => !isBelow(allOnly, file)) : files;
+}
+
+/**
+ * The files below the folders and files that are named, with or without `test/`, and the names that fit none. Of a folder only those of
+ * the tier count, or all if the tier has none of them.
+ */
+export function namedTests(
+  files: readonly string[],
+  names: readonly string[],
+  tier: Tier,
+): { readonly files: readonly string[]; readonly unknown: readonly string[] } {
+  const named = names.map((name) => {
+    const path = name.replace(/^(\.\/)?(test\/)?/, "test/").replace(/\/$/, "");
+    const below = files.filter(
+      (file) => file === path || file === `${path}.test.ts` || file.startsWith(`${path}/`),
+    );
+    const ofTier = testsOf(below, tier);
+    return ofTier.length > 0 ? ofTier : below;
+  });
+  return { files: named.flat(), unknown: names.filter((_, at) => named[at]?.length === 0) };
+}
+
+/** The files of a tier that belong to changed paths: tests themselves, the users of test support, and the folder of a module. */
+export function changedTests(
+  files: readonly string[],
+  changed: readonly string[],
+  tier: Tier,
+): readonly string[] {
+  const wanted = new Set(changed.filter((path) => files.includes(path)));
+  const supporting = changed.filter((path) => path.startsWith("test/") && !files.includes(path));
+  for (const file of files) if (supporting.some((path) => reachedFrom(file).has(path))) wanted.add(file);
+  const modules = new Set(changed.flatMap(foldersFor));
+  for (const file of testsOf(files, tier)) if (modules.has(folderOf(file))) wanted.add(file);
+  return [...wanted].sort();
+}
+
+/** Whether a file starts the program, which must then be built. */
+export function needsBinary(file: string): boolean {
+  return reachedFrom(file).has("test/support/program.ts");
+}
+
+function foldersFor(path: string): readonly string[] {
+  const known = Object.keys(foldersOf)
+    .filter((prefix) => path.startsWith(prefix))
+    .sort((a, b) => b.length - a.length)[0];
+  const [top, module = ""] = path.split("/");
+  const own = top === "src" && !module.includes(".") ? [module] : [];
+  return known === undefined || (known === "src/" && own.length > 0) ? own : (foldersOf[known] ?? []);
+}
+
+function folderOf(file: string): string {
+  return file.split("/")[1] ?? "";
+}
+
+const transpiler = new Bun.Transpiler({ loader: "ts" });
+const importsOf = new Map<string, readonly string[]>();
+
+/** The files below test/ that a file imports, directly or not, with itself. */
+function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
+  if (reached.has(file)) return reached;
+  reached.add(file);
+  for (const imported of directImports(file)) reachedFrom(imported, reached);
+  return reached;
+}
+
+function directImports(file: string): readonly string[] {
+  const known = importsOf.get(file);
+  if (known !== undefined) return known;
+  const found = transpiler
+    .scanImports(readFileSync(file, "utf8"))
+    .map(({ path }) => (path.startsWith(".") ? join(dirname(file), path) : ""))
+    .filter((path) => path.startsWith("test/") && path.endsWith(".ts"));
+  importsOf.set(file, found);
+  return found;
+}
