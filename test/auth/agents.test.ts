@@ -1,5 +1,8 @@
 import { expect } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const a = "0a000000-0000-4000-8000-00000000000a";
 const b = "0b000000-0000-4000-8000-00000000000b";
@@ -8,8 +11,13 @@ const gone = "00000000-0000-4000-8000-000000000000";
 
 const listings = [{ node: "list_all_agent_uuid" }, { monitoring_uuid: "list" }];
 
-/** A server that knows three agents, and one that was deleted. */
+async function withoutAgents(node: TestNode): Promise<void> {
+  await node.sql("DELETE FROM monitoring_uuid");
+}
+
+/** Lets the server know three agents and one that was deleted, and no others. */
 async function withAgents(node: TestNode): Promise<void> {
+  await withoutAgents(node);
   const rows = [c, a, b].map((uuid) => `('${uuid}', false)`).join(", ");
   await node.sql(`INSERT INTO monitoring_uuid (uuid, soft_delete) VALUES ${rows}, ('${gone}', true)`);
 }
@@ -22,7 +30,8 @@ async function seenBy(node: TestNode, token: string): Promise<unknown> {
 }
 
 eachDatabase("the Super Token sees every agent, sorted, and none that was deleted", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  await withoutAgents(node);
   expect(await seenBy(node, node.superToken)).toEqual([]);
   await withAgents(node);
   expect(await seenBy(node, node.superToken)).toEqual([a, b, c]);
@@ -32,7 +41,7 @@ eachDatabase("the Super Token sees every agent, sorted, and none that was delete
 });
 
 eachDatabase("either List permission in global scope shows every agent", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   for (const permission of listings) {
     for (const scope of ["global", { global: null }])
@@ -43,7 +52,7 @@ eachDatabase("either List permission in global scope shows every agent", async (
 });
 
 eachDatabase("a List permission alone on one agent does not show it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   for (const permissions of [...listings.map((listing) => [listing]), listings])
     expect(await seenBy(node, await node.newToken([{ scopes: [{ agent_uuid: a }], permissions }]))).toEqual(
@@ -52,7 +61,7 @@ eachDatabase("a List permission alone on one agent does not show it", async (dat
 });
 
 eachDatabase("a List permission and another one on an agent show that agent", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   for (const listing of listings) {
     for (const other of [
@@ -72,7 +81,7 @@ eachDatabase("a List permission and another one on an agent show that agent", as
 eachDatabase(
   "the two permissions may stand in different limits, each on the agent or wider",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     await withAgents(node);
     const token = await node.newToken([
       { scopes: [{ agent_uuid: a }, { agent_uuid: b }], permissions: [{ monitoring_uuid: "list" }] },
@@ -88,7 +97,7 @@ eachDatabase(
 );
 
 eachDatabase("another permission without a List permission is refused", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   const token = await node.newToken([
     { scopes: [{ agent_uuid: a }, "global"], permissions: [{ task: "run" }, { monitoring_uuid: "delete" }] },
@@ -101,7 +110,7 @@ eachDatabase("another permission without a List permission is refused", async (d
 });
 
 eachDatabase("List in a scope that is no agent's shows nothing", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   const permissions = [...listings, { task: "run" }];
   for (const scope of [
@@ -114,7 +123,7 @@ eachDatabase("List in a scope that is no agent's shows nothing", async (database
 });
 
 eachDatabase("a deleted agent stays hidden from a token that names it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await withAgents(node);
   const token = await node.newToken([
     { scopes: [{ agent_uuid: gone }], permissions: [...listings, { task: "run" }] },
@@ -123,7 +132,8 @@ eachDatabase("a deleted agent stays hidden from a token that names it", async (d
 });
 
 eachDatabase("upper and lower case are the same agent, in the scope and in the row", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  await withoutAgents(node);
   const shouted = "0A100000-0000-4000-8000-0000000000AA";
   await node.sql(`INSERT INTO monitoring_uuid (uuid) VALUES ('${shouted}'), ('${a}')`);
   const permissions = [...listings, { task: "run" }];

@@ -1,5 +1,8 @@
 import { expect } from "bun:test";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const scopes = [
   "global",
@@ -43,7 +46,8 @@ const permissions = [
 ];
 
 eachDatabase("every scope and every permission is accepted, and stored as it was given", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  const anna = node.own("anna");
   const limits = [
     { scopes, permissions },
     { scopes: [], permissions: [] },
@@ -51,8 +55,8 @@ eachDatabase("every scope and every permission is accepted, and stored as it was
   ];
   const token = await node.newToken(limits);
   expect(await node.call("token_get", { token })).toMatchObject({ token_limit: limits });
-  const other = await node.newToken([], { username: "anna" });
-  await node.call("token_edit", { token: node.superToken, target_token: "anna", limit: limits });
+  const other = await node.newToken([], { username: anna });
+  await node.call("token_edit", { token: node.superToken, target_token: anna, limit: limits });
   expect(await node.call("token_get", { token: other })).toMatchObject({ token_limit: limits });
 });
 
@@ -93,19 +97,19 @@ const noPermissions: readonly unknown[] = [
 eachDatabase(
   "a scope or permission that does not exist is refused, and its place is named",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const { superToken: token } = node;
-    await node.newToken([], { username: "anna" });
+    const anna = node.own("anna");
+    await node.newToken([], { username: anna });
     const refuse = async (limit: unknown, place: string) => {
       const created = await node.refused("token_create", [token, { token_limit: limit }]);
-      const edited = await node.refused("token_edit", { token, target_token: "anna", limit });
+      const edited = await node.refused("token_edit", { token, target_token: anna, limit });
       expect({ limit, code: created.code, kind: created.data.kind }).toEqual({
         limit,
         code: -32602,
         kind: "InvalidParams",
       });
       expect(String(created.data.field)).toStartWith(`token_creation.token_limit.${place}`);
-      expect(created.message).toContain(`token_creation.token_limit.${place}`);
       expect(String(edited.data.field)).toStartWith(`limit.${place}`);
     };
     for (const scope of noScopes)
@@ -118,8 +122,8 @@ eachDatabase(
         ],
         "1.permissions.0",
       );
-    expect(await node.call("token_list_all_tokens", { token })).toMatchObject({
-      tokens: [{}, { token_limit: [] }],
+    expect(await node.call("token_get", { token: anna, supertoken: token })).toMatchObject({
+      token_limit: [],
     });
   },
 );
@@ -127,7 +131,7 @@ eachDatabase(
 eachDatabase(
   "text that one of the databases cannot hold is refused by both, and its place is named",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     for (const text of ["a\0b", "\ud800"]) {
       for (const [limit, place] of [
         [{ scopes: [{ db: text }], permissions: [] }, "scopes"],
@@ -143,7 +147,7 @@ eachDatabase(
 );
 
 eachDatabase("a user name may be any text without `|` and invisible characters", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   for (const username of [
     "anna",
     "Berta",
@@ -168,7 +172,9 @@ eachDatabase("a user name may be any text without `|` and invisible characters",
 eachDatabase(
   "a user name that holds `|` or a control character, or that reads like a whole token, is refused",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
+    const list = () => node.call("token_list_all_tokens", { token: node.superToken });
+    const before = await list();
     const names = [
       "",
       "a|b",
@@ -192,14 +198,12 @@ eachDatabase(
         field: "token_creation.username",
       });
     }
-    expect(await node.call("token_list_all_tokens", { token: node.superToken })).toMatchObject({
-      tokens: [{ username: "root" }],
-    });
+    expect(await list()).toEqual(before);
   },
 );
 
 eachDatabase("a password may hold separators and anything else", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const passwords = [
     "a:b:c:d",
     "a|b|c|d",
@@ -223,28 +227,29 @@ eachDatabase("a password may hold separators and anything else", async (database
 eachDatabase(
   "a user name is taken once, root's included, also by two at the same moment",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
+    const mia = node.own("mia");
+    const anna = node.own("anna");
     const create = (username: string) =>
       node.send("token_create", [node.superToken, { token_limit: [], username }]);
-    const taken = (username: string) => ({
+    const taken = {
       code: 108,
-      message: `InvalidInput: the username ${username} is taken`,
       data: { kind: "InvalidInput", field: "username", reason: "taken", detail: expect.any(String) },
-    });
-    expect((await create("anna")).error).toBeUndefined();
-    expect((await create("anna")).error).toEqual(taken("anna"));
-    expect((await create("root")).error).toEqual(taken("root"));
-    const race = await Promise.all(Array.from({ length: 8 }, () => create("mia")));
+    };
+    expect((await create(anna)).error).toBeUndefined();
+    expect((await create(anna)).error).toMatchObject(taken);
+    expect((await create("root")).error).toMatchObject(taken);
+    const race = await Promise.all(Array.from({ length: 8 }, () => create(mia)));
     expect(race.filter(({ error }) => error === undefined)).toHaveLength(1);
     for (const { error } of race.filter(({ error }) => error !== undefined))
-      expect(error).toEqual(taken("mia"));
-    await node.call("token_delete", { token: node.superToken, target_token: "anna" });
-    expect((await create("anna")).error).toBeUndefined();
+      expect(error).toMatchObject(taken);
+    await node.call("token_delete", { token: node.superToken, target_token: anna });
+    expect((await create(anna)).error).toBeUndefined();
   },
 );
 
 eachDatabase("a password without a user name, or for a token without one, is refused", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { superToken: token } = node;
   expect(
     await node.refused("token_create", [token, { token_limit: [], password: "right-word" }]),
@@ -261,20 +266,21 @@ eachDatabase("a password without a user name, or for a token without one, is ref
 });
 
 eachDatabase("a user name without a password lets nobody in until a password is set", async (database) => {
-  await using node = await testNode({ database });
-  await node.newToken([], { username: "anna" });
-  for (const word of ["x", "null", "undefined", "anna"])
-    expect(await node.refused("token_get", { token: `anna|${word}` })).toMatchObject({ code: 102 });
+  await using node = await sharedNode({ database });
+  const anna = node.own("anna");
+  await node.newToken([], { username: anna });
+  for (const word of ["x", "null", "undefined", anna])
+    expect(await node.refused("token_get", { token: `${anna}|${word}` })).toMatchObject({ code: 102 });
   await node.call("token_change_password", {
     token: node.superToken,
-    target_token: "anna",
+    target_token: anna,
     new_password: "right-word",
   });
-  expect(await node.call("token_get", { token: "anna|right-word" })).toMatchObject({ username: "anna" });
+  expect(await node.call("token_get", { token: `${anna}|right-word` })).toMatchObject({ username: anna });
 });
 
 eachDatabase("a lifetime that ends before it begins is refused", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   for (const [timestamp_from, timestamp_to] of [
     [5, 5],
     [6, 5],

@@ -1,8 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import fc from "fast-check";
 import { keyOfWholeToken, parseCredentials } from "../../src/auth/credentials.ts";
 import { Fault } from "../../src/base/fault.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 });
 const without = (separators: RegExp) => text.filter((value) => !separators.test(value));
@@ -62,11 +66,12 @@ test("only the exact form of a key and its secret is cut to its key", () => {
     expect([other, keyOfWholeToken(other)]).toEqual([other, undefined]);
 });
 
-const agent = "[agent]:7c9e6679-7425-40de-944b-e07fc1f90ae7";
+const anyAgent = "[agent]:7c9e6679-7425-40de-944b-e07fc1f90ae7";
 const readSite = [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }];
 
 eachDatabase("a user name with `:` is found by every token method", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  const agent = node.own(anyAgent);
   const { superToken: token, call } = node;
   const made = await node.newToken([], { username: agent, password: "first:word|x" });
   const [key = ""] = made.split(":");
@@ -86,10 +91,12 @@ eachDatabase("a user name with `:` is found by every token method", async (datab
 });
 
 eachDatabase("a target is looked up as it is: no part of it names another token", async (database) => {
-  await using node = await testNode({ database });
-  const token = await node.newToken(readSite, { username: "[agent]", password: "right-word" });
+  await using node = await sharedNode({ database });
+  const agent = node.own(anyAgent);
+  const named = node.own("[agent]");
+  const token = await node.newToken(readSite, { username: named, password: "right-word" });
   const [key = ""] = token.split(":");
-  for (const target_token of [agent, "[agent]|right-word", `${key}:short`, `${key}|x`, `${token}x`])
+  for (const target_token of [agent, `${named}|right-word`, `${key}:short`, `${key}|x`, `${token}x`])
     expect(
       await node.refused("token_delete", { token: node.superToken, target_token }),
       target_token,
@@ -100,15 +107,16 @@ eachDatabase("a target is looked up as it is: no part of it names another token"
 });
 
 eachDatabase("Basic authentication splits at the first `:`, whatever user names hold", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  const agent = node.own(anyAgent);
   const all = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
   const limits = [{ scopes: ["global"], permissions: all }];
-  await node.call("static-bucket_create", [node.superToken, "site"]);
+  await node.call("static-bucket_create", [node.superToken, node.bucket]);
   await node.newToken(limits, { username: agent, password: "right-word" });
   await node.newToken(limits, { username: "plain", password: "right:word|x" });
   const status = async (name: string, password: string) => {
     const authorization = `Basic ${Buffer.from(`${name}:${password}`).toString("base64")}`;
-    const url = `${node.url}/node/static-webdav/site/`;
+    const url = `${node.url}/node/static-webdav/${node.bucket}/`;
     return (await fetch(url, { method: "PROPFIND", headers: { authorization, depth: "0" } })).status;
   };
   expect(await status("plain", "right:word|x")).toBe(207);
@@ -127,14 +135,14 @@ function logOf({ node }: TestNode): string {
 test("the log names who was refused and from where, and shows no secret that stands in a name", async () => {
   await using node = await testNode({ logging });
   const whole = `${"k".repeat(16)}:${"s".repeat(32)}`;
-  await node.refused("token_get", { token: `${agent}|wrong-word` });
+  await node.refused("token_get", { token: `${anyAgent}|wrong-word` });
   await node.refused("token_get", { token: `${whole}|wrong-word` });
   await node.refused("token_get", { token: whole });
   const warnings = node.node.ring
     .entries()
     .filter(({ level, target }) => level === "WARN" && target === "token");
   expect(warnings.map(({ fields }) => fields)).toEqual([
-    { username: agent, address: "127.0.0.1" },
+    { username: anyAgent, address: "127.0.0.1" },
     { username: "k".repeat(16), address: "127.0.0.1" },
     { token_key: "k".repeat(16), address: "127.0.0.1" },
   ]);

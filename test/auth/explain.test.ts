@@ -1,19 +1,23 @@
 import { expect } from "bun:test";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const read = { static_bucket_file: "read" };
 const write = { static_bucket_file: "write" };
 const site = { static_bucket: "site" };
 
 eachDatabase("a token is told what it may do, and by which of its limits", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
+  const alice = node.own("alice");
   const limits = [
     { scopes: [{ static_bucket: "docs" }], permissions: [write] },
     { scopes: [{ static_bucket: "si*" }], permissions: [read, { static_bucket_file: "list" }] },
   ];
   const made = (await node.call("token_create", {
     father_token: node.superToken,
-    token_creation: { username: "alice", password: "long enough", token_limit: limits },
+    token_creation: { username: alice, password: "long enough", token_limit: limits },
   })) as { key: string; secret: string };
   const token = `${made.key}:${made.secret}`;
   const explain = (params: object) => node.call("token_explain", { token, ...params });
@@ -34,7 +38,7 @@ eachDatabase("a token is told what it may do, and by which of its limits", async
     elsewhere: [],
   });
 
-  const ofAlice = { target_token: "alice", permission: read, scope: site };
+  const ofAlice = { target_token: alice, permission: read, scope: site };
   expect(await node.refused("token_explain", { token, ...ofAlice })).toMatchObject({
     data: { reason: "missing_permission" },
   });
@@ -47,7 +51,7 @@ eachDatabase("a token is told what it may do, and by which of its limits", async
 });
 
 eachDatabase("a token that is not valid now may do nothing, whatever its limits grant", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const ask = async (lifetime: object) => {
     const { key } = (await node.call("token_create", {
       father_token: node.superToken,
@@ -70,7 +74,7 @@ eachDatabase("a token that is not valid now may do nothing, whatever its limits 
 });
 
 eachDatabase("what is no permission or no scope is refused by its name", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = node.superToken;
   for (const [params, field] of [
     [{ permission: { node: "nothing" }, scope: "global" }, "permission"],

@@ -1,5 +1,9 @@
 import { expect } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { lockInfo, locksNamespace } from "../support/webdav-locks.ts";
+
+const sharedNode = sharedNodes();
 
 const limits = [{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }];
 const keyOf = (token: string) => token.split(":")[0] ?? "";
@@ -11,7 +15,7 @@ async function use(node: TestNode, token: string): Promise<void> {
 }
 
 eachDatabase("a token that another program deletes is refused by the very next call", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
   await node.sql(`DELETE FROM token WHERE token_key = '${keyOf(token)}'`);
@@ -19,7 +23,7 @@ eachDatabase("a token that another program deletes is refused by the very next c
 });
 
 eachDatabase("a secret that another program changes is refused by the very next call", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
   await node.sql(`UPDATE token SET token_hash = 'none' WHERE token_key = '${keyOf(token)}'`);
@@ -27,7 +31,7 @@ eachDatabase("a secret that another program changes is refused by the very next 
 });
 
 eachDatabase("limits that another program changes hold for the very next call", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   const run = () => node.send("node-server_exec_sql", { token, sql: "SELECT 1 AS one" });
   for (let round = 0; round < 3; round += 1) expect((await run()).error).toBeUndefined();
@@ -36,7 +40,7 @@ eachDatabase("limits that another program changes hold for the very next call", 
 });
 
 eachDatabase("a wrong secret for a key whose row is kept is refused", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
   expect(await node.refused("token_get", { token: `${keyOf(token)}:wrong` })).toMatchObject({ code: 102 });
@@ -46,18 +50,17 @@ eachDatabase("a wrong secret for a key whose row is kept is refused", async (dat
 eachDatabase(
   "a lock that another program makes or removes holds for the very next change",
   async (database) => {
-    await using node = await testNode({ database });
-    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
-    const address = `${node.url}/node/static-webdav/site/a.txt`;
+    await using node = await sharedNode({ database });
+    await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
+    const address = `${node.url}/node/static-webdav/${node.bucket}/a.txt`;
     const authorization = `Basic ${btoa(node.superToken)}`;
     const put = async () =>
       (await fetch(address, { method: "PUT", headers: { authorization }, body: "a" })).status;
     expect([await put(), await put()]).toEqual([201, 204]);
-    const body =
-      '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-    expect((await fetch(address, { method: "LOCK", headers: { authorization }, body })).status).toBe(200);
+    const lock = { method: "LOCK", headers: { authorization }, body: lockInfo };
+    expect((await fetch(address, lock)).status).toBe(200);
     expect(await put()).toBe(423);
-    await node.sql("DELETE FROM kv");
+    await node.sql(`DELETE FROM kv WHERE namespace = '${locksNamespace(node.bucket)}'`);
     expect(await put()).toBe(204);
   },
 );

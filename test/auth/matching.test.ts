@@ -3,7 +3,10 @@ import { z } from "zod";
 import type { Need } from "../../src/auth/need.ts";
 import type { Permission, Scope } from "../../src/auth/permission.ts";
 import { method } from "../../src/methods/declare.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 /** A method that needs whatever its caller names, so that the rules can be tried one by one. */
 const methods = {
@@ -54,7 +57,7 @@ const readIn = (...scopes: unknown[]) => [{ scopes, permissions: [{ static_bucke
 const buckets = ["a", "ab", "abc", "b", "A", "a*", ""].map(inBucket);
 
 eachDatabase("a bucket scope names one bucket, and one trailing star any ending", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const seen = (...scopes: unknown[]) =>
     entered(node, readIn(...scopes), "static_bucket_file.read", [global, ...buckets]);
   expect(await seen({ static_bucket: "ab" })).toEqual(["ab"]);
@@ -66,7 +69,7 @@ eachDatabase("a bucket scope names one bucket, and one trailing star any ending"
 });
 
 eachDatabase("global covers everything, and no named scope covers global", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const scopes = [global, inBucket("a"), inDb("x"), ofAgent("u")];
   const seen = (...held: unknown[]) => entered(node, readIn(...held), "static_bucket_file.read", scopes);
   expect(await seen("global")).toEqual(["global", "a", "x", "u"]);
@@ -76,7 +79,7 @@ eachDatabase("global covers everything, and no named scope covers global", async
 });
 
 eachDatabase("a database scope has the star too, the other kinds take it as a letter", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const names = ["shop_1", "shop_", "shop", "n", "nx", "n*"];
   const kinds = ["db", "kv_namespace", "js_worker", "agent_uuid"] as const;
   const seen = async (kind: (typeof kinds)[number], held: string) =>
@@ -96,7 +99,7 @@ eachDatabase("a database scope has the star too, the other kinds take it as a le
 });
 
 eachDatabase("a scope of one kind never covers a scope of another", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   expect(
     await entered(node, readIn({ db: "a" }, { js_worker: "a" }), "static_bucket_file.read", [
       inBucket("a"),
@@ -106,7 +109,7 @@ eachDatabase("a scope of one kind never covers a scope of another", async (datab
 });
 
 eachDatabase("an agent's UUID is the same in upper and in lower case", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const uuid = "7c9e6679-7425-40de-944b-e07fc1f90ae7";
   expect(
     await entered(node, readIn({ agent_uuid: uuid.toUpperCase() }), "static_bucket_file.read", [
@@ -116,7 +119,7 @@ eachDatabase("an agent's UUID is the same in upper and in lower case", async (da
 });
 
 eachDatabase("no action implies another", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const actions: Permission[] = [
     "static_bucket_file.read",
     "static_bucket_file.write",
@@ -142,7 +145,7 @@ eachDatabase("no action implies another", async (database) => {
 });
 
 eachDatabase("scope and permission must stand in one and the same limit", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   const split = await node.newToken([
     { scopes: [{ static_bucket: "a" }], permissions: [{ static_bucket_file: "read" }] },
     { scopes: [{ static_bucket: "b" }], permissions: [{ static_bucket_file: "write" }] },
@@ -160,7 +163,7 @@ eachDatabase("scope and permission must stand in one and the same limit", async 
 eachDatabase(
   "several permissions may come from several limits, each covering the scope",
   async (database) => {
-    await using node = await testNode({ database, methods });
+    await using node = await sharedNode({ database, methods });
     const token = await node.newToken([
       { scopes: [{ static_bucket: "a*" }], permissions: [{ static_bucket_file: "read" }] },
       { scopes: [{ static_bucket: "ab" }], permissions: [{ static_bucket_file: "write" }] },
@@ -183,7 +186,7 @@ eachDatabase(
 );
 
 eachDatabase("the Super Token needs no limit", async (database) => {
-  await using node = await testNode({ database, methods });
+  await using node = await sharedNode({ database, methods });
   for (const scope of [global, inBucket("a")])
     expect(await enters(node, node.superToken, scope, "node.exec_sql", "token.create")).toBe(true);
 });

@@ -1,10 +1,14 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { skeletonOf } from "../../src/base/skeleton.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const mayCreate = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
 
@@ -15,7 +19,7 @@ const keyOf = (token: string) => token.split(":")[0] ?? "";
 eachDatabase(
   "a name with invisible or unknown characters, padding, mixed writing systems, or in the form of a key, is refused",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     for (const username of [
       "root ",
       " root",
@@ -60,7 +64,7 @@ eachDatabase(
 eachDatabase(
   "a name that a reader takes for an existing one is refused, also at the same moment",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     await node.newToken([], { username: "Anna Bo" });
     await node.newToken([], { username: "coco" });
     await node.newToken([], { username: "Οδος" });
@@ -104,7 +108,7 @@ eachDatabase(
 );
 
 eachDatabase("a name cannot be another token's key, whatever form the key has", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   await node.sql("INSERT INTO token (token_key, token_hash, token_limit) VALUES ('deploy-key', '', '[]')");
   expect((await create(node, "deploy-key")).error).toMatchObject({ code: 108, data: { reason: "taken" } });
   const victim = await node.newToken([]);
@@ -114,7 +118,7 @@ eachDatabase("a name cannot be another token's key, whatever form the key has", 
 eachDatabase(
   "a text that is one token's key and another's name is refused as ambiguous",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const { superToken: token } = node;
     const victim = await node.newToken([]);
     const other = await node.newToken([], { username: "impostor", password: "right-word" });

@@ -2,6 +2,9 @@ import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { SQL } from "bun";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 interface StoredToken {
   readonly id: number | string;
@@ -19,6 +22,12 @@ interface StoredToken {
 async function storedTokens(node: TestNode): Promise<StoredToken[]> {
   await using sql = new SQL({ url: node.databaseUrl, max: 1 });
   return [...((await sql.unsafe("SELECT * FROM token ORDER BY id")) as StoredToken[])];
+}
+
+/** The row of a token, which is named as text. */
+async function storedToken(node: TestNode, token: string): Promise<StoredToken | undefined> {
+  const [key] = token.split(":");
+  return (await storedTokens(node)).find(({ token_key }) => token_key === key);
 }
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
@@ -54,25 +63,22 @@ eachDatabase(
 );
 
 eachDatabase("the same password is stored differently each time", async (database) => {
-  await using node = await testNode({ database });
-  await node.newToken([], { username: "anna", password: "same-word" });
-  await node.newToken([], { username: "mia", password: "same-word" });
-  const change = () =>
-    node.call("token_change_password", {
-      token: node.superToken,
-      target_token: "anna",
-      new_password: "same-word",
-    });
-  const hashes = new Set((await storedTokens(node)).map(({ password_hash }) => password_hash));
-  await change();
-  hashes.add((await storedTokens(node))[1]?.password_hash ?? null);
-  expect(hashes.size).toBe(4);
+  await using node = await sharedNode({ database });
+  const password = "same-word";
+  const anna = await node.newToken([], { username: node.own("anna"), password });
+  const mia = await node.newToken([], { username: node.own("mia"), password });
+  const hashOf = async (token: string) => (await storedToken(node, token))?.password_hash;
+  const hashes = new Set([await hashOf(anna), await hashOf(mia)]);
+  const change = { token: node.superToken, target_token: node.own("anna"), new_password: password };
+  await node.call("token_change_password", change);
+  hashes.add(await hashOf(anna));
+  expect([...hashes]).toEqual([expect.any(String), expect.any(String), expect.any(String)]);
 });
 
 eachDatabase("a token without user name and password has neither stored", async (database) => {
-  await using node = await testNode({ database });
-  await node.newToken([], { username: null, password: null, timestamp_from: null, timestamp_to: null });
-  expect((await storedTokens(node))[1]).toMatchObject({
+  await using node = await sharedNode({ database });
+  const nothing = { username: null, password: null, timestamp_from: null, timestamp_to: null };
+  expect(await storedToken(node, await node.newToken([], nothing))).toMatchObject({
     username: null,
     password_hash: null,
     time_stamp_from: null,
@@ -92,26 +98,22 @@ eachDatabase("the Super Token is row 1 and the next token is row 2", async (data
 });
 
 eachDatabase("a changed token changes in its row alone", async (database) => {
-  await using node = await testNode({ database });
-  const token = await node.newToken([], { username: "anna", password: "right-word" });
-  await node.newToken([], { username: "mia", password: "right-word" });
-  const before = await storedTokens(node);
+  await using node = await sharedNode({ database });
   const { superToken } = node;
-  const rolled = (await node.call("token_roll_token_secret", {
-    token: superToken,
-    target_token: token.split(":")[0],
-  })) as {
-    secret: string;
-  };
-  const after = await storedTokens(node);
-  expect(after[1]).toEqual({ ...(before[1] as StoredToken), token_hash: sha256(rolled.secret) });
-  expect([after[0], after[2]]).toEqual([before[0], before[2]]);
+  const password = "right-word";
+  const anna = await node.newToken([], { username: node.own("anna"), password });
+  const mia = await node.newToken([], { username: node.own("mia"), password });
+  const rows = () => Promise.all([anna, mia, superToken].map((token) => storedToken(node, token)));
+  const [before, ...others] = await rows();
+  const roll = { token: superToken, target_token: anna.split(":")[0] };
+  const { secret } = (await node.call("token_roll_token_secret", roll)) as { secret: string };
+  expect(await rows()).toEqual([{ ...(before as StoredToken), token_hash: sha256(secret) }, ...others]);
 });
 
 eachDatabase(
   "rights that somebody wrote into the row by hand and that are not understood grant nothing",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const token = await node.newToken([]);
     for (const json of [
       '"global"',
@@ -125,14 +127,14 @@ eachDatabase(
       "[[]]",
       "[null]",
     ]) {
-      await node.sql(`UPDATE token SET token_limit = '${json}' WHERE id = 2`);
+      await node.sql(`UPDATE token SET token_limit = '${json}' WHERE token_key = '${token.split(":")[0]}'`);
       expect({ json, code: (await node.refused("node-server_get_database_type", { token })).code }).toEqual({
         json,
         code: 102,
       });
     }
     await node.sql(
-      `UPDATE token SET token_limit = '[{"scopes":["global"],"permissions":[{"node":"get_database_type"}]}]' WHERE id = 2`,
+      `UPDATE token SET token_limit = '[{"scopes":["global"],"permissions":[{"node":"get_database_type"}]}]' WHERE token_key = '${token.split(":")[0]}'`,
     );
     await node.call("node-server_get_database_type", { token });
   },

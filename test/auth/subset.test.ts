@@ -1,5 +1,8 @@
 import { expect } from "bun:test";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const mayCreate = { scopes: ["global"], permissions: [{ token: "create" }] };
 const read = { static_bucket_file: "read" };
@@ -128,8 +131,6 @@ const creators: Readonly<Record<string, Creator>> = {
 
 const refusal = {
   code: 102,
-  message:
-    "Permission Denied: a token can only hand out permissions that it holds itself, in scopes that it holds them in",
   data: {
     kind: "PermissionDenied",
     reason: "missing_permission",
@@ -140,7 +141,7 @@ const refusal = {
 
 for (const [who, { holds, may, mayNot }] of Object.entries(creators)) {
   eachDatabase(`a creator ${who} hands out that and no more`, async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const creator = await node.newToken([mayCreate, ...holds]);
     for (const token_limit of may)
       expect({ token_limit, ...(await node.send("token_create", [creator, { token_limit }])) }).toMatchObject(
@@ -160,27 +161,26 @@ for (const [who, { holds, may, mayNot }] of Object.entries(creators)) {
 }
 
 eachDatabase("the Super Token hands out anything", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token_limit = [{ scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: "anything" }] }];
   const token = await node.newToken(token_limit);
   expect(await node.call("token_get", { token })).toMatchObject({ token_limit });
 });
 
 eachDatabase("a token never outlives its creator", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const end = Date.now() + 3_600_000;
   const creator = await node.newToken([mayCreate], { timestamp_to: end });
   const create = (lifetime: Record<string, unknown>) =>
     node.send("token_create", [creator, { token_limit: [], ...lifetime }]);
   for (const lifetime of [{}, { timestamp_to: null }, { timestamp_to: end + 1 }])
-    expect((await create(lifetime)).error).toEqual({
+    expect((await create(lifetime)).error).toMatchObject({
       code: 102,
-      message: `Permission Denied: a token cannot outlive its creator; timestamp_to must be ${end} at the latest`,
       data: {
         kind: "PermissionDenied",
         reason: "missing_permission",
         field: "timestamp_to",
-        detail: expect.any(String),
+        detail: expect.stringContaining(String(end)),
       },
     });
   for (const lifetime of [{ timestamp_to: end }, { timestamp_from: 1, timestamp_to: end - 1 }])
@@ -188,7 +188,7 @@ eachDatabase("a token never outlives its creator", async (database) => {
 });
 
 eachDatabase("what was handed down can be handed on, and no more", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const parent = await node.newToken([mayCreate, bucket("a*", read, write)]);
   const child = (await node.call("token_create", [
     parent,
@@ -202,17 +202,17 @@ eachDatabase("what was handed down can be handed on, and no more", async (databa
     (await node.send("token_create", [token, { token_limit: [bucket("abc", read)] }])).error,
   ).toBeUndefined();
   for (const limit of [bucket("a", read), bucket("abc", write)])
-    expect((await node.send("token_create", [token, { token_limit: [limit] }])).error).toEqual(refusal);
+    expect((await node.send("token_create", [token, { token_limit: [limit] }])).error).toMatchObject(refusal);
 });
 
 eachDatabase(
   "the WebDAV token of the specification is made by a creator that is not super",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await sharedNode({ database });
     const actions = ["read", "write", "delete", "list"];
     const four = actions.map((action) => ({ static_bucket_file: action }));
     const creator = await node.newToken([mayCreate, { scopes: [{ static_bucket: "*" }], permissions: four }]);
-    const token_limit = [{ scopes: [{ static_bucket: "site" }], permissions: four }];
+    const token_limit = [{ scopes: [{ static_bucket: node.bucket }], permissions: four }];
     const made = (await node.call("token_create", [creator, { token_limit }])) as {
       key: string;
       secret: string;
@@ -222,13 +222,16 @@ eachDatabase(
 );
 
 eachDatabase("a star stands at the end of a scope, or the scope is refused", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const create = (scope: unknown) =>
     node.send("token_create", [node.superToken, { token_limit: [{ scopes: [scope], permissions: [read] }] }]);
   for (const scope of [{ static_bucket: "x**" }, { global_static_bucket: "*x" }, { db: "a*b" }])
     expect({ scope, ...(await create(scope)) }).toMatchObject({
       scope,
-      error: { code: -32602, message: expect.stringContaining("one `*` may stand at the end") },
+      error: {
+        code: -32602,
+        data: { field: expect.stringContaining("token_creation.token_limit.0.scopes.0") },
+      },
     });
   for (const scope of [{ static_bucket: "*" }, { db: "a*" }, { kv_namespace: "n**" }])
     expect((await create(scope)).error).toBeUndefined();

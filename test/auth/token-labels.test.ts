@@ -1,10 +1,13 @@
 import { expect } from "bun:test";
 import { eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const keyOf = (token: string) => token.split(":")[0] ?? "";
 
 eachDatabase("a token has the name that it was created with, and token_edit changes it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { superToken } = node;
   const token = await node.newToken([], { name: "Резервная копия NAS 📦" });
   const target_token = keyOf(token);
@@ -32,7 +35,7 @@ eachDatabase("names need not be unique, and no token is found by its name", asyn
 });
 
 eachDatabase("a name that cannot be shown, or is a token, is refused with its field", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const token = await node.newToken([], { name: "x".repeat(100) });
   for (const name of [
     "",

@@ -36,7 +36,7 @@ eachDatabase(
       ["token_create", [token, { token_limit: large }]],
       ["token_edit", { token, target_token: key, limit: large }],
     ] as const) {
-      const { code, message, data } = await node.refused(method, params);
+      const { code, data } = await node.refused(method, params);
       expect([method, code, data]).toEqual([
         method,
         108,
@@ -48,7 +48,6 @@ eachDatabase(
           detail: expect.any(String),
         },
       ]);
-      expect(message).toContain("has 65537 bytes as JSON, and 65536 are the most");
     }
     await node.sql(`UPDATE token SET token_limit = '${JSON.stringify(large)}' WHERE token_key = '${key}'`);
     expect(await node.call("token_get", { token: fits })).toMatchObject({ token_limit: large });
@@ -96,12 +95,9 @@ eachDatabase("many tokens are listed whole, and other calls have their turn mean
 eachDatabase("a list of tokens that is too large says what to ask for instead", async (database) => {
   await using node = await testNode({ database, top: "max_response_body_size = 1000000\n" });
   await addTokens(node, 40, limitsOf(40_000));
-  const { code, message, data } = await node.refused("token_list_all_tokens", { token: node.superToken });
+  const { code, data } = await node.refused("token_list_all_tokens", { token: node.superToken });
   expect([code, data]).toEqual([
     -32008,
     { kind: "ResponseTooBig", limit: 1_000_000, detail: expect.any(String) },
   ]);
-  expect(message).toContain(
-    "above 1000000 bytes (max_response_body_size) after 25 of them; ask for one by its key",
-  );
 });

@@ -2,13 +2,8 @@ import { afterAll } from "bun:test";
 import { type TestNode, type TestNodeOptions, testNode } from "./node.ts";
 import { failedStories } from "./test.ts";
 
-/** SharedOptions are the options of `testNode` that can be compared; stories that give equal ones share a server. */
-type SharedOptions = Pick<
-  TestNodeOptions,
-  "database" | "store" | "top" | "logging" | "databaseKeys" | "files" | "env"
->;
-
 interface SharedServer {
+  readonly options: TestNodeOptions;
   readonly opened: Promise<TestNode>;
   /** How many stories had failed when it was started. */
   readonly failures: number;
@@ -18,6 +13,12 @@ interface SharedServer {
 let parts = 0;
 
 /**
+ * A server that has rejected more credentials than this is not handed to another story. The server delays rejections after 20 in a
+ * minute, and a story must not wait because of the guesses of others.
+ */
+const maxRejections = 6;
+
+/**
  * sharedNodes returns a function that opens the server of this file, in place of `testNode`. Call it at the top of a file. A server
  * is started when the first story asks for it, one for each set of options, and closed after the last story of the file.
  *
@@ -25,23 +26,37 @@ let parts = 0;
  * scope. It must not reload or close the server, nor count what others add to: all tokens, buckets, log entries or connections. After
  * a story that failed, the next one gets a new server.
  */
-export function sharedNodes(): (options?: SharedOptions) => Promise<TestNode> {
-  const servers = new Map<string, SharedServer>();
-  const started: Array<Promise<TestNode>> = [];
+export function sharedNodes(): (options?: TestNodeOptions) => Promise<TestNode> {
+  const servers: SharedServer[] = [];
   afterAll(async () => {
-    for (const opened of started) await (await opened)[Symbol.asyncDispose]();
+    for (const { opened } of servers) await (await opened)[Symbol.asyncDispose]();
   });
-  return async (options = {}) => {
-    const { store = "disk", database = store === "objects over postgres" ? "postgres" : "sqlite" } = options;
-    const key = JSON.stringify({ ...options, store, database });
-    let server = servers.get(key);
-    if (server === undefined || server.failures !== failedStories()) {
-      server = { opened: testNode(options), failures: failedStories() };
-      servers.set(key, server);
-      started.push(server.opened);
+  return async (given = {}) => {
+    const { store = "disk", database = store === "objects over postgres" ? "postgres" : "sqlite" } = given;
+    const options = { ...given, store, database };
+    const failures = failedStories();
+    const latest = servers.findLast((server) => isSame(server.options, options));
+    if (latest?.failures === failures) {
+      const node = await latest.opened;
+      if (rejections(node) <= maxRejections) return partOf(node);
     }
-    return partOf(await server.opened);
+    const opened = testNode(options);
+    servers.push({ options, opened, failures });
+    return partOf(await opened);
   };
+}
+
+function isSame(one: TestNodeOptions, other: TestNodeOptions): boolean {
+  const keys = new Set([...Object.keys(one), ...Object.keys(other)]) as Set<keyof TestNodeOptions>;
+  return [...keys].every((key) => one[key] === other[key]);
+}
+
+/** How many credentials a server has rejected. */
+function rejections({ node }: TestNode): number {
+  const family = node.families.find(({ name }) => name === "node_server_authentication_failures_total");
+  if (family === undefined || family.type === "histogram")
+    throw new Error("the server does not count rejections");
+  return [...family.samples()].reduce((sum, { value }) => sum + value, 0);
 }
 
 /** The part of a server that belongs to one story. */

@@ -26,6 +26,11 @@ export async function webdavSite(node: TestNode, token = node.superToken) {
   };
 }
 
+/** hrefsIn returns how a path in the story's bucket is written in headers and answers. */
+export function hrefsIn({ bucket }: TestNode): (path: string) => string {
+  return (path) => `/node/static-webdav/${bucket}${path}`;
+}
+
 /** The same, with what its folder holds. */
 export async function siteOf(node: TestNode) {
   const site = await webdavSite(node);
