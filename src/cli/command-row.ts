@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { Context } from "./context.ts";
 
 /** OptionRow declares one option: its flags as commander writes them, and its description in the help. */
 export type OptionRow = readonly [
@@ -29,8 +30,8 @@ export interface CommandRow {
   readonly hidden?: boolean;
   readonly commands?: readonly CommandRow[];
   /**
-   * Loads the function that runs the command. It takes the arguments, the options (those of the program included) and the command,
-   * and resolves to the exit code. The code of a command is loaded when it runs, because loading the server takes longer than most
+   * Loads the function that runs the command. It takes the arguments, the options (those of the program included), the context and
+   * the command of commander, and resolves to the exit code. The code of a command is loaded when it runs, because loading the server takes longer than most
    * commands.
    */
   readonly load?: () => Promise<(...given: never[]) => Promise<number>>;
@@ -47,19 +48,23 @@ export function addOptions(command: Command, rows: readonly OptionRow[]): void {
 }
 
 /** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
-export function addCommand(parent: Command, row: CommandRow, onExit: (code: number) => void): void {
+export function addCommand(
+  parent: Command,
+  row: CommandRow,
+  { ctx, onExit }: { readonly ctx: Context; readonly onExit: (code: number) => void },
+): void {
   const { isDefault = false, hidden = false, load, ownHelp, notes } = row;
   const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
   addOptions(command, row.options ?? []);
   if (row.choices !== undefined) command.registeredArguments[0]?.choices(row.choices);
   if (ownHelp !== undefined) command.helpOption(false).option("-h, --help", ownHelp);
   if (notes !== undefined) command.addHelpText("after", typeof notes === "string" ? () => notes : notes);
-  for (const sub of row.commands ?? []) addCommand(command, sub, onExit);
+  for (const sub of row.commands ?? []) addCommand(command, sub, { ctx, onExit });
   if (load === undefined) return;
   command.action(async (...given: unknown[]) => {
     // Commander hands over values whose types it does not know; each command names its own.
     const run = (await load()) as (...given: unknown[]) => Promise<number>;
     const args = given.slice(0, -2);
-    onExit(await run(...args, command.optsWithGlobals(), command));
+    onExit(await run(...args, command.optsWithGlobals(), ctx, command));
   });
 }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
+import type { Context } from "./context.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
 import { readCa } from "./remote/ca.ts";
 import { fetchFor, findTarget, type Target } from "./remote/remote.ts";
@@ -53,12 +54,13 @@ const defaultName = "list";
 
 /** Finds the server that a failed command talked to. */
 export async function targetOf(
+  ctx: Context,
   command: Command | undefined,
 ): Promise<Pick<Target, "url" | "fetch"> | undefined> {
   if (command === undefined) return undefined;
   const { server, ca } = command.opts<{ server?: string; ca?: string }>();
-  if (command.name() !== "login") return findTarget({ ...(server && { server }), ...(ca && { ca }) });
+  if (command.name() !== "login") return findTarget(ctx, { ...(server && { server }), ...(ca && { ca }) });
   const [address = ""] = command.args;
-  const url = parseServerUrl(address);
-  return { url, fetch: fetchFor(url, ca === undefined ? undefined : readCa(ca)) };
+  const url = parseServerUrl(ctx, address);
+  return { url, fetch: fetchFor(url, ca === undefined ? undefined : readCa(ctx, ca)) };
 }

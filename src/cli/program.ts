@@ -2,6 +2,7 @@ import { backupCommands } from "./backup/commands.ts";
 import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
+import type { Context } from "./context.ts";
 import { siteCommands } from "./deploy/site-commands.ts";
 import { fileCommands } from "./files/file-commands.ts";
 import { linkCommands } from "./links/link-commands.ts";
@@ -198,7 +199,7 @@ const clientCommands: readonly CommandRow[] = [
     description: "print the manual page, node-server(1)",
     load: async () => {
       const { printManPage } = await import("./manual/man-page.ts");
-      return () => printManPage(commands);
+      return (_: unknown, ctx: Context) => printManPage(ctx, commands);
     },
   },
   {

@@ -4,20 +4,44 @@ import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
 import { exitCodes, programDescription } from "./command.ts";
 import { addCommand, addOptions } from "./command-row.ts";
+import { type Context, type Output, PipeClosed } from "./context.ts";
 import { adviseHelp, helpLineAfter, refuseUnknownCommands, targetOf } from "./failed-command.ts";
 import { explainFileError } from "./file-error.ts";
 import { globalOptions } from "./options.ts";
 import { commands } from "./program.ts";
 import { explain } from "./remote/explain.ts";
 import { exitCodeOf } from "./remote/remote.ts";
-import { PipeClosed } from "./terminal/output.ts";
 import { WrongUsage } from "./terminal/wrong-usage.ts";
 
 /** Runs the command that `args` name and resolves to the exit code. Failures are printed, never thrown. */
-export async function run(args: readonly string[]): Promise<number> {
+export async function run(args: readonly string[], ctx: Context): Promise<number> {
+  try {
+    return await runCommand(args, ctx);
+  } catch (error) {
+    if (error instanceof PipeClosed) return exitCodes.done;
+    throw error;
+  }
+}
+
+async function runCommand(args: readonly string[], ctx: Context): Promise<number> {
   let code: number = exitCodes.done;
   let chosen: Command | undefined;
+  /** The help or the version, which commander prints without waiting. */
+  let help = "";
+  const width = ({ isTTY, columns }: Output) => (isTTY ? columns : undefined);
   const program = new Command("node-server")
+    // Commands inherit this when they are added.
+    .configureOutput({
+      writeOut: (text) => {
+        help += text;
+      },
+      writeErr: (text) => ctx.err.write(text),
+      // Undefined means that it is not a terminal, which commander's types do not say.
+      getOutHelpWidth: () => width(ctx.out) as number,
+      getErrHelpWidth: () => width(ctx.err) as number,
+      getOutHasColors: () => false,
+      getErrHasColors: () => false,
+    })
     .description(programDescription)
     .version(build.cargo_version, "-V, --version", "print the version")
     .exitOverride()
@@ -26,8 +50,11 @@ export async function run(args: readonly string[]): Promise<number> {
     });
   addOptions(program, globalOptions);
   for (const row of commands)
-    addCommand(program, row, (exitCode) => {
-      code = exitCode;
+    addCommand(program, row, {
+      ctx,
+      onExit: (exitCode) => {
+        code = exitCode;
+      },
     });
   adviseHelp(program);
   refuseUnknownCommands(program);
@@ -35,9 +62,12 @@ export async function run(args: readonly string[]): Promise<number> {
     await program.parseAsync(withHelpOption(args), { from: "user" });
     return code;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof CommanderError) {
+      await ctx.print(help);
+      return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    }
     if (error instanceof PipeClosed) return exitCodes.done;
-    process.stderr.write(`node-server: ${await messageFor(error, chosen)}\n`);
+    ctx.say(`node-server: ${await messageFor(ctx, error, chosen)}`);
     return exitCodeOf(error);
   }
 }
@@ -49,8 +79,8 @@ function withHelpOption(args: readonly string[]): readonly string[] {
 }
 
 /** A message for a failed command: what was wrong and what to do. */
-async function messageFor(error: unknown, command: Command | undefined): Promise<string> {
-  if (error instanceof ClientError) return explain(error, await targetOf(command));
+async function messageFor(ctx: Context, error: unknown, command: Command | undefined): Promise<string> {
+  if (error instanceof ClientError) return explain(error, await targetOf(ctx, command));
   if (!(error instanceof Fault)) return explainFileError(error) ?? bugText(error);
   const isUsage = error instanceof WrongUsage && command !== undefined;
   const advice = isUsage ? `\n${await helpLineAfter(command)}` : "";

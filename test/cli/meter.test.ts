@@ -1,19 +1,25 @@
 import { expect, test } from "bun:test";
-import { resolve } from "node:path";
+import { Context, type Output } from "../../src/cli/context.ts";
+import { openMeter } from "../../src/cli/deploy/meter.ts";
 
-const meter = resolve(import.meta.dir, "../../src/cli/deploy/meter.ts");
-
-test("progress off a terminal is in one style, and its percent is that of the bytes beside it", async () => {
-  const work = `
-    import { openMeter } from ${JSON.stringify(meter)};
-    const meter = openMeter("pushing", { bytes: 42_713_000, files: 3361 });
-    for (let file = 0; file < 3360; file += 1) { meter.add(1000); meter.fileDone(); }
-    meter.add(42_713_000 - 3_360_000);
+test("progress off a terminal is in one style, and its percent is that of the bytes beside it", () => {
+  let written = "";
+  const err: Output = {
+    write(data) {
+      written += data;
+    },
+  };
+  const surroundings = { env: {}, cwd: "/", home: "/", out: err, err, terminal: undefined };
+  const ctx = new Context({ ...surroundings, input: () => new Blob().stream(), onSignal: () => () => {} });
+  const meter = openMeter(ctx, "pushing", { bytes: 42_713_000, files: 3361 });
+  for (let file = 0; file < 3360; file += 1) {
+    meter.add(1000);
     meter.fileDone();
-    meter.end();
-  `;
-  const run = Bun.spawn([process.execPath, "-e", work], { stdout: "pipe", stderr: "pipe" });
-  const lines = (await run.stderr.text()).trimEnd().split("\n");
+  }
+  meter.add(42_713_000 - 3_360_000);
+  meter.fileDone();
+  meter.end();
+  const lines = written.trimEnd().split("\n");
   for (const line of lines) {
     const [, percent, mega] =
       /^pushing: (\d+) %, ([\d.]+) MB of 42\.7 MB, [\d,]+ of 3,361 files(?:, \d+ s left)?$/.exec(line) ?? [];

@@ -1,12 +1,17 @@
 import { runBackupChild } from "../../backup/backup-process.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { explainFileError } from "../file-error.ts";
 
 /** Makes a backup for a running server, which starts it as a child process; it is not for people. */
-export function backupChild(): Promise<number> {
-  return interruptible(async (signal) => {
-    await runBackupChild({ signal, explain: explainFileError });
-    return exitCodes.done;
-  }, "ended; no backup was made");
+export function backupChild(_options: unknown, ctx: Context): Promise<number> {
+  return interruptible(
+    ctx,
+    async (signal) => {
+      await runBackupChild({ signal, explain: explainFileError });
+      return exitCodes.done;
+    },
+    "ended; no backup was made",
+  );
 }

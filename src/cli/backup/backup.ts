@@ -1,15 +1,13 @@
-import { resolve } from "node:path";
 import { type BackupResult, makeBackup, makeBackupFile } from "../../backup/make-backup.ts";
-import { codeOf } from "../../base/fault.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { filesSource } from "../../settings.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
-import { PipeClosed, say } from "../terminal/output.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -18,60 +16,55 @@ import { WrongUsage } from "../terminal/wrong-usage.ts";
 export function backup(
   file: string,
   { config: configPath, files }: CommandOptions & { readonly files?: boolean },
+  ctx: Context,
 ): Promise<number> {
-  return interruptible(async (signal) => {
-    const toStdout = file === "-";
-    if (toStdout && process.stdout.isTTY)
-      throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
-    const config = await readConfig(configPath, inspectMovedDatabase);
-    const source = {
-      database: config.database,
-      configPath,
-      serverUuid: await findServerUuid(
-        config.server_uuid,
-        configPath,
-        databaseFile(config.database.database_url),
-      ),
-      files: files ? filesSource(config) : undefined,
-    };
-    const line = new StatusLine();
-    const options = {
-      signal,
-      progress: (at: { rows: number; files: number; bytes: number }) =>
-        line.update(
-          () => `${countText(at.rows, "row")}, ${countText(at.files, "file")}, ${sizeText(at.bytes)}`,
+  return interruptible(
+    ctx,
+    async (signal) => {
+      const toStdout = file === "-";
+      if (toStdout && ctx.out.isTTY)
+        throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
+      const config = await readConfig(ctx, configPath, inspectMovedDatabase);
+      const source = {
+        database: config.database,
+        configPath: ctx.path(configPath),
+        serverUuid: await findServerUuid(
+          config.server_uuid,
+          ctx.path(configPath),
+          databaseFile(config.database.database_url),
         ),
-    };
-    let result: BackupResult;
-    try {
-      result = toStdout
-        ? await makeBackup(source, new LogHub(), { ...options, write: printBytes })
-        : await makeBackupFile(file, source, { ...options, hub: new LogHub() });
-    } finally {
-      line.clear();
-    }
-    report(result, toStdout ? "standard output" : resolve(file));
-    return exitCodes.done;
-  }, "ended; no backup was made");
-}
-
-function report(result: BackupResult, place: string): void {
-  for (const note of result.notes) say(`note: ${note}`);
-  if (result.otherTables.length > 0)
-    say(
-      `note: these tables are not node-server's, and are not in the backup: ${result.otherTables.join(", ")}`,
-    );
-  say(
-    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${place} (${sizeText(result.compressedBytes)}). It holds hashes of secrets and the configuration: keep it where only you can read it.`,
+        files: files ? filesSource(config) : undefined,
+      };
+      const line = new StatusLine(ctx);
+      const options = {
+        signal,
+        progress: (at: { rows: number; files: number; bytes: number }) =>
+          line.update(
+            () => `${countText(at.rows, "row")}, ${countText(at.files, "file")}, ${sizeText(at.bytes)}`,
+          ),
+      };
+      let result: BackupResult;
+      try {
+        result = toStdout
+          ? await makeBackup(source, new LogHub(), { ...options, write: ctx.print })
+          : await makeBackupFile(ctx.path(file), source, { ...options, hub: new LogHub() });
+      } finally {
+        line.clear();
+      }
+      report(ctx, result, toStdout ? "standard output" : ctx.path(file));
+      return exitCodes.done;
+    },
+    "ended; no backup was made",
   );
 }
 
-/** `printBytes` waits until the reader has taken the bytes. */
-function printBytes(bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(bytes, (error) => {
-      if (error == null) resolve();
-      else reject(codeOf(error) === "EPIPE" ? new PipeClosed("the pipe was closed") : error);
-    });
-  });
+function report(ctx: Context, result: BackupResult, place: string): void {
+  for (const note of result.notes) ctx.say(`note: ${note}`);
+  if (result.otherTables.length > 0)
+    ctx.say(
+      `note: these tables are not node-server's, and are not in the backup: ${result.otherTables.join(", ")}`,
+    );
+  ctx.say(
+    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${place} (${sizeText(result.compressedBytes)}). It holds hashes of secrets and the configuration: keep it where only you can read it.`,
+  );
 }

@@ -1,19 +1,17 @@
-import { resolve } from "node:path";
 import { type CopyFilesReport, copyFiles } from "../../backup/copy-files.ts";
 import { Fault } from "../../base/fault.ts";
 import { parseFilesUrl } from "../../base/files-url.ts";
 import { readOverrides } from "../../config/environment.ts";
 import { awsVariables, isS3 } from "../../config/files-keys.ts";
-import { loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { type DatabaseSettings, databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
-import { readConfig } from "../server/open.ts";
-import { say } from "../terminal/output.ts";
+import { loadGivenConfig, readConfig } from "../server/open.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { refuseRunning } from "./refuse-running.ts";
@@ -38,18 +36,26 @@ export interface MigrateFilesOptions {
 }
 
 /** Throws if the target is not a store of files that this configuration can use. */
-export async function checkFilesTarget({ path, target }: MigrateFilesOptions): Promise<void> {
-  await newStore(path, target);
+export async function checkFilesTarget(ctx: Context, { path, target }: MigrateFilesOptions): Promise<void> {
+  await newStore(ctx, path, target);
 }
 
 /** Copies the files of all buckets into another store. */
-export async function migrateFiles(signal: AbortSignal, options: MigrateFilesOptions): Promise<number> {
+export async function migrateFiles(
+  ctx: Context,
+  signal: AbortSignal,
+  options: MigrateFilesOptions,
+): Promise<number> {
   const { path, deletesOthers } = options;
-  const { config, to, from, into } = await newStore(path, options.target);
+  const { config, to, from, into } = await newStore(ctx, path, options.target);
   // A server that writes on would not be in the copy.
-  await refuseRunning({ config, path });
+  await refuseRunning(ctx, { config, path });
   const { database = config.database } = options;
-  const found = await findServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
+  const found = await findServerUuid(
+    config.server_uuid,
+    ctx.path(path),
+    databaseFile(config.database.database_url),
+  );
   let meter: Meter | undefined;
   let report: CopyFilesReport;
   try {
@@ -63,37 +69,42 @@ export async function migrateFiles(signal: AbortSignal, options: MigrateFilesOpt
       hub: new LogHub(),
       signal,
       begin(load) {
-        meter = openMeter("copying", load, { showsRate: true });
+        meter = openMeter(ctx, "copying", load, { showsRate: true });
         return meter;
       },
     });
   } finally {
     meter?.end();
   }
-  if (!isCopied(report, { from, into })) return exitCodes.failed;
-  await sayNext(to, { ...options, from });
+  if (!isCopied(ctx, report, { from, into })) return exitCodes.failed;
+  await sayNext(ctx, to, { ...options, from });
   return exitCodes.done;
 }
 
 /** The configuration, and the settings of the target as it would have them; both stores also as they are shown. */
-async function newStore(path: string, target: string) {
-  const config = await readConfig(path, inspectMovedDatabase);
-  const to = await targetFiles(path, config, target);
+async function newStore(ctx: Context, path: string, target: string) {
+  const config = await readConfig(ctx, path, inspectMovedDatabase);
+  const to = await targetFiles(ctx, path, config, target);
   const [from, into] = [shown(config.files.url), shown(to.url)];
   if (from === into) throw new WrongUsage(`the files are in ${into} already`);
   return { config, to, from, into };
 }
 
 /** The settings of the target: those of the configuration with another `url`, checked as if they stood there. */
-async function targetFiles(path: string, config: Config, target: string): Promise<Config["files"]> {
+async function targetFiles(
+  ctx: Context,
+  path: string,
+  config: Config,
+  target: string,
+): Promise<Config["files"]> {
   if (target === disk) return { ...config.files, url: undefined };
   assertTarget(target);
-  const { values, ...rest } = readOverrides(process.env);
+  const { values, ...rest } = readOverrides(ctx.env);
   const url = { path: ["files", "url"], from: "--files", value: target };
   const others = values.filter((override) => override.path.join(".") !== "files.url");
-  const { config: changed } = await loadConfig(path, inspectMovedDatabase, {
-    ...rest,
-    values: [...others, url],
+  const { config: changed } = await loadGivenConfig(ctx, path, {
+    inspect: inspectMovedDatabase,
+    overrides: { ...rest, values: [...others, url] },
   });
   return changed.files;
 }
@@ -116,40 +127,41 @@ function shown(url: string | undefined): string {
 }
 
 /** Names the files whose content was lost before: that is no failure of the copy, and repeating it would not help. */
-function sayLost(lost: CopyFilesReport["lost"], from: string): void {
+function sayLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): void {
   for (const { blob, place, isRemoved } of lost.slice(0, maxShown)) {
     const file = place === undefined ? `blob ${blob}` : `${place.bucket}/${place.path}`;
-    say(
+    ctx.say(
       `note: not copied: ${file}${isRemoved ? " (deleted file)" : ""}: ${from} does not have its content either`,
     );
   }
   if (lost.length > 0)
-    say(
+    ctx.say(
       `note: the content of ${countText(lost.length, "file")} was missing before; files that are not deleted need a backup or another upload.`,
     );
 }
 
 /** Says which settings of S3 came from this environment: the server may be started in another one. */
-function sayVariables(files: Config["files"]): void {
+function sayVariables(ctx: Context, files: Config["files"]): void {
   if (!isS3(files.url)) return;
   const used = Object.entries(awsVariables).filter(
-    ([variable, key]) => process.env[variable] && process.env[variable] === files[key],
+    ([variable, key]) => ctx.env[variable] && ctx.env[variable] === files[key],
   );
   if (used.length === 0) return;
   const names = (which: 0 | 1) => used.map((pair) => pair[which]).join(", ");
-  say(
+  ctx.say(
     `note: ${names(0)} ${used.length === 1 ? "was" : "were"} taken from this environment. The server needs the same where it is started, or write ${names(1)} below [files].`,
   );
 }
 
 /** Prints what was copied, and returns whether that is everything. */
 function isCopied(
+  ctx: Context,
   { buckets, copied, unchanged, others, failures, lost, forgotten }: CopyFilesReport,
   { from, into }: { readonly from: string; readonly into: string },
 ): boolean {
-  for (const { what, why } of failures.slice(0, maxShown)) say(`not copied: ${what}: ${why}`);
-  sayLost(lost, from);
-  for (const name of others.slice(0, maxShown)) say(`only in ${into}: ${name}`);
+  for (const { what, why } of failures.slice(0, maxShown)) ctx.say(`not copied: ${what}: ${why}`);
+  sayLost(ctx, lost, from);
+  for (const name of others.slice(0, maxShown)) ctx.say(`only in ${into}: ${name}`);
   const what = buckets === undefined ? "blob" : "file";
   const sum = `${countText(copied, what)} copied to ${into}, ${countText(unchanged, what)} there already`;
   const place = buckets === undefined ? "" : ` (${countText(buckets, "bucket")})`;
@@ -165,14 +177,14 @@ function isCopied(
           ]
         : []),
     ];
-    say(
+    ctx.say(
       `${sum}${place}; ${problems.join("; ")}. Nothing is lost; run the command again when that is put right.`,
     );
     return false;
   }
-  say(`${sum}${place}; the SHA-256 of every ${what} is the same.`);
+  ctx.say(`${sum}${place}; the SHA-256 of every ${what} is the same.`);
   if (forgotten > 0)
-    say(
+    ctx.say(
       `${countText(forgotten, "version")} of an earlier object store, whose content is not here, forgotten.`,
     );
   return true;
@@ -180,28 +192,29 @@ function isCopied(
 
 /** Names the new store in the configuration, or says how. */
 async function sayNext(
+  ctx: Context,
   files: Config["files"],
   { path, writesConfig, from }: MigrateFilesOptions & { readonly from: string },
 ): Promise<void> {
   const { url } = files;
-  const file = resolve(path);
+  const file = ctx.path(path);
   const kept = `The ${from === shown(undefined) ? from : `files in ${from}`} stay as they are.`;
   if (writesConfig) {
-    await writeUrl(path, ["files", "url"], url);
-    say(
+    await writeUrl(file, ["files", "url"], url);
+    ctx.say(
       url === undefined
         ? `url below [files] was removed from ${file}; the next start uses plain files. ${kept}`
         : `url below [files] in ${file} names the new store; the next start uses it. ${kept}`,
     );
   } else
-    say(
+    ctx.say(
       url === undefined
         ? `Now remove url below [files] from ${file}, and start the server. ${kept}`
         : `Now write url = ${JSON.stringify(url)} below [files] into ${file}, and start the server. ${kept}`,
     );
-  sayVariables(files);
-  if (process.env.NODE_SERVER_FILES_URL)
-    say(
+  sayVariables(ctx, files);
+  if (ctx.env.NODE_SERVER_FILES_URL)
+    ctx.say(
       "note: NODE_SERVER_FILES_URL is set in this environment and overrides url; change it where the server is started.",
     );
 }

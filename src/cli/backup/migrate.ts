@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
@@ -12,10 +11,10 @@ import type { StoreRows } from "../../db/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
 import { columns } from "../terminal/columns.ts";
-import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -34,67 +33,72 @@ export interface MigrateOptions extends CommandOptions {
  * Copies the configured database into an empty one of either kind, all files into another store, or both, one after the other.
  * The password of a URL is in no output.
  */
-export function migrate(options: MigrateOptions): Promise<number> {
+export function migrate(options: MigrateOptions, ctx: Context): Promise<number> {
   const { to, files, delete: deletesOthers = false } = options;
   if (files === undefined && deletesOthers) throw new WrongUsage("--delete belongs to --files");
   if (files === undefined)
-    return interruptible((signal) => moveDatabase(signal, options), "ended; nothing was changed");
+    return interruptible(ctx, (signal) => moveDatabase(ctx, signal, options), "ended; nothing was changed");
   const { config: path, writeConfig = false } = options;
   const target = { path, target: files, deletesOthers, writesConfig: writeConfig };
   const again = "what was copied so far is not copied again when you repeat the command";
-  if (to === undefined) return interruptible((signal) => migrateFiles(signal, target), `ended; ${again}`);
-  return moveBoth(options, target);
+  if (to === undefined)
+    return interruptible(ctx, (signal) => migrateFiles(ctx, signal, target), `ended; ${again}`);
+  return moveBoth(ctx, options, target);
 }
 
 /** Copies the database, and then the files with their rows in the new one: the old server stays as it is. */
-async function moveBoth(options: MigrateOptions, target: MigrateFilesOptions): Promise<number> {
+async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFilesOptions): Promise<number> {
   const { config: path, writeConfig } = options;
   // A store that cannot be used is told before anything is copied.
-  await checkFilesTarget(target);
+  await checkFilesTarget(ctx, target);
   let copied: DatabaseSettings | undefined;
   const goOn = () =>
     copied === undefined
       ? "nothing was changed"
       : `the database was copied, but not all files. To go on, ${
-          writeConfig ? "" : `write ${settingFor(copied.database_url)} into ${resolve(path)}, and `
+          writeConfig ? "" : `write ${settingFor(copied.database_url)} into ${ctx.path(path)}, and `
         }run \`node-server migrate --files ${target.target}\` with the same -c`;
   return interruptible(
+    ctx,
     async (signal) => {
-      copied = await copyConfigured(signal, options);
-      const code = await migrateFiles(signal, { ...target, database: copied }).catch((error: unknown) => {
-        if (!signal.aborted) say(goOn());
-        throw error;
-      });
-      if (code !== exitCodes.done) say(goOn());
-      else if (!writeConfig) sayDatabase(path, copied.database_url);
-      sayOverridden();
+      copied = await copyConfigured(ctx, signal, options);
+      const code = await migrateFiles(ctx, signal, { ...target, database: copied }).catch(
+        (error: unknown) => {
+          if (!signal.aborted) ctx.say(goOn());
+          throw error;
+        },
+      );
+      if (code !== exitCodes.done) ctx.say(goOn());
+      else if (!writeConfig) sayDatabase(ctx, path, copied.database_url);
+      sayOverridden(ctx);
       return code;
     },
     () => `ended; ${goOn()}`,
   );
 }
 
-async function moveDatabase(signal: AbortSignal, options: MigrateOptions): Promise<number> {
-  const { database_url: url } = await copyConfigured(signal, options);
-  if (!options.writeConfig) sayDatabase(options.config, url);
-  sayOverridden();
+async function moveDatabase(ctx: Context, signal: AbortSignal, options: MigrateOptions): Promise<number> {
+  const { database_url: url } = await copyConfigured(ctx, signal, options);
+  if (!options.writeConfig) sayDatabase(ctx, options.config, url);
+  sayOverridden(ctx);
   return exitCodes.done;
 }
 
 /** Copies the configured database and returns the settings of the new one. */
 async function copyConfigured(
+  ctx: Context,
   signal: AbortSignal,
   { config: path, to, files, writeConfig }: MigrateOptions,
 ): Promise<DatabaseSettings> {
-  const target = checkedUrl(to === "-" ? (await Bun.stdin.text()).trim() : to);
-  const config = await readConfig(path, inspectMovedDatabase);
+  const target = checkedUrl(ctx, to === "-" ? new TextDecoder().decode(await ctx.readInput()).trim() : to);
+  const config = await readConfig(ctx, path, inspectMovedDatabase);
   const { database } = config;
   const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];
   if (source === shown) throw new WrongUsage(`${shown} is the configured database already`);
   // A server that writes on would not be in the copy.
-  await refuseRunning({ config, path });
+  await refuseRunning(ctx, { config, path });
   const store = files === undefined ? await usedStore(config) : undefined;
-  const line = new StatusLine();
+  const line = new StatusLine(ctx);
   const copy = { ...database, database_url: target };
   let report: CopyReport;
   try {
@@ -110,24 +114,25 @@ async function copyConfigured(
   } finally {
     line.clear();
   }
-  await print(
+  await ctx.print(
     columns(
+      ctx,
       ["TABLE", "ROWS", "SHA-256"],
       report.tables.map(({ name, rows, sha256 }) => [name, String(rows), sha256]),
     ),
   );
   if (report.otherTables.length > 0)
-    say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
-  say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
+    ctx.say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
+  ctx.say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
   if (store !== undefined) {
     await withStores(copy, (stores) => takeOver(stores, store));
-    say(
+    ctx.say(
       `${config.files.url} belongs to the new database from now on: a server with the old one is refused there.`,
     );
   }
   if (writeConfig) {
-    await writeUrl(path, ["database", "database_url"], target);
-    say(`database_url in ${resolve(path)} names the new database; the next start uses it.`);
+    await writeUrl(ctx.path(path), ["database", "database_url"], target);
+    ctx.say(`database_url in ${ctx.path(path)} names the new database; the next start uses it.`);
   }
   return copy;
 }
@@ -154,15 +159,15 @@ async function withStores(
   }
 }
 
-function sayDatabase(path: string, url: string): void {
-  say(
-    `Now write ${settingFor(url)} into ${resolve(path)}, and start the server. The old database stays as it is.`,
+function sayDatabase(ctx: Context, path: string, url: string): void {
+  ctx.say(
+    `Now write ${settingFor(url)} into ${ctx.path(path)}, and start the server. The old database stays as it is.`,
   );
 }
 
-function sayOverridden(): void {
-  if (process.env.NODE_SERVER_DATABASE_URL)
-    say(
+function sayOverridden(ctx: Context): void {
+  if (ctx.env.NODE_SERVER_DATABASE_URL)
+    ctx.say(
       "note: NODE_SERVER_DATABASE_URL is set in this environment and overrides database_url; change it where the server is started.",
     );
 }
@@ -174,7 +179,7 @@ function settingFor(target: string): string {
     : `database_url = ${JSON.stringify(target)}`;
 }
 
-function checkedUrl(to: string | undefined): string {
+function checkedUrl(ctx: Context, to: string | undefined): string {
   if (to === undefined)
     throw new WrongUsage(
       "--to is missing: write --to postgres://… or --to sqlite://…; or --files to move the files",
@@ -182,7 +187,7 @@ function checkedUrl(to: string | undefined): string {
   try {
     const file = sqliteFilePart.read(to);
     // A path on the command line starts at the working directory, one in the configuration at its folder.
-    return file === undefined ? to : sqliteFilePart.replace(to, resolve(file));
+    return file === undefined ? to : sqliteFilePart.replace(to, ctx.path(file));
   } catch (error) {
     if (error instanceof Fault) throw new WrongUsage(`the URL of --to ${error.detail}`);
     throw error;

@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import type { Config } from "../../config/schema.ts";
 import { databaseFile } from "../../db/database.ts";
 import { refuseUsed } from "../../db/dump/claim.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
+import type { Context } from "../context.ts";
 import { readConfig } from "../server/open.ts";
 import { findRunning } from "../server/running.ts";
 
@@ -13,8 +13,11 @@ import { findRunning } from "../server/running.ts";
  * `refuseRunning` throws if a server uses the database of the configuration at `path`. The lock of a SQLite file shows that exactly.
  * A server on PostgreSQL that is idle has no connection, but answers at its address. It changes nothing.
  */
-export async function refuseRunning({ config, path }: { config: Config; path: string }): Promise<void> {
-  if (databaseFile(config.database.database_url) === undefined) await refuseAnswering(config, path);
+export async function refuseRunning(
+  ctx: Context,
+  { config, path }: { readonly config: Config; readonly path: string },
+): Promise<void> {
+  if (databaseFile(config.database.database_url) === undefined) await refuseAnswering(ctx, config, path);
   await refuseUsed(config.database, new LogHub());
 }
 
@@ -22,24 +25,29 @@ export async function refuseRunning({ config, path }: { config: Config; path: st
  * `refuseRunningHere` throws if the server of the configuration at `path` runs, before a backup of any size is read. A
  * configuration that is to be replaced may be invalid, and its database unreachable.
  */
-export async function refuseRunningHere(path: string, { replace }: { replace: boolean }): Promise<void> {
-  if (!existsSync(path)) return;
-  if (!replace) return refuseRunning({ config: await readConfig(path, inspectMovedDatabase), path });
-  const config = await readConfig(path).catch((error: unknown) => {
+export async function refuseRunningHere(
+  ctx: Context,
+  path: string,
+  { replace }: { replace: boolean },
+): Promise<void> {
+  if (!existsSync(ctx.path(path))) return;
+  if (!replace)
+    return refuseRunning(ctx, { config: await readConfig(ctx, path, inspectMovedDatabase), path });
+  const config = await readConfig(ctx, path).catch((error: unknown) => {
     if (error instanceof Fault) return undefined;
     throw error;
   });
   if (config === undefined) return;
-  if (databaseFile(config.database.database_url) === undefined) await refuseAnswering(config, path);
-  else await refuseRunning({ config, path });
+  if (databaseFile(config.database.database_url) === undefined) await refuseAnswering(ctx, config, path);
+  else await refuseRunning(ctx, { config, path });
 }
 
 /** `refuseAnswering` throws if a server answers at the address of the configuration at `path`. */
-async function refuseAnswering(config: Config, path: string): Promise<void> {
+async function refuseAnswering(ctx: Context, config: Config, path: string): Promise<void> {
   const running = await findRunning(config);
   if (running === undefined) return;
   throw new Fault(
     "Other",
-    `the server of this configuration runs at ${running.url}; stop it first. If that is the server of another configuration, such as the one that this was copied from, change ws_listener in ${resolve(path)}`,
+    `the server of this configuration runs at ${running.url}; stop it first. If that is the server of another configuration, such as the one that this was copied from, change ws_listener in ${ctx.path(path)}`,
   );
 }

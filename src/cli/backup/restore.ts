@@ -9,9 +9,9 @@ import { probeDatabase } from "../../db/probe.ts";
 import type { StoreValue } from "../../db/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { say } from "../terminal/output.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -27,35 +27,48 @@ export interface RestoreCommandOptions extends CommandOptions {
 }
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
-export function restore(file: string, options: RestoreCommandOptions): Promise<number> {
-  return interruptible((signal) => restoreUntil(signal, file, options), "ended; nothing was changed");
+export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
+  return interruptible(
+    ctx,
+    (signal) => restoreUntil(ctx, signal, file, options),
+    "ended; nothing was changed",
+  );
 }
 
 async function restoreUntil(
+  ctx: Context,
   signal: AbortSignal,
   file: string,
   { config: configPath, yes, files, replaceConfig = false }: RestoreCommandOptions,
 ): Promise<number> {
-  await refuseRunningHere(configPath, { replace: replaceConfig });
-  const backup = await withProgress("checking", file, (onBytes) => verifyBackup(file, { onBytes, signal }));
+  await refuseRunningHere(ctx, configPath, { replace: replaceConfig });
+  const backup = await withProgress(ctx, "checking", file, (onBytes) =>
+    verifyBackup(ctx.path(file), { onBytes, signal }),
+  );
   if (files && backup.header.buckets === null)
     throw new WrongUsage(`${file} was made without --files; it contains no files of buckets`);
   const withFiles = backup.header.buckets !== null && files !== false;
-  const restored = await RestoredConfig.open(configPath, backup, { replace: replaceConfig });
+  const restored = await RestoredConfig.open(ctx, configPath, backup, { replace: replaceConfig });
   try {
     const { config } = restored;
-    await refuseRunning({ config, path: configPath });
-    say(describe(backup));
+    await refuseRunning(ctx, { config, path: configPath });
+    ctx.say(describe(backup));
     const { other_tables } = backup.header.database;
     if (other_tables.length > 0)
-      say(`note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`);
+      ctx.say(
+        `note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`,
+      );
     const replaced = await restored.replaced();
     const present = await presentDatabase(config);
-    const store = new RestoredStore({ config, configPath, former: present.store, withFiles });
+    const store = new RestoredStore(ctx, { config, configPath, former: present.store, withFiles });
     await store.examine();
     if (replaced.length > 0 || present.exists || hasFiles(config, backup, withFiles))
-      await confirm(question(config, replaced, withFiles ? backup.header.buckets?.length : undefined), yes);
-    const report = await withProgress("restoring", file, (onBytes) =>
+      await confirm(
+        ctx,
+        question(config, replaced, withFiles ? backup.header.buckets?.length : undefined),
+        yes,
+      );
+    const report = await withProgress(ctx, "restoring", file, (onBytes) =>
       restoreBackup(backup, {
         database: config.database,
         files: withFiles ? filesTarget(config) : undefined,
@@ -64,14 +77,16 @@ async function restoreUntil(
         signal,
       }),
     );
-    for (const line of await restored.finish()) say(line);
+    for (const line of await restored.finish()) ctx.say(line);
     await store.finish();
     for (const column of report.unknownColumns)
-      say(`note: the values of ${column} are left out: this server has no such column`);
-    for (const path of report.remains) say(`note: the replaced folder ${path} could not be removed`);
+      ctx.say(`note: the values of ${column} are left out: this server has no such column`);
+    for (const path of report.remains) ctx.say(`note: the replaced folder ${path} could not be removed`);
     if (report.formerDatabase !== undefined)
-      say(`The former database is kept as ${report.formerDatabase}; remove it when you do not need it.`);
-    say(`Restored. \`node-server check --connect\` looks at the result; \`node-server serve\` starts it.`);
+      ctx.say(`The former database is kept as ${report.formerDatabase}; remove it when you do not need it.`);
+    ctx.say(
+      `Restored. \`node-server check --connect\` looks at the result; \`node-server serve\` starts it.`,
+    );
     return exitCodes.done;
   } finally {
     await restored.close();
@@ -146,13 +161,14 @@ async function presentDatabase(config: Config): Promise<PresentDatabase> {
 }
 
 async function withProgress<T>(
+  ctx: Context,
   what: string,
   file: string,
   work: (onBytes: (bytes: number) => void) => Promise<T>,
 ): Promise<T> {
-  const total = statSync(file).size;
-  if (!process.stderr.isTTY) return work(() => {});
-  const line = new ProgressLine(what);
+  const total = statSync(ctx.path(file)).size;
+  if (!ctx.err.isTTY) return work(() => {});
+  const line = new ProgressLine(ctx, what);
   let done = 0;
   const state = () => `${sizeText(done)} of ${sizeText(total)}`;
   const share = () => Math.min(1, total === 0 ? 1 : done / total);

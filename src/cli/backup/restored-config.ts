@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { VerifiedBackup } from "../../backup/read-backup.ts";
 import { formerPath } from "../../base/former-path.ts";
 import { inheritedOwner, makeFolder } from "../../base/inherited-owner.ts";
@@ -10,6 +10,7 @@ import { type Ownership, replaceFile, writeWhole } from "../../base/replace-file
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
+import type { Context } from "../context.ts";
 import { readConfig } from "../server/open.ts";
 
 /**
@@ -37,19 +38,25 @@ export class RestoredConfig {
   }
 
   static async open(
-    path: string,
+    ctx: Context,
+    given: string,
     backup: VerifiedBackup,
     { replace }: { readonly replace: boolean },
   ): Promise<RestoredConfig> {
+    const path = ctx.path(given);
     const exists = existsSync(path);
     if (exists && !replace)
-      return new RestoredConfig(await readConfig(path), backup, { path, beside: undefined, replaces: false });
+      return new RestoredConfig(await readConfig(ctx, given), backup, {
+        path,
+        beside: undefined,
+        replaces: false,
+      });
     makeFolder(dirname(path));
     const beside = join(dirname(path), temporaryName(basename(path)));
     await writeWhole(beside, backup.config, await ownershipFor(path, 0o600));
     try {
       // Read from this folder, so that everything in it is found where it will be.
-      const config = await readConfig(beside);
+      const config = await readConfig(ctx, beside);
       return new RestoredConfig(config, backup, { path, beside, replaces: exists });
     } catch (error) {
       await rm(beside, { force: true });
@@ -62,7 +69,7 @@ export class RestoredConfig {
     if (!this.#replaces) return [];
     const { present, change } = await this.#uuids();
     return [
-      `configuration ${resolve(this.#path)}`,
+      `configuration ${this.#path}`,
       ...(present !== undefined && change !== undefined ? [`UUID ${present} of this server`] : []),
     ];
   }
@@ -74,8 +81,8 @@ export class RestoredConfig {
       const former = await keepFormer(this.#path);
       await rename(this.#beside, this.#path);
       if (former !== undefined) lines.push(`The former configuration is kept as ${former}.`);
-      lines.push(`The configuration of the backup is now ${resolve(this.#path)}.`);
-    } else lines.push(`The configuration ${resolve(this.#path)} exists and stays as it is.`);
+      lines.push(`The configuration of the backup is now ${this.#path}.`);
+    } else lines.push(`The configuration ${this.#path} exists and stays as it is.`);
     lines.push(...(await this.#restoreUuid()));
     return lines;
   }
@@ -114,7 +121,7 @@ export class RestoredConfig {
 /** Copies a file that is to be replaced; returns the path of the copy, undefined if there is no file. */
 async function keepFormer(path: string): Promise<string | undefined> {
   if (!existsSync(path)) return undefined;
-  const former = formerPath(resolve(path));
+  const former = formerPath(path);
   await writeWhole(former, await readRegularFile(path), await stat(path));
   return former;
 }

@@ -2,6 +2,7 @@ import { openBlobs } from "../../buckets/objects/open-blobs.ts";
 import { assertNotForeign, claimStore, keptUntil, readMark } from "../../buckets/objects/store-mark.ts";
 import type { Config } from "../../config/schema.ts";
 import type { StoreValue } from "../../db/store-rows.ts";
+import type { Context } from "../context.ts";
 import { withDatabase } from "../server/open.ts";
 
 export interface RestoredStoreOptions {
@@ -19,9 +20,11 @@ export interface RestoredStoreOptions {
  * made may use it.
  */
 export class RestoredStore {
+  readonly #ctx: Context;
   readonly #options: RestoredStoreOptions;
 
-  constructor(options: RestoredStoreOptions) {
+  constructor(ctx: Context, options: RestoredStoreOptions) {
+    this.#ctx = ctx;
     this.#options = options;
   }
 
@@ -39,7 +42,7 @@ export class RestoredStore {
     const { config, configPath, former, withFiles } = this.#options;
     const { url, keep_removed_days: keepDays } = config.files;
     if (url === undefined || (former === undefined && !withFiles)) return;
-    await withDatabase(config, { create: false, configPath }, async ({ stores }) => {
+    await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ stores }) => {
       if (former !== undefined)
         await stores.change((_, now) => ({ ...former, keep_orphans_until: keptUntil(now, keepDays) }));
       if (!withFiles) return;

@@ -1,11 +1,11 @@
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient, ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
 
@@ -26,19 +26,20 @@ export interface BucketOptions extends RemoteOptions {
   readonly yes?: boolean;
 }
 
-export async function listBuckets(options: BucketOptions): Promise<number> {
-  const client = await connect(options);
+export async function listBuckets(options: BucketOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   const names = await client.call("static-bucket_list");
   // A bucket that was deleted meanwhile is null and not listed.
   const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
   return show(
+    ctx,
     found.filter((bucket) => bucket !== null),
     options,
   );
 }
 
-export async function createBucket(name: string, options: BucketOptions): Promise<number> {
-  const client = await connect(options);
+export async function createBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   const bucket = await client.call("static-bucket_create", {
     name,
     path: options.path,
@@ -48,9 +49,9 @@ export async function createBucket(name: string, options: BucketOptions): Promis
     hosts: hostsOf(options),
     clean_urls: options.cleanUrls,
   });
-  printAddress(client, bucket);
-  sayWhoReads(client, bucket);
-  return showOne(bucket, options);
+  printAddress(ctx, client, bucket);
+  sayWhoReads(ctx, client, bucket);
+  return showOne(ctx, bucket, options);
 }
 
 function publicOf({ private: isPrivate, public: isPublic }: BucketOptions): boolean | undefined {
@@ -64,9 +65,9 @@ function hostsOf({ host, hosts }: BucketOptions): string[] | undefined {
   return hosts === false ? [] : undefined;
 }
 
-function sayWhoReads({ url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
+function sayWhoReads(ctx: Context, { url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
   const note = isPublic === false ? privateNote : publicNote(webAddress(url, `/node/static/${name}/…`));
-  process.stderr.write(`note: ${note}\n`);
+  ctx.say(`note: ${note}`);
 }
 
 const privateNote =
@@ -76,15 +77,15 @@ const privateNote =
 export const publicNote = (address: string) =>
   `anybody can read the bucket's files at ${address}, without a token`;
 
-export async function showBucket(name: string, options: BucketOptions): Promise<number> {
-  const client = await connect(options);
+export async function showBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   const bucket = await client.call("static-bucket_read", { name });
   if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
-  printAddress(client, bucket);
-  return showOne(bucket, options);
+  printAddress(ctx, client, bucket);
+  return showOne(ctx, bucket, options);
 }
 
-export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
+export async function updateBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
   const { path, root, cors, enable, cleanUrls } = options;
   const changes = {
     path,
@@ -99,44 +100,45 @@ export async function updateBucket(name: string, options: BucketOptions): Promis
     throw new WrongUsage(
       "nothing to change: give --private, --public, --host, --no-hosts, --path, --root, --no-root, --cors, --no-cors, --clean-urls, --no-clean-urls, --enable or --no-enable",
     );
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   const bucket = await client.call("static-bucket_update", { name, ...changes });
-  if (changes.public !== undefined) sayWhoReads(client, bucket);
-  return showOne(bucket, options);
+  if (changes.public !== undefined) sayWhoReads(ctx, client, bucket);
+  return showOne(ctx, bucket, options);
 }
 
-export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
-  const client = await connect(options);
+export async function deleteBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   await confirm(
+    ctx,
     `The record of the bucket ${name} is deleted, and it is no longer served; its files stay where they are.`,
     options.yes,
   );
   await client.call("static-bucket_delete", { name });
-  process.stderr.write(
-    `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again\n`,
+  ctx.say(
+    `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again`,
   );
   return exitCodes.done;
 }
 
-function printAddress(client: NodeServerClient, bucket: Bucket): void {
+function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): void {
   const { name, enable } = bucket;
-  if (!enable)
-    return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
-  process.stderr.write(`${bucketAddress(client, bucket)}\n`);
+  if (!enable) return void ctx.say(`${name} is off: \`node-server buckets update ${name} --enable\``);
+  ctx.say(`${bucketAddress(client, bucket)}`);
 }
 
-async function showOne(bucket: Bucket, options: BucketOptions): Promise<number> {
-  if (!options.json) return show([bucket], options);
-  await print(`${JSON.stringify(bucket)}\n`);
+async function showOne(ctx: Context, bucket: Bucket, options: BucketOptions): Promise<number> {
+  if (!options.json) return show(ctx, [bucket], options);
+  await ctx.print(`${JSON.stringify(bucket)}\n`);
   return exitCodes.done;
 }
 
-async function show(buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
+async function show(ctx: Context, buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
   const word = (yes: boolean) => (yes ? "yes" : "no");
-  await print(
+  await ctx.print(
     json
       ? `${JSON.stringify(buckets)}\n`
       : columns(
+          ctx,
           ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS"],
           buckets.map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts = [] }) => [
             name,

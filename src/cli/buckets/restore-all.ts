@@ -7,11 +7,11 @@ import {
   RpcError,
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { type LeftOut, sayLeftOut } from "../deploy/left-out.ts";
 import { inParallel } from "../deploy/transfer.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { print, say } from "../terminal/output.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
 
@@ -33,30 +33,37 @@ interface Subject {
 
 /** Puts back the newest version of every file at or below a path that does not exist now. */
 export async function restoreAll(
+  ctx: Context,
   subject: Subject,
   { dryRun, json, ...options }: RestoreAllOptions,
 ): Promise<number> {
-  const client = await connect(options);
-  return interruptible(async (signal) => {
-    const { missing, existing } = await findMissing(client, subject, signal);
-    if (dryRun) {
-      if (json) await print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
-      else
-        await print(missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""));
-      say(
-        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions exist; nothing was done`,
+  const client = await connect(ctx, options);
+  return interruptible(
+    ctx,
+    async (signal) => {
+      const { missing, existing } = await findMissing(client, subject, signal);
+      if (dryRun) {
+        if (json) await ctx.print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
+        else
+          await ctx.print(
+            missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
+          );
+        ctx.say(
+          `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions exist; nothing was done`,
+        );
+        return exitCodes.done;
+      }
+      const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
+      sayLeftOut(ctx, "failed", failed);
+      const restored = missing.length - failed.length;
+      ctx.say(
+        `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
       );
-      return exitCodes.done;
-    }
-    const failed = await restoreEach(client, { name: subject.name, versions: missing }, signal);
-    sayLeftOut("failed", failed);
-    const restored = missing.length - failed.length;
-    say(
-      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
-    );
-    if (json) await print(`${JSON.stringify({ restored, existing, failed })}\n`);
-    return failed.length > 0 ? exitCodes.failed : exitCodes.done;
-  }, "interrupted; restored files are complete, and the same command continues from there");
+      if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
+      return failed.length > 0 ? exitCodes.failed : exitCodes.done;
+    },
+    "interrupted; restored files are complete, and the same command continues from there",
+  );
 }
 
 /** The newest version of each file that does not exist now, and the number of those files with versions that do. */
@@ -101,13 +108,14 @@ async function presentPaths(
 }
 
 async function restoreEach(
+  ctx: Context,
   client: NodeServerClient,
   { name, versions }: { readonly name: string; readonly versions: readonly Version[] },
   signal: AbortSignal,
 ): Promise<LeftOut[]> {
   const failed: LeftOut[] = [];
   if (versions.length === 0) return failed;
-  const line = new ProgressLine("restoring");
+  const line = new ProgressLine(ctx, "restoring");
   let done = 0;
   const state = () => `${numberText(done)} of ${countText(versions.length, "file")}`;
   await inParallel(versions, signal, async ({ path, version }) => {

@@ -1,10 +1,10 @@
 import { Fault } from "../../base/fault.ts";
 import { InvalidInput } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, say } from "../terminal/output.ts";
 import { countText, secondText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type RestoreAllOptions, restoreAll } from "./restore-all.ts";
@@ -20,13 +20,15 @@ export async function listVersions(
   name: string,
   path: string | undefined,
   options: VersionOptions,
+  ctx: Context,
 ): Promise<number> {
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   const versions = await client.call("static-bucket-file_history", { name, path });
-  if (options.json) await print(`${JSON.stringify(versions, null, 2)}\n`);
+  if (options.json) await ctx.print(`${JSON.stringify(versions, null, 2)}\n`);
   else
-    await print(
+    await ctx.print(
       columns(
+        ctx,
         ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],
         versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
           String(version),
@@ -47,13 +49,14 @@ export async function restoreVersion(
   path: string | undefined,
   number: string | undefined,
   { to, ...options }: VersionOptions,
+  ctx: Context,
 ): Promise<number> {
   // `history` shows folders with a slash.
   const from = path?.replace(/\/$/, "") ?? "";
   if (options.all) {
     if (number !== undefined || to !== undefined)
       throw new WrongUsage("--all restores every missing file at its own path: give no VERSION and no --to");
-    return restoreAll({ name, path: from }, options);
+    return restoreAll(ctx, { name, path: from }, options);
   }
   if (options.dryRun) throw new WrongUsage("--dry-run is for --all");
   const version = Number(number);
@@ -61,7 +64,7 @@ export async function restoreVersion(
     throw new WrongUsage(
       "give PATH and VERSION, a number of `buckets history` such as 4711, or --all for every file that is missing",
     );
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   const result = await client
     .call("static-bucket-file_restore", { name, path: from, version, to })
     .catch((error: unknown) => {
@@ -72,21 +75,22 @@ export async function restoreVersion(
         `${error.detail}: --to PATH puts it elsewhere, and --all without a version restores the files that are missing here`,
       );
     });
-  if (options.json) await print(`${JSON.stringify(result)}\n`);
-  else say(`${to ?? from} is restored.`);
+  if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+  else ctx.say(`${to ?? from} is restored.`);
   return exitCodes.done;
 }
 
 /** Purges all versions of a bucket. */
-export async function purgeVersions(name: string, options: VersionOptions): Promise<number> {
-  const client = await connect(options);
+export async function purgeVersions(name: string, options: VersionOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   const kept = await client.call("static-bucket-file_retention", { name, measure: true });
   await confirm(
+    ctx,
     `${countText(kept.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(kept.bytes ?? 0)}) cannot be restored any more. The files that exist now stay.`,
     options.yes,
   );
   const result = await client.call("static-bucket-file_purge", { name });
-  if (options.json) await print(`${JSON.stringify(result)}\n`);
-  else say(`${name}: ${countText(result.versions, "version")} purged`);
+  if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+  else ctx.say(`${name}: ${countText(result.versions, "version")} purged`);
   return exitCodes.done;
 }

@@ -2,10 +2,11 @@ import type { Command } from "commander";
 import { exactJson } from "../../base/raw-json.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type Renewed, renewLogin, usernameIn } from "../login/renew-login.ts";
 import { clientFor, findServer, findTarget, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
-import { print, readable, untilStopped } from "../terminal/output.ts";
+import { readable, untilStopped } from "../terminal/output.ts";
 import { methodHelp, methodList } from "./call-help.ts";
 import { credentialOf, findMethod } from "./declared.ts";
 import { callExactly } from "./exact.ts";
@@ -29,28 +30,34 @@ export async function call(
   method: string | undefined,
   args: readonly string[],
   options: CallOptions,
+  ctx: Context,
   command: Command,
 ): Promise<number> {
   if (method !== undefined)
-    return options.help ? showMethod(method, options) : callMethod(method, args, options);
+    return options.help ? showMethod(ctx, method, options) : callMethod(ctx, method, args, options);
   if (!options.help) return command.error("error: missing required argument 'method'");
-  await print(command.helpInformation() + callNotes());
+  await ctx.print(command.helpInformation() + callNotes());
   return exitCodes.done;
 }
 
 /** Prints the result as JSON, or on a terminal as people read it. */
-async function callMethod(method: string, args: readonly string[], options: CallOptions): Promise<number> {
+async function callMethod(
+  ctx: Context,
+  method: string,
+  args: readonly string[],
+  options: CallOptions,
+): Promise<number> {
   const declared = findMethod(method);
-  const params = await parseParams(method, args);
-  const server = await serverFor(method, params, options);
-  if (declared.event !== undefined) return follow(server, method as SubscriptionName, params);
+  const params = await parseParams(ctx, method, args);
+  const server = await serverFor(ctx, method, params, options);
+  if (declared.event !== undefined) return follow(ctx, server, method as SubscriptionName, params);
   const renewed = await renewedBy(server, method, params);
   const { result } = await callExactly(server, method, params);
-  const isForPeople = process.stdout.isTTY && !options.json;
-  await print(isForPeople ? readable(result, paintFor(process.stdout)) : `${exactJson(result)}\n`);
+  const isForPeople = ctx.out.isTTY && !options.json;
+  await ctx.print(isForPeople ? readable(result, paintFor(ctx)) : `${exactJson(result)}\n`);
   if (method === "token_roll_token_secret")
-    await renewLogin(server, result as ResultOf<"token_roll_token_secret">);
-  else if (renewed !== undefined) await renewLogin(server, renewed);
+    await renewLogin(ctx, server, result as ResultOf<"token_roll_token_secret">);
+  else if (renewed !== undefined) await renewLogin(ctx, server, renewed);
   return exitCodes.done;
 }
 
@@ -69,25 +76,35 @@ async function renewedBy(target: Target, method: string, params: object): Promis
 }
 
 /** Prints the help of a method. Its curl line names the server in use, if there is one. */
-async function showMethod(method: string, options: CallOptions): Promise<number> {
-  const { url } = await findTarget(options).catch(() => ({ url: "http://127.0.0.1:2211" }));
-  await print(methodHelp(method, url));
+async function showMethod(ctx: Context, method: string, options: CallOptions): Promise<number> {
+  const { url } = await findTarget(ctx, options).catch(() => ({ url: "http://127.0.0.1:2211" }));
+  await ctx.print(methodHelp(method, url));
   return exitCodes.done;
 }
 
 /** Finds the server of a call. No saved token is needed for methods without one, nor for calls that bring their own. */
-async function serverFor(method: string, params: object, options: CallOptions): Promise<Target> {
+async function serverFor(
+  ctx: Context,
+  method: string,
+  params: object,
+  options: CallOptions,
+): Promise<Target> {
   const credential = credentialOf(method);
-  if (credential !== undefined && !(credential in params)) return findServer(options);
-  return { ...(await findTarget(options)), token: undefined };
+  if (credential !== undefined && !(credential in params)) return findServer(ctx, options);
+  return { ...(await findTarget(ctx, options)), token: undefined };
 }
 
 /** Prints events, one line of JSON each, until it is stopped. */
-async function follow(target: Target, method: SubscriptionName, params: object): Promise<number> {
+async function follow(
+  ctx: Context,
+  target: Target,
+  method: SubscriptionName,
+  params: object,
+): Promise<number> {
   const client = clientFor(target);
-  const say = (line: string) => process.stderr.write(`node-server: ${line}\n`);
+  const say = (line: string) => ctx.say(`node-server: ${line}`);
   let broken = false;
-  await untilStopped(async ({ signal }) => {
+  await untilStopped(ctx, async ({ signal }) => {
     const events = client.subscribe(method, params as never, {
       signal,
       onMissed: (count) => say(`${count} events were dropped: the output is read too slowly`),
@@ -100,7 +117,7 @@ async function follow(target: Target, method: SubscriptionName, params: object):
         broken = false;
       },
     });
-    for await (const event of events) await print(`${JSON.stringify(event)}\n`);
+    for await (const event of events) await ctx.print(`${JSON.stringify(event)}\n`);
   });
   return exitCodes.done;
 }

@@ -4,17 +4,18 @@ import { codeOf, messageOf } from "../../base/fault.ts";
 import { nearest } from "../../base/nearest.ts";
 import { toValidationIssue } from "../../base/validation-issue.ts";
 import { parseExactly } from "../../client/exact-json.ts";
+import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
 
 type Values = Record<string, unknown>;
 
 /** Reads the params of a call from one JSON text or from `key=value` arguments, and checks them against the declaration. */
-export async function parseParams(method: string, args: readonly string[]): Promise<Values> {
+export async function parseParams(ctx: Context, method: string, args: readonly string[]): Promise<Values> {
   const declared = paramsOf(method);
   const values = /^\s*[{[]/.test(args[0] ?? "")
     ? parseObject(args)
-    : await parsePairs(method, args, declared);
+    : await parsePairs(ctx, method, args, declared);
   const names = [...declared.map(({ name }) => name), credentialOf(method)];
   for (const name of Object.keys(values))
     if (!names.includes(name)) throw unknownParam(method, name, declared);
@@ -48,6 +49,7 @@ function parseObject(args: readonly string[]): Values {
 }
 
 async function parsePairs(
+  ctx: Context,
   method: string,
   args: readonly string[],
   declared: readonly DeclaredParam[],
@@ -61,7 +63,7 @@ async function parsePairs(
     if (name in values) throw new WrongUsage(`${name} is given twice`);
     const param = declared.find((other) => other.name === name);
     if (param === undefined && name !== credentialOf(method)) throw unknownParam(method, name, declared);
-    const given = text.startsWith("@") ? await readText(text.slice(1)) : text;
+    const given = text.startsWith("@") ? await readText(ctx, text.slice(1)) : text;
     values[name] = param === undefined || isText(param.type) ? given : parseValue(given);
   }
   return { ...values };
@@ -77,9 +79,9 @@ export function parseValue(text: string): unknown {
 }
 
 /** Reads a file of UTF-8; `-` is standard input. */
-export async function readText(path: string): Promise<string> {
+export async function readText(ctx: Context, path: string): Promise<string> {
   try {
-    const bytes = path === "-" ? await Bun.stdin.bytes() : await readFile(path);
+    const bytes = path === "-" ? await ctx.readInput() : await readFile(ctx.path(path));
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw new WrongUsage(`${path} is not text (UTF-8)`);

@@ -1,8 +1,8 @@
 import type { Command, Option } from "commander";
 import { findMethod, methodNames, paramsOf } from "../call/declared.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { readServers } from "../login/known-servers.ts";
-import { print } from "../terminal/output.ts";
 
 /** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it. */
 interface Candidate {
@@ -11,33 +11,42 @@ interface Candidate {
 }
 
 /** Prints the words that may replace the last of `typed`, one a line, with a description after a tab. For the scripts of shells. */
-export async function complete(typed: readonly string[], _: unknown, command: Command): Promise<number> {
+export async function complete(
+  typed: readonly string[],
+  _: unknown,
+  ctx: Context,
+  command: Command,
+): Promise<number> {
   const program = command.parent ?? command;
   const beginning = typed.at(-1) ?? "";
-  const found = await candidates(program, typed.slice(0, -1), beginning);
+  const found = await candidates(ctx, program, typed.slice(0, -1), beginning);
   const lines = found
     .filter(({ word }) => word.startsWith(beginning))
     .map(({ word, description }) => `${word}\t${description}\n`);
-  await print(lines.join(""));
+  await ctx.print(lines.join(""));
   return exitCodes.done;
 }
 
 async function candidates(
+  ctx: Context,
   program: Command,
   before: readonly string[],
   beginning: string,
 ): Promise<Candidate[]> {
   const { command, args, waiting } = readWords(program, before);
-  if (waiting !== undefined) return waiting.long === "--server" ? serverNames() : [];
+  if (waiting !== undefined) return waiting.long === "--server" ? serverNames(ctx) : [];
   if (beginning.startsWith("--server="))
-    return (await serverNames()).map(({ word, description }) => ({ word: `--server=${word}`, description }));
+    return (await serverNames(ctx)).map(({ word, description }) => ({
+      word: `--server=${word}`,
+      description,
+    }));
   if (beginning.startsWith("-")) return optionsOf(command);
   const commands = command.commands.filter((sub) => !isHidden(sub));
   if (commands.length > 0 && args.length === 0) {
     const help = command === program ? [{ word: "help", description: "show help for a command" }] : [];
     return [...commands.map((sub) => ({ word: sub.name(), description: sub.description() })), ...help];
   }
-  return argumentsOf(program, command, args);
+  return argumentsOf(ctx, program, command, args);
 }
 
 /** Finds the command that the words so far name, its arguments, and an option that waits for its value. */
@@ -65,6 +74,7 @@ function readWords(program: Command, before: readonly string[]) {
 }
 
 async function argumentsOf(
+  ctx: Context,
   program: Command,
   command: Command,
   args: readonly string[],
@@ -75,7 +85,7 @@ async function argumentsOf(
       : `${command.parent?.name()} ${command.name()}`;
   if (path === "call") return args.length === 0 ? methodCandidates() : paramCandidates(args);
   if (args.length > 0) return [];
-  if (path === "logout" || path === "servers use") return serverNames();
+  if (path === "logout" || path === "servers use") return serverNames(ctx);
   return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }
 
@@ -93,8 +103,8 @@ function paramCandidates([method = "", ...given]: readonly string[]): Candidate[
     .map(({ name, description }) => ({ word: `${name}=`, description }));
 }
 
-async function serverNames(): Promise<Candidate[]> {
-  const { servers } = await readServers(process.env).catch(() => ({ servers: {} }));
+async function serverNames(ctx: Context): Promise<Candidate[]> {
+  const { servers } = await readServers(ctx).catch(() => ({ servers: {} }));
   return Object.entries(servers).map(([word, { url }]) => ({ word, description: url }));
 }
 

@@ -1,5 +1,5 @@
 import { exitCodes } from "../command.ts";
-import { print } from "../terminal/output.ts";
+import type { Context } from "../context.ts";
 import type { Shell } from "./shells.ts";
 
 /** Scripts by shell. Each asks the program for the candidates, so that a script never becomes outdated. */
@@ -51,7 +51,7 @@ complete -c node-server -f -a '(__node_server_complete)'
 `,
 };
 
-export async function completion(shell: Shell): Promise<number> {
-  await print(completionScripts[shell]);
+export async function completion(shell: Shell, _options: unknown, ctx: Context): Promise<number> {
+  await ctx.print(completionScripts[shell]);
   return exitCodes.done;
 }

@@ -7,7 +7,7 @@ import {
   NotFound,
   RpcError,
 } from "../../client/index.ts";
-import { say } from "../terminal/output.ts";
+import type { Context } from "../context.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { OwnLease } from "./own-lease.ts";
 
@@ -32,11 +32,12 @@ export interface Held {
  * same. An older server does not know of it, and a bucket that is missing is `work`'s to report.
  */
 export async function withLease<T>(
+  ctx: Context,
   client: NodeServerClient,
   subject: LeaseSubject,
   work: (held: Held) => Promise<T>,
 ): Promise<T> {
-  const own = new OwnLease({ server: client.url, bucket: subject.bucket }, process.env);
+  const own = new OwnLease(ctx, { server: client.url, bucket: subject.bucket });
   const left = own.leftBehind();
   const lease = await takeLease(client, subject, left?.lease);
   if (lease === undefined) return work({ leftDeploy: undefined, remember: async () => {} });
@@ -61,7 +62,7 @@ export async function withLease<T>(
     await client.call("static-bucket_lease", { name, what, lease }).catch((error: unknown) => {
       const other = otherOf(error);
       // The connection was lost for longer than a lease lasts, and somebody else has begun meanwhile.
-      if (other !== undefined) say(`note: ${other}`);
+      if (other !== undefined) ctx.say(`note: ${other}`);
       else ignoreRefusal(error);
     });
   }

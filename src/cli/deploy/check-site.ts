@@ -6,8 +6,8 @@ import { checkSite, type SiteSource } from "../../sites/check-site.ts";
 import type { SiteProblem } from "../../sites/problem.ts";
 import { siteFiles } from "../../sites/site-rules.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { print, say } from "../terminal/output.ts";
 import { realFolder } from "./local-tree.ts";
 import { listRemote } from "./remote-tree.ts";
 
@@ -16,14 +16,16 @@ export interface CheckSiteOptions extends RemoteOptions {
 }
 
 /** Lists what is wrong with the `_headers` and `_redirects` of a folder or a bucket; fails if a line of them cannot be used. */
-export async function checkSiteRules(site: string, options: CheckSiteOptions): Promise<number> {
-  const source = isLocalPath(site) ? folderSource(realFolder(site)) : await bucketSource(site, options);
+export async function checkSiteRules(site: string, options: CheckSiteOptions, ctx: Context): Promise<number> {
+  const source = isLocalPath(site)
+    ? folderSource(realFolder(ctx, site))
+    : await bucketSource(ctx, site, options);
   const problems = await checkSite(source);
   const hasErrors = problems.some(({ level }) => level === "error");
-  if (options.json) await print(`${JSON.stringify(problems, null, 2)}\n`);
+  if (options.json) await ctx.print(`${JSON.stringify(problems, null, 2)}\n`);
   else {
-    for (const problem of problems) await print(`${formatSiteProblem(problem)}\n`);
-    if (problems.length === 0) say(`${siteFiles.join(" and ")} of ${site}: nothing is wrong.`);
+    for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
+    if (problems.length === 0) ctx.say(`${siteFiles.join(" and ")} of ${site}: nothing is wrong.`);
   }
   return hasErrors ? exitCodes.failed : exitCodes.done;
 }
@@ -60,9 +62,9 @@ function folderSource(folder: string): SiteSource {
   };
 }
 
-async function bucketSource(name: string, options: CheckSiteOptions): Promise<SiteSource> {
-  const client = await connect(options);
-  const missing = existsSync(name) ? `for the folder write ./${name}` : "`buckets` lists them";
+async function bucketSource(ctx: Context, name: string, options: CheckSiteOptions): Promise<SiteSource> {
+  const client = await connect(ctx, options);
+  const missing = existsSync(ctx.path(name)) ? `for the folder write ./${name}` : "`buckets` lists them";
   const files = await listRemote(client, name, { missing, signal: new AbortController().signal });
   return {
     async read(path) {

@@ -1,29 +1,32 @@
-/** Exit codes as shells report signals: 128 and the number of the signal. */
-const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+import type { Context } from "../context.ts";
 
-/** Runs `work` until it is done or a signal ends it in order; then `notice` is printed. A second signal exits at once. */
+/** Exit codes as shells report signals: 128 and the number of the signal. */
+const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+
+/**
+ * Runs `work` until it is done or a signal ends it in order; then `notice` is printed. A second signal does not wait for `work`: the
+ * exit code is returned at once, and the program ends.
+ */
 export async function interruptible(
+  ctx: Context,
   work: (signal: AbortSignal) => Promise<number>,
   notice: string | (() => string),
 ): Promise<number> {
   const stop = new AbortController();
+  const again = Promise.withResolvers<number>();
   let code: number | undefined;
-  const listeners = (["SIGINT", "SIGTERM"] as const).map((name) => {
-    const listener = () => {
-      if (code !== undefined) process.exit(code);
-      code = codes[name];
-      stop.abort(new DOMException(`ended by ${name}`, "AbortError"));
-    };
-    process.on(name, listener);
-    return () => process.off(name, listener);
+  const unhook = ctx.onSignals(["SIGINT", "SIGTERM"], (name) => {
+    if (code !== undefined) return again.resolve(code);
+    code = codes[name];
+    stop.abort(new DOMException(`ended by ${name}`, "AbortError"));
   });
   try {
-    return await work(stop.signal);
+    return await Promise.race([work(stop.signal), again.promise]);
   } catch (error) {
     if (code === undefined) throw error;
-    process.stderr.write(`${typeof notice === "string" ? notice : notice()}\n`);
+    ctx.say(typeof notice === "string" ? notice : notice());
     return code;
   } finally {
-    for (const remove of listeners) remove();
+    unhook();
   }
 }

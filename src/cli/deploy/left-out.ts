@@ -1,5 +1,5 @@
 import { visible } from "../../base/visible-text.ts";
-import { say } from "../terminal/output.ts";
+import type { Context } from "../context.ts";
 
 /** LeftOut is a file that was not transferred or not deleted, and why. */
 export interface LeftOut {
@@ -8,6 +8,6 @@ export interface LeftOut {
 }
 
 /** Names files on standard error, one a line. */
-export function sayLeftOut(what: string, files: readonly LeftOut[]): void {
-  for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
+export function sayLeftOut(ctx: Context, what: string, files: readonly LeftOut[]): void {
+  for (const { path, why } of files) ctx.say(`${what}: ${visible(path)}: ${visible(why)}`);
 }

@@ -1,6 +1,7 @@
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import type { Context } from "../context.ts";
 import type { LeftOut } from "./left-out.ts";
 import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
@@ -41,14 +42,16 @@ export function sameStamp(a: FileStamp, b: FileStamp): boolean {
   return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime;
 }
 
-export function realFolder(dir: string): string {
+/** Returns the folder that the user named, with links resolved; throws if it is none. */
+export function realFolder(ctx: Context, given: string): string {
+  const dir = ctx.path(given);
   try {
     if (statSync(dir).isDirectory()) return realpathSync(dir);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new Fault("NotFound", `${dir} does not exist`);
+    throw new Fault("NotFound", `${given} does not exist`);
   }
-  throw new Fault("InvalidInput", `${dir} is not a folder`);
+  throw new Fault("InvalidInput", `${given} is not a folder`);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Context } from "../context.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, numberText, sizeText, timeText } from "../terminal/quantities.ts";
 
@@ -21,11 +22,12 @@ const bytesPerFile = 4000;
 
 /** Opens a meter; with `showsRate` it also says how many bytes a second are transferred. */
 export function openMeter(
+  ctx: Context,
   what: string,
   { bytes: allBytes, files: allFiles }: Load,
   { showsRate } = { showsRate: false },
 ): Meter {
-  const line = new ProgressLine(what);
+  const line = new ProgressLine(ctx, what);
   const begin = performance.now();
   const allWork = allBytes + allFiles * bytesPerFile;
   let bytes = 0;

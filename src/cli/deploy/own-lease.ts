@@ -3,8 +3,9 @@ import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
+import type { Context } from "../context.ts";
 import { explainFileError } from "../file-error.ts";
-import { type Environment, stateFolder } from "../user-folders.ts";
+import { stateFolder } from "../user-folders.ts";
 import { hashBytes } from "./local-tree.ts";
 
 /** LeftBehind is what a process that has died could not end. */
@@ -26,9 +27,9 @@ interface Stored extends LeftBehind {
 export class OwnLease {
   readonly #path: string;
 
-  constructor(subject: { readonly server: string; readonly bucket: string }, env: Environment) {
+  constructor(ctx: Context, subject: { readonly server: string; readonly bucket: string }) {
     const name = hashBytes(new TextEncoder().encode(JSON.stringify(subject))).slice(0, 32);
-    this.#path = join(stateFolder(env), "leases", `${name}.json`);
+    this.#path = join(stateFolder(ctx), "leases", `${name}.json`);
   }
 
   leftBehind(): LeftBehind | undefined {

@@ -1,5 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
+import type { Context } from "../context.ts";
 import { whyRefused } from "../deploy/push/send.ts";
 import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -20,6 +21,7 @@ export interface Relocation {
  * through this machine.
  */
 export async function relocate(
+  ctx: Context,
   client: NodeServerClient,
   { from, to, kind }: Relocation,
   signal: AbortSignal,
@@ -34,9 +36,9 @@ export async function relocate(
   const path = await pathFor(client, to, nameOf(from));
   const target: BucketPath = { bucket: to.bucket, path, isFolder: false };
   const overwrite = await mayReplace(client, entry, target);
-  if (from.bucket !== to.bucket) return copyAcross(client, { from, target, entry }, signal);
+  if (from.bucket !== to.bucket) return copyAcross(ctx, client, { from, target, entry }, signal);
   const below = await filesOf(client, from, entry, signal);
-  await makeFolders(client, { bucket: to.bucket, folders: foldersOf([path]) }, signal);
+  await makeFolders(ctx, client, { bucket: to.bucket, folders: foldersOf([path]) }, signal);
   await client.bucket(from.bucket)[kind](from.path, path, { overwrite, signal });
   const bytes = below.reduce((sum, { size }) => sum + size, 0);
   return { copied: below.length, bytes, left_out: [], failed: [] };
@@ -74,6 +76,7 @@ interface Across {
 }
 
 async function copyAcross(
+  ctx: Context,
   client: NodeServerClient,
   { from, target, entry }: Across,
   signal: AbortSignal,
@@ -85,8 +88,8 @@ async function copyAcross(
     return [target.path, rest].filter((part) => part !== "").join("/");
   };
   const folders = foldersOf(below.map(({ path }) => pathOf(path)));
-  await makeFolders(client, { bucket: target.bucket, folders }, signal);
-  return copyAll(below, signal, async ({ path, mtime, size }, { meter, retry }, signal) => {
+  await makeFolders(ctx, client, { bucket: target.bucket, folders }, signal);
+  return copyAll(ctx, below, signal, async ({ path, mtime, size }, { meter, retry }, signal) => {
     try {
       await retry.attempt(signal, () =>
         sink.upload(pathOf(path), contentOf(source, path, signal), { signal, modified: new Date(mtime) }),

@@ -1,21 +1,21 @@
 import { Fault } from "../../base/fault.ts";
 import { FileNotFound } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { contentOf } from "../deploy/remote-tree.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { printBytes } from "../terminal/output.ts";
 import { missing } from "./find.ts";
 import { parseBucketPath, shown } from "./location.ts";
 
 /** Writes files of buckets to standard output, one after the other, as they are. */
-export async function cat(places: readonly string[], options: RemoteOptions): Promise<number> {
+export async function cat(places: readonly string[], options: RemoteOptions, ctx: Context): Promise<number> {
   const files = places.map(parseBucketPath);
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   for (const at of files) {
     if (at.isFolder) throw new Fault("InvalidInput", `${shown(at)} is a folder; name a file`);
     try {
       for await (const bytes of contentOf(client.bucket(at.bucket), at.path, new AbortController().signal))
-        await printBytes(bytes);
+        await ctx.print(bytes);
     } catch (error) {
       throw error instanceof FileNotFound ? await missing(client, at) : error;
     }

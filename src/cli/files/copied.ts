@@ -1,9 +1,9 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type LeftOut, sayLeftOut } from "../deploy/left-out.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
 import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
-import { print, say } from "../terminal/output.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 
 /** Copied is what a copy or a move did, as `--json` prints it. */
@@ -30,6 +30,7 @@ export interface CopyTools {
 
 /** Copies files, several at once, and shows how far it is. */
 export async function copyAll<T extends FileCopy>(
+  ctx: Context,
   files: readonly T[],
   signal: AbortSignal,
   copyOne: (file: T, tools: CopyTools, signal: AbortSignal) => Promise<CopyResult>,
@@ -37,7 +38,7 @@ export async function copyAll<T extends FileCopy>(
   const done: Copied = { copied: 0, bytes: 0, left_out: [], failed: [] };
   if (files.length === 0) return done;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
-  const meter = openMeter("copying", { bytes, files: files.length });
+  const meter = openMeter(ctx, "copying", { bytes, files: files.length });
   const retry = new RetryPolicy((line) => meter.say(line));
   try {
     await inParallel(files, signal, async (file, signal) => {
@@ -55,6 +56,7 @@ export async function copyAll<T extends FileCopy>(
 
 /** Makes folders of a bucket and those above them, each once, several at once. */
 export async function makeFolders(
+  ctx: Context,
   client: NodeServerClient,
   { bucket, folders }: { readonly bucket: string; readonly folders: Iterable<string> },
   signal: AbortSignal,
@@ -63,7 +65,7 @@ export async function makeFolders(
   const all = [...folders];
   // Making one makes those above it too.
   const deepest = all.filter((folder) => !all.some((other) => other.startsWith(`${folder}/`)));
-  const retry = new RetryPolicy(say);
+  const retry = new RetryPolicy(ctx.say);
   await inParallel(deepest, signal, (folder, signal) =>
     retry.attempt(signal, () => files.makeFolder(folder, { signal })),
   );
@@ -74,10 +76,15 @@ export interface ReportOptions {
 }
 
 /** Says what was done, and returns the exit code. */
-export async function report(done: Copied, { json }: ReportOptions, verb = "copied"): Promise<number> {
-  sayLeftOut("not copied", done.left_out);
-  sayLeftOut("failed", done.failed);
-  say(`${countText(done.copied, "file")} ${verb} (${sizeText(done.bytes)})`);
-  if (json) await print(`${JSON.stringify(done)}\n`);
+export async function report(
+  ctx: Context,
+  done: Copied,
+  { json }: ReportOptions,
+  verb = "copied",
+): Promise<number> {
+  sayLeftOut(ctx, "not copied", done.left_out);
+  sayLeftOut(ctx, "failed", done.failed);
+  ctx.say(`${countText(done.copied, "file")} ${verb} (${sizeText(done.bytes)})`);
+  if (json) await ctx.print(`${JSON.stringify(done)}\n`);
   return done.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }

@@ -1,3 +1,4 @@
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import type { SkipOptions } from "../deploy/skip/skip-rules.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
@@ -18,33 +19,58 @@ export interface CopyOptions extends RemoteOptions, SkipOptions {
 const notice = "interrupted; copied files are complete";
 
 /** Copies a file, or with `--recursive` a folder: from this machine to a bucket, back, or from one path of the server to another. */
-export async function cp(from: string, to: string, options: CopyOptions): Promise<number> {
+export async function cp(from: string, to: string, options: CopyOptions, ctx: Context): Promise<number> {
   const [source, target] = [parseLocation(from), parseLocation(to)];
   if (isLocal(source) && isLocal(target))
     throw new WrongUsage(
       "both are paths of this machine; a file of a bucket is written BUCKET/PATH, such as site/index.html",
     );
-  const client = await connect(options);
-  return interruptible(async (signal) => {
-    if (isLocal(source) && !isLocal(target))
-      return report(await upload(client, { disk: source.disk, to: target }, options, signal), options);
-    if (!isLocal(source) && isLocal(target)) {
-      if (target.disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
-      return report(await download(client, { from: source, disk: target.disk }, options, signal), options);
-    }
-    const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
-    if ((await requireEntry(client, there)).folder && !options.recursive)
-      throw new WrongUsage(`${shown(there)} is a folder; -r copies it with all it holds`);
-    return report(await relocate(client, { from: there, to: elsewhere, kind: "copy" }, signal), options);
-  }, notice);
+  const client = await connect(ctx, options);
+  return interruptible(
+    ctx,
+    async (signal) => {
+      if (isLocal(source) && !isLocal(target))
+        return report(
+          ctx,
+          await upload(ctx, client, { disk: source.disk, to: target }, options, signal),
+          options,
+        );
+      if (!isLocal(source) && isLocal(target)) {
+        if (target.disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
+        return report(
+          ctx,
+          await download(ctx, client, { from: source, disk: target.disk }, options, signal),
+          options,
+        );
+      }
+      const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
+      if ((await requireEntry(client, there)).folder && !options.recursive)
+        throw new WrongUsage(`${shown(there)} is a folder; -r copies it with all it holds`);
+      return report(
+        ctx,
+        await relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal),
+        options,
+      );
+    },
+    notice,
+  );
 }
 
 /** Moves or renames a file or a folder on the server. */
-export async function mv(from: string, to: string, options: RemoteOptions & ReportOptions): Promise<number> {
+export async function mv(
+  from: string,
+  to: string,
+  options: RemoteOptions & ReportOptions,
+  ctx: Context,
+): Promise<number> {
   const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
-  const client = await connect(options);
-  return interruptible(async (signal) => {
-    const done = await relocate(client, { from: source, to: target, kind: "move" }, signal);
-    return report(done, options, "moved");
-  }, "interrupted; `node-server ls` shows where it is");
+  const client = await connect(ctx, options);
+  return interruptible(
+    ctx,
+    async (signal) => {
+      const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
+      return report(ctx, done, options, "moved");
+    },
+    "interrupted; `node-server ls` shows where it is",
+  );
 }

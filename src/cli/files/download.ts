@@ -1,8 +1,9 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
+import type { Context } from "../context.ts";
 import { realFolder } from "../deploy/local-tree.ts";
 import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
 import { type Copied, copyAll } from "./copied.ts";
@@ -11,6 +12,7 @@ import { type BucketPath, nameOf, shown } from "./location.ts";
 
 /** Downloads a file, or with `recursive` a folder with every file in it. */
 export async function download(
+  ctx: Context,
   client: NodeServerClient,
   { from, disk }: { readonly from: BucketPath; readonly disk: string },
   { recursive }: { readonly recursive?: boolean },
@@ -19,15 +21,16 @@ export async function download(
   const entry = await requireEntry(client, from);
   if (entry.folder && !recursive)
     throw new Fault("InvalidInput", `${shown(from)} is a folder; -r copies it with all it holds`);
-  const isInside = disk.endsWith("/") || statSync(disk, { throwIfNoEntry: false })?.isDirectory() === true;
+  const isInside =
+    disk.endsWith("/") || statSync(ctx.path(disk), { throwIfNoEntry: false })?.isDirectory() === true;
   const name = nameOf(from);
   if (isInside && whyUnwritable(name) !== undefined && name !== "")
     throw new Fault("InvalidInput", `${shown(from)} cannot be written under this name; name the file here`);
-  const target = resolve(isInside ? join(disk, name) : disk);
+  const target = ctx.path(isInside ? join(disk, name) : disk);
   const files = client.bucket(from.bucket);
   if (!entry.folder) {
     await mkdir(dirname(target), { recursive: true });
-    const dir = realFolder(dirname(target));
+    const dir = realFolder(ctx, dirname(target));
     const file = {
       path: from.path,
       as: basename(target),
@@ -35,14 +38,14 @@ export async function download(
       mtime: entry.modified.getTime(),
       dir,
     };
-    return copyAll([file], signal, async (file, tools, signal) => {
+    return copyAll(ctx, [file], signal, async (file, tools, signal) => {
       const got = await fetchFile(file, { files, ...tools }, signal);
       return "why" in got ? { why: got.why } : undefined;
     });
   }
   const listed = await filesBelow(client, from, signal);
   await mkdir(target, { recursive: true });
-  const dir = realFolder(target);
+  const dir = realFolder(ctx, target);
   const below = listed.map(({ path, size, mtime }) => {
     const as = from.path === "" ? path : path.slice(from.path.length + 1);
     return { path, as, size, mtime, dir };
@@ -52,7 +55,7 @@ export async function download(
     return why === undefined ? [] : [{ path, why }];
   });
   const wanted = below.filter(({ as }) => whyUnwritable(as) === undefined);
-  const done = await copyAll(wanted, signal, async (file, tools, signal) => {
+  const done = await copyAll(ctx, wanted, signal, async (file, tools, signal) => {
     const got = await fetchFile(file, { files, ...tools }, signal);
     return "why" in got ? { why: got.why } : undefined;
   });

@@ -1,5 +1,6 @@
-import { basename, resolve } from "node:path";
+import { basename } from "node:path";
 import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** BucketPath is a file or a folder of a bucket, as `BUCKET/PATH` names it. */
@@ -40,11 +41,14 @@ export function isLocal(location: Location): location is { readonly disk: string
   return "disk" in location;
 }
 
-/** The last name of a path; empty for a bucket itself, and for a folder that is named by `.`: then its content is meant. */
-export function nameOf(location: Location): string {
-  if (!isLocal(location)) return location.path.slice(location.path.lastIndexOf("/") + 1);
-  if (/(^|\/)\.\/*$/.test(location.disk)) return "";
-  return basename(resolve(location.disk));
+/** The last name of a path in a bucket; empty for a bucket itself. */
+export function nameOf({ path }: BucketPath): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+/** The last name of a path of this machine; empty for a folder that is named by `.`: then its content is meant. */
+export function localName(ctx: Context, disk: string): string {
+  return /(^|\/)\.\/*$/.test(disk) ? "" : basename(ctx.path(disk));
 }
 
 /** The path of a name in a folder of a bucket. */

@@ -1,8 +1,8 @@
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
-import { print } from "../terminal/output.ts";
 import { secondText, sizeText } from "../terminal/quantities.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, parseBucketPath, pathIn } from "./location.ts";
@@ -23,15 +23,16 @@ interface Listed {
 }
 
 /** Lists a folder of a bucket, or with `--recursive` every file below it; without an argument, the buckets. */
-export async function ls(place: string | undefined, options: ListOptions): Promise<number> {
+export async function ls(place: string | undefined, options: ListOptions, ctx: Context): Promise<number> {
   const at = place === undefined ? undefined : parseBucketPath(place);
-  const client = await connect(options);
-  if (at === undefined) return listBuckets(client, options);
+  const client = await connect(ctx, options);
+  if (at === undefined) return listBuckets(ctx, client, options);
   const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
-  await print(
+  await ctx.print(
     options.json
       ? `${JSON.stringify(found)}\n`
       : columns(
+          ctx,
           ["SIZE", "MODIFIED", "PATH"],
           found.map(({ path, kind, size, modified }) => [
             size === null ? "-" : sizeText(size),
@@ -43,12 +44,13 @@ export async function ls(place: string | undefined, options: ListOptions): Promi
   return exitCodes.done;
 }
 
-async function listBuckets(client: NodeServerClient, { json }: ListOptions): Promise<number> {
+async function listBuckets(ctx: Context, client: NodeServerClient, { json }: ListOptions): Promise<number> {
   const names = await client.call("static-bucket_list");
-  await print(
+  await ctx.print(
     json
       ? `${JSON.stringify(names)}\n`
       : columns(
+          ctx,
           ["BUCKET"],
           names.map((name) => [`${name}/`]),
         ),

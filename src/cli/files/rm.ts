@@ -1,8 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { parseBucketPath, shown } from "./location.ts";
@@ -13,9 +13,9 @@ export interface RemoveOptions extends RemoteOptions {
 }
 
 /** Deletes files, and with `--recursive` folders with all they hold, after a question. */
-export async function rm(places: readonly string[], options: RemoveOptions): Promise<number> {
+export async function rm(places: readonly string[], options: RemoveOptions, ctx: Context): Promise<number> {
   const targets = places.map(parseBucketPath);
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   for (const at of targets) {
     if (at.path === "")
       throw new Fault(
@@ -27,10 +27,14 @@ export async function rm(places: readonly string[], options: RemoveOptions): Pro
       if (!options.recursive)
         throw new Fault("InvalidInput", `${shown(at)} is a folder; -r deletes it with all it holds`);
       const count = (await filesBelow(client, at)).length;
-      await confirm(`The folder ${shown(at)} is deleted, with ${countText(count, "file")}.`, options.yes);
+      await confirm(
+        ctx,
+        `The folder ${shown(at)} is deleted, with ${countText(count, "file")}.`,
+        options.yes,
+      );
     }
     await client.bucket(at.bucket).remove(at.path);
-    say(`deleted ${shown(at)}`);
+    ctx.say(`deleted ${shown(at)}`);
   }
   return exitCodes.done;
 }

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
+import type { Context } from "../context.ts";
 import { type LocalFile, readLocalTree, realFolder, stampOf } from "../deploy/local-tree.ts";
 import { sendFile } from "../deploy/push/send.ts";
 import { foldersOf } from "../deploy/remote-tree.ts";
@@ -8,7 +9,7 @@ import { saySkipped } from "../deploy/skip/say-skipped.ts";
 import { type SkipOptions, SkipRules } from "../deploy/skip/skip-rules.ts";
 import { type Copied, copyAll, makeFolders } from "./copied.ts";
 import { missing } from "./find.ts";
-import { type BucketPath, nameOf, pathIn, shown } from "./location.ts";
+import { type BucketPath, localName, pathIn, shown } from "./location.ts";
 
 export interface UploadOptions extends SkipOptions {
   readonly recursive?: boolean;
@@ -17,26 +18,29 @@ export interface UploadOptions extends SkipOptions {
 
 /** Uploads a file, or a folder with what is in it, or with `-` standard input. */
 export async function upload(
+  ctx: Context,
   client: NodeServerClient,
   { disk, to }: { readonly disk: string; readonly to: BucketPath },
   options: UploadOptions,
   signal: AbortSignal,
 ): Promise<Copied> {
-  if (disk === "-") return uploadInput(client, to, signal);
-  const stats = statSync(disk);
+  if (disk === "-") return uploadInput(ctx, client, { to, signal });
+  const at = ctx.path(disk);
+  const stats = statSync(at);
   if (!stats.isDirectory()) {
-    const path = await pathFor(client, to, nameOf({ disk }));
-    const file: LocalFile = { path, disk, stamp: stampOf(stats) };
-    return send(client, { bucket: to.bucket, files: [file], folders: foldersOf([path]) }, signal);
+    const path = await pathFor(client, to, localName(ctx, disk));
+    const file: LocalFile = { path, disk: at, stamp: stampOf(stats) };
+    return send(ctx, client, { bucket: to.bucket, files: [file], folders: foldersOf([path]) }, signal);
   }
   if (!options.recursive)
     throw new Fault("InvalidInput", `${disk} is a folder; -r copies it with all it holds`);
-  const real = realFolder(disk);
+  const real = realFolder(ctx, disk);
   const { files, folders, leftOut, skipped } = readLocalTree(real, SkipRules.read(real, options));
-  saySkipped(skipped, options);
-  const top = await pathFor(client, to, nameOf({ disk }));
+  saySkipped(ctx, skipped, options);
+  const top = await pathFor(client, to, localName(ctx, disk));
   const moved = [...files.values()].map((file) => ({ ...file, path: pathIn(top, file.path) }));
   const done = await send(
+    ctx,
     client,
     { bucket: to.bucket, files: moved, folders: ["", ...folders].map((folder) => pathIn(top, folder)) },
     signal,
@@ -62,25 +66,30 @@ interface Sending {
 }
 
 async function send(
+  ctx: Context,
   client: NodeServerClient,
   { bucket, files, folders }: Sending,
   signal: AbortSignal,
 ): Promise<Copied> {
   const wanted = [...folders].filter((folder) => folder !== "");
-  await makeFolders(client, { bucket, folders: wanted }, signal);
+  await makeFolders(ctx, client, { bucket, folders: wanted }, signal);
   const target = client.bucket(bucket);
   const sized = files.map((file) => ({ ...file, size: file.stamp.size }));
-  return copyAll(sized, signal, async (file, tools, signal) => {
+  return copyAll(ctx, sized, signal, async (file, tools, signal) => {
     const sent = await sendFile(file, { files: target, ...tools }, signal);
     return "why" in sent ? { why: sent.why } : undefined;
   });
 }
 
-async function uploadInput(client: NodeServerClient, to: BucketPath, signal: AbortSignal): Promise<Copied> {
+async function uploadInput(
+  ctx: Context,
+  client: NodeServerClient,
+  { to, signal }: { readonly to: BucketPath; readonly signal: AbortSignal },
+): Promise<Copied> {
   if (to.isFolder)
     throw new Fault("InvalidInput", `${shown(to)} is a folder; name the file that standard input becomes`);
   let bytes = 0;
-  await client.bucket(to.bucket).upload(to.path, Bun.stdin.stream(), {
+  await client.bucket(to.bucket).upload(to.path, ctx.input(), {
     makeFolders: true,
     signal,
     onProgress: (sent) => {

@@ -1,10 +1,10 @@
 import { Fault } from "../../base/fault.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { print, say } from "../terminal/output.ts";
 import { minuteText } from "../terminal/quantities.ts";
 
 export interface LinkOptions extends RemoteOptions {
@@ -18,32 +18,34 @@ export interface LinkOptions extends RemoteOptions {
 }
 
 /** Makes a signed link to a file, or with `--upload` or `--zip` to a folder. */
-export async function link(place: string, options: LinkOptions): Promise<number> {
+export async function link(place: string, options: LinkOptions, ctx: Context): Promise<number> {
   const { bucket: name, path } = parseBucketPath(place);
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   const made = await client.call("static-bucket-file_link", {
     name,
     path,
     expires_in: options.expires === undefined ? undefined : Math.floor(options.expires / 1000),
     max_downloads: options.maxDownloads,
-    password: options.password ? await readPassword() : undefined,
+    password: options.password ? await readPassword(ctx) : undefined,
     upload: options.upload,
     zip: options.zip,
   });
   const url = webAddress(client.url, made.address);
-  if (options.json) await print(`${JSON.stringify({ ...made, url })}\n`);
+  if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
   else {
-    await print(`${url}\n`);
+    await ctx.print(`${url}\n`);
     const stored = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
-    say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
+    ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
   }
   return exitCodes.done;
 }
 
 /** Never an option: other users of the machine can read the arguments of a program. */
-async function readPassword(): Promise<string> {
-  const { isTTY } = process.stdin;
-  const password = isTTY ? await askSecret("Password of the link: ") : await Bun.stdin.text();
+async function readPassword(ctx: Context): Promise<string> {
+  const password =
+    ctx.terminal === undefined
+      ? new TextDecoder().decode(await ctx.readInput())
+      : await askSecret(ctx, "Password of the link: ");
   const line = password.replace(/\r?\n$/, "");
   if (line === "")
     throw new Fault(

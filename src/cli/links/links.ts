@@ -1,9 +1,9 @@
 import { visible } from "../../base/visible-text.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, say } from "../terminal/output.ts";
 import { secondText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
@@ -15,22 +15,23 @@ export interface LinksOptions extends RemoteOptions {
 }
 
 /** Lists the stored links of a bucket, or revokes one or all. */
-export async function links(name: string, options: LinksOptions): Promise<number> {
+export async function links(name: string, options: LinksOptions, ctx: Context): Promise<number> {
   const { revoke: id, all, json } = options;
   if (id !== undefined && all) throw new WrongUsage("give --revoke ID or --all, not both");
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   if (id !== undefined || all) {
-    if (all) await confirm(`All links of the bucket ${visible(name)} will end.`, options.yes);
+    if (all) await confirm(ctx, `All links of the bucket ${visible(name)} will end.`, options.yes);
     const result = await client.call("static-bucket_unlink", { name, id });
-    if (json) await print(`${JSON.stringify(result)}\n`);
-    else say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
+    if (json) await ctx.print(`${JSON.stringify(result)}\n`);
+    else ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
     return exitCodes.done;
   }
   const stored = await client.call("static-bucket_links", { name });
-  if (json) await print(`${JSON.stringify(stored, null, 2)}\n`);
+  if (json) await ctx.print(`${JSON.stringify(stored, null, 2)}\n`);
   else
-    await print(
+    await ctx.print(
       columns(
+        ctx,
         ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
         stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
           id,

@@ -4,9 +4,10 @@ import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
+import type { Context } from "../context.ts";
 import { isUnixAddress, toUnixAddress } from "../remote/unix.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { configFolder, type Environment } from "../user-folders.ts";
+import { configFolder } from "../user-folders.ts";
 
 /** KnownServer is a server that the user logged in to. */
 export interface KnownServer {
@@ -23,12 +24,12 @@ export interface KnownServers {
 }
 
 /** The path of the logins. Only the user can read the file: it holds tokens. */
-export function serversPath(env: Environment): string {
-  return join(configFolder(env), "servers.json");
+export function serversPath(ctx: Context): string {
+  return join(configFolder(ctx), "servers.json");
 }
 
-export async function readServers(env: Environment): Promise<KnownServers> {
-  const path = serversPath(env);
+export async function readServers(ctx: Context): Promise<KnownServers> {
+  const path = serversPath(ctx);
   try {
     return parseServers(await readFile(path, "utf8"));
   } catch (error) {
@@ -41,8 +42,8 @@ export async function readServers(env: Environment): Promise<KnownServers> {
 }
 
 /** Throws when logins cannot be saved. Call it before asking for a token. */
-export function requireServersWritable(env: Environment): void {
-  const path = serversPath(env);
+export function requireServersWritable(ctx: Context): void {
+  const path = serversPath(ctx);
   const problem = folderProblem(dirname(path), 0o700);
   if (problem === undefined) return;
   const subject = { name: "the logins in", path, failed: "cannot be written" };
@@ -52,9 +53,9 @@ export function requireServersWritable(env: Environment): void {
   );
 }
 
-export async function writeServers(known: KnownServers, env: Environment): Promise<void> {
-  requireServersWritable(env);
-  const path = serversPath(env);
+export async function writeServers(ctx: Context, known: KnownServers): Promise<void> {
+  requireServersWritable(ctx);
+  const path = serversPath(ctx);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replaceFile(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
 }
@@ -68,8 +69,8 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
  * Reads the address of a server or of its Unix socket; throws when it is invalid. `command` is the command that it is an argument
  * of, for the message.
  */
-export function parseServerUrl(text: string, command?: string): string {
-  if (isUnixAddress(text)) return toUnixAddress(text);
+export function parseServerUrl(ctx: Context, text: string, command?: string): string {
+  if (isUnixAddress(text)) return toUnixAddress(ctx, text);
   const read = readServerUrl(text);
   if ("url" in read) return read.url;
   throw new WrongUsage(

@@ -1,11 +1,10 @@
-import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { readCa } from "../remote/ca.ts";
 import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { print, say } from "../terminal/output.ts";
 import { minuteText } from "../terminal/quantities.ts";
 import { isSuperToken, mayText, tokenState } from "../tokens/may.ts";
 import {
@@ -28,39 +27,44 @@ export interface LoginOptions {
 export async function login(
   address: string,
   { name: wanted, ca: file, json }: LoginOptions,
+  ctx: Context,
 ): Promise<number> {
-  const url = parseServerUrl(address, "node-server login");
+  const url = parseServerUrl(ctx, address, "node-server login");
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
-  const known = await readServers(process.env);
-  requireServersWritable(process.env);
+  const known = await readServers(ctx);
+  requireServersWritable(ctx);
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
   const name = chosen ?? before ?? nameFromUrl(url);
-  const ca = file === undefined ? undefined : readCa(file);
+  const ca = file === undefined ? undefined : readCa(ctx, file);
   const fetch = fetchFor(url, ca);
   const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
   // Checks first that a node-server answers: the token is sent to nothing else.
   await client().call("node-server_version");
-  if (isUnencrypted(url)) say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
-  const token = await tokenFor(url);
+  if (isUnencrypted(url))
+    ctx.say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
+  const token = await tokenFor(ctx, url);
   const own = await client(token).call("token_get");
   const isSuper = await isSuperToken(client(token), { key: own.token_key, token });
-  const server = { url, token, ...(file === undefined ? {} : { ca: resolve(file) }) };
-  await writeServers({ current: name, servers: { ...known.servers, [name]: server } }, process.env);
-  say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
+  const server = { url, token, ...(file === undefined ? {} : { ca: ctx.path(file) }) };
+  await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
+  ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
   const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
-  say(`may: ${visible(mayText(own, isSuper))}${end}`);
-  if (json) await print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
+  ctx.say(`may: ${visible(mayText(own, isSuper))}${end}`);
+  if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
   return exitCodes.done;
 }
 
-async function tokenFor(url: string): Promise<string> {
-  const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = process.env;
+async function tokenFor(ctx: Context, url: string): Promise<string> {
+  const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = ctx.env;
   // Beside NODE_SERVER_URL the token is for that server alone.
-  if (given && (!paired || parseServerUrl(paired) === url)) {
-    say("the token is the one in NODE_SERVER_TOKEN");
+  if (given && (!paired || parseServerUrl(ctx, paired) === url)) {
+    ctx.say("the token is the one in NODE_SERVER_TOKEN");
     return given;
   }
-  const token = process.stdin.isTTY ? await askSecret(`Token for ${url}: `) : await Bun.stdin.text();
+  const token =
+    ctx.terminal === undefined
+      ? new TextDecoder().decode(await ctx.readInput())
+      : await askSecret(ctx, `Token for ${url}: `);
   if (token.trim() === "")
     throw new Fault(
       "Other",

@@ -1,10 +1,11 @@
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { knownServer, readServers, writeServers } from "./known-servers.ts";
 
 /** Forgets a server and its token; the token itself stays valid. */
-export async function logout(wanted: string | undefined): Promise<number> {
-  const known = await readServers(process.env);
+export async function logout(wanted: string | undefined, _options: unknown, ctx: Context): Promise<number> {
+  const known = await readServers(ctx);
   const name = wanted ?? known.current;
   if (name === undefined) throw new WrongUsage("no server is in use; name the one to remove");
   if (knownServer(known, name) === undefined)
@@ -12,7 +13,7 @@ export async function logout(wanted: string | undefined): Promise<number> {
   const { [name]: _, ...servers } = known.servers;
   // The next server in use is chosen by the user, not by the order of the file.
   const current = known.current === undefined || known.current === name ? {} : { current: known.current };
-  await writeServers({ ...current, servers }, process.env);
-  process.stderr.write(`logged out of ${name}\n`);
+  await writeServers(ctx, { ...current, servers });
+  ctx.say(`logged out of ${name}`);
   return exitCodes.done;
 }

@@ -1,5 +1,5 @@
+import type { Context } from "../context.ts";
 import type { Target } from "../remote/remote.ts";
-import { say } from "../terminal/output.ts";
 import { readServers, writeServers } from "./known-servers.ts";
 
 /** Renewed are the new credentials of a token. */
@@ -8,11 +8,11 @@ export type Renewed =
   | { readonly username: string; readonly password: string };
 
 /** Puts new credentials into every saved login of this server that uses the old ones, and says so. */
-export async function renewLogin(target: Target, renewed: Renewed): Promise<void> {
+export async function renewLogin(ctx: Context, target: Target, renewed: Renewed): Promise<void> {
   const before = "key" in renewed ? `${renewed.key}:` : `${renewed.username}|`;
   const after = before + ("key" in renewed ? renewed.secret : renewed.password);
   const isOwn = (token: string) => identityIn(token) === before;
-  const known = await readServers(process.env);
+  const known = await readServers(ctx);
   const names = Object.entries(known.servers)
     .filter(([, { url, token }]) => url === target.url && isOwn(token))
     .map(([name]) => name);
@@ -23,11 +23,13 @@ export async function renewLogin(target: Target, renewed: Renewed): Promise<void
         names.includes(name) ? { ...server, token: after } : server,
       ]),
     );
-    await writeServers({ ...known, servers }, process.env);
-    say(`the saved login of ${names.join(", ")} uses the new ${"key" in renewed ? "secret" : "password"}`);
+    await writeServers(ctx, { ...known, servers });
+    ctx.say(
+      `the saved login of ${names.join(", ")} uses the new ${"key" in renewed ? "secret" : "password"}`,
+    );
   }
   if (!target.isSaved && target.token !== undefined && isOwn(target.token))
-    say("NODE_SERVER_TOKEN still has the old one; change it");
+    ctx.say("NODE_SERVER_TOKEN still has the old one; change it");
 }
 
 /** The user name of a login by user name and password; undefined for one by key and secret. */

@@ -1,3 +1,4 @@
+import type { Context } from "../context.ts";
 import { type ClusterNode, keyOf, labelsOf } from "../nodes/cluster-nodes.ts";
 import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
 import type { RemoteOptions } from "../remote/remote.ts";
@@ -35,6 +36,7 @@ interface Followed {
 }
 
 interface FollowedOptions {
+  readonly ctx: Context;
   readonly server: NamedServer;
   readonly options: LogsOptions;
   readonly merged: MergedLog;
@@ -72,11 +74,11 @@ export class FollowedNodes {
 
   #leave(key: string, { label, stop }: Followed): void {
     stop.abort();
-    if (this.#nodes.delete(key)) sayAbout(label, "left");
+    if (this.#nodes.delete(key)) sayAbout(this.#options.ctx, label, "left");
   }
 
   #follow(node: ClusterNode, label: string, count: number): Followed {
-    const { server, options, merged, signal, onRefused } = this.#options;
+    const { ctx, server, options, merged, signal, onRefused } = this.#options;
     const stop = new AbortController();
     signal.addEventListener("abort", () => stop.abort());
     const { promise: begun, resolve } = Promise.withResolvers<void>();
@@ -84,17 +86,17 @@ export class FollowedNodes {
     const allowHttp = options.allowHttp === true;
     const target = nodeTarget(node, server, { allowHttp, isOnly: count === 1 });
     if ("problem" in target) {
-      sayAbout(label, target.problem);
+      sayAbout(ctx, label, target.problem);
       resolve();
       return followed;
     }
-    sayAbout(label, `following ${target.url}`);
+    sayAbout(ctx, label, `following ${target.url}`);
     followNode(target.newClient(), {
       log_filter: options.filter ?? defaultFilter,
       signal: stop.signal,
       buffer: Math.max(minBuffered, Math.floor(maxBuffered / count)),
       show: (entries) => merged.add(label, entries),
-      say: (line) => sayAbout(label, line),
+      say: (line) => sayAbout(ctx, label, line),
       onConnected: () => {
         followed.isConnected = true;
         resolve();

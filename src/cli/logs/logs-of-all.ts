@@ -3,11 +3,12 @@ import { ClientError, type NodeServerClient, PermissionDenied } from "../../clie
 import { pause } from "../../client/pause.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type ClusterNode, keyOf, labelsOf, listNodes } from "../nodes/cluster-nodes.ts";
 import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
 import { clientFor, findServer } from "../remote/remote.ts";
 import { type Colour, isColoured, paintFor } from "../terminal/colour.ts";
-import { print, say, sayAbout, untilStopped } from "../terminal/output.ts";
+import { sayAbout, untilStopped } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { FollowedNodes, type LogsOptions } from "./followed-nodes.ts";
 import { inOrder, MergedLog, type NodeEntry } from "./merged-log.ts";
@@ -21,15 +22,15 @@ const maxLastWriteMs = 1000;
 const nodeColours: readonly Colour[] = ["cyan", "green", "blue", "yellow"];
 
 /** Prints the log entries of every node of a cluster, in the order of their times, each with the name of its node. */
-export async function logsOfAll(options: LogsOptions): Promise<number> {
-  const server = await findServer(options);
+export async function logsOfAll(ctx: Context, options: LogsOptions): Promise<number> {
+  const server = await findServer(ctx, options);
   const client = clientFor(server);
   const nodes = await listNodes(client);
-  const run: Run = { server, client, options, write: writerFor(options) };
+  const run: Run = { server, client, options, write: writerFor(ctx, options) };
   let code: number = exitCodes.done;
-  await untilStopped(async ({ signal }) => {
-    if (options.follow) await followAll(run, nodes, signal);
-    else code = await printKept(run, nodes, signal);
+  await untilStopped(ctx, async ({ signal }) => {
+    if (options.follow) await followAll(ctx, run, nodes, signal);
+    else code = await printKept(ctx, run, nodes, signal);
   });
   return code;
 }
@@ -44,11 +45,12 @@ interface Run {
 
 /** Prints what the nodes keep in memory. The exit code says whether all of them have answered. */
 async function printKept(
+  ctx: Context,
   { server, options, write }: Run,
   nodes: readonly ClusterNode[],
   signal: AbortSignal,
 ): Promise<number> {
-  const alive = reportDead(nodes);
+  const alive = reportDead(ctx, nodes);
   const labels = labelsOf(alive);
   let code: number = exitCodes.done;
   const kept = await Promise.all(
@@ -59,7 +61,7 @@ async function printKept(
         isOnly: alive.length === 1,
       });
       try {
-        if ("problem" in target) sayAbout(label, target.problem);
+        if ("problem" in target) sayAbout(ctx, label, target.problem);
         else {
           const entries = await target
             .newClient()
@@ -68,7 +70,7 @@ async function printKept(
         }
       } catch (error) {
         if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
-        sayAbout(label, error.message);
+        sayAbout(ctx, label, error.message);
       }
       code = exitCodes.unreachable;
       return [];
@@ -79,24 +81,30 @@ async function printKept(
 }
 
 /** Follows the logs of all nodes, also of those that join later, until `signal` fires or the token is refused. */
-async function followAll(run: Run, nodes: readonly ClusterNode[], signal: AbortSignal): Promise<void> {
+async function followAll(
+  ctx: Context,
+  run: Run,
+  nodes: readonly ClusterNode[],
+  signal: AbortSignal,
+): Promise<void> {
   const ended = new AbortController();
   signal.addEventListener("abort", () => ended.abort());
   const refused = Promise.withResolvers<never>();
   const merged = new MergedLog();
   const followed = new FollowedNodes({
+    ctx,
     ...run,
     merged,
     signal: ended.signal,
     onRefused: refused.reject,
   });
-  followed.update(reportDead(nodes));
+  followed.update(reportDead(ctx, nodes));
   const writing = merged.run(run.write, {
     begin: Promise.race([followed.begun, pause(maxBeginMs, ended.signal)]),
     signal: ended.signal,
   });
   try {
-    await Promise.race([writing, refused.promise, watchNodes(run.client, followed, ended.signal)]);
+    await Promise.race([writing, refused.promise, watchNodes(ctx, run.client, followed, ended.signal)]);
   } finally {
     ended.abort();
     // What has come is printed, unless the output is not read.
@@ -106,6 +114,7 @@ async function followAll(run: Run, nodes: readonly ClusterNode[], signal: AbortS
 
 /** Looks again and again which nodes there are. */
 async function watchNodes(
+  ctx: Context,
   client: NodeServerClient,
   followed: FollowedNodes,
   signal: AbortSignal,
@@ -116,28 +125,28 @@ async function watchNodes(
     if (signal.aborted) return;
     try {
       followed.update((await listNodes(client, signal)).filter((node) => node.alive));
-      if (failed) say("node-server: the list of nodes can be read again");
+      if (failed) ctx.say("node-server: the list of nodes can be read again");
       failed = false;
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
       if (!failed)
-        say(`node-server: the list of nodes cannot be read (${visible(error.message)}); trying again`);
+        ctx.say(`node-server: the list of nodes cannot be read (${visible(error.message)}); trying again`);
       failed = true;
     }
   }
 }
 
 /** Names the nodes that ended without a notice, and returns the others. */
-function reportDead(nodes: readonly ClusterNode[]): ClusterNode[] {
+function reportDead(ctx: Context, nodes: readonly ClusterNode[]): ClusterNode[] {
   for (const { name, alive, last_seen } of nodes)
-    if (!alive) sayAbout(name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) sayAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
   return nodes.filter(({ alive }) => alive);
 }
 
-function writerFor({ json }: LogsOptions): Run["write"] {
-  const coloured = isColoured(process.stdout);
-  const paint = paintFor(process.stdout);
+function writerFor(ctx: Context, { json }: LogsOptions): Run["write"] {
+  const coloured = isColoured(ctx);
+  const paint = paintFor(ctx);
   const colours = new Map<string, Colour>();
   let width = 0;
   const lineOf = ({ node, entry }: NodeEntry) => {
@@ -147,5 +156,5 @@ function writerFor({ json }: LogsOptions): Run["write"] {
     width = Math.max(width, name.length);
     return `${paint(colours.get(node) ?? "cyan", `${name.padEnd(width)} |`)} ${formatLine(entry, coloured)}`;
   };
-  return (entries) => print(entries.map((entry) => `${lineOf(entry)}\n`).join(""));
+  return (entries) => ctx.print(entries.map((entry) => `${lineOf(entry)}\n`).join(""));
 }

@@ -2,9 +2,10 @@ import { Fault } from "../../base/fault.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect } from "../remote/remote.ts";
 import { isColoured } from "../terminal/colour.ts";
-import { print, untilStopped } from "../terminal/output.ts";
+import { untilStopped } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type FollowOptions, followLog } from "./follow-node.ts";
 import { defaultFilter, type LogsOptions } from "./followed-nodes.ts";
@@ -14,17 +15,25 @@ import { logsOfAll } from "./logs-of-all.ts";
  * Prints the entries that the server keeps in memory, and with `--follow` the new ones; with `--all` those of every node of its
  * cluster.
  */
-export async function logs(options: LogsOptions): Promise<number> {
+export async function logs(options: LogsOptions, ctx: Context): Promise<number> {
   const { filter, json } = options;
   if (filter !== undefined) checkFilter(filter);
-  if (options.all) return logsOfAll(options);
+  if (options.all) return logsOfAll(ctx, options);
   if (options.allowHttp) throw new WrongUsage("--allow-http goes with --all");
-  const client = await connect(options);
-  const coloured = isColoured(process.stdout);
+  const client = await connect(ctx, options);
+  const coloured = isColoured(ctx);
   const show: FollowOptions["show"] = (entries) =>
-    print(entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""));
-  await untilStopped(async ({ signal }) => {
-    if (options.follow) await followLog(client, { log_filter: filter ?? defaultFilter, signal, show, say });
+    ctx.print(
+      entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""),
+    );
+  await untilStopped(ctx, async ({ signal }) => {
+    if (options.follow)
+      await followLog(client, {
+        log_filter: filter ?? defaultFilter,
+        signal,
+        show,
+        say: (line) => ctx.say(`node-server: ${line}`),
+      });
     else await show(await client.call("log_list", { log_filter: filter }, { signal }));
   });
   return exitCodes.done;
@@ -36,8 +45,4 @@ function checkFilter(text: string): void {
   } catch (error) {
     throw error instanceof Fault ? new WrongUsage(error.detail) : error;
   }
-}
-
-function say(line: string): void {
-  process.stderr.write(`node-server: ${line}\n`);
 }

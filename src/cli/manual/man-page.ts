@@ -2,11 +2,11 @@ import { build } from "../../build.ts";
 import { otherVariables } from "../../config/environment.ts";
 import { exitCodes, exitMeanings, programDescription } from "../command.ts";
 import type { CommandRow, OptionRow } from "../command-row.ts";
+import type { Context } from "../context.ts";
 import { globalOptions } from "../options.ts";
-import { print } from "../terminal/output.ts";
 
-export async function printManPage(commands: readonly CommandRow[]): Promise<number> {
-  await print(manPage(commands));
+export async function printManPage(ctx: Context, commands: readonly CommandRow[]): Promise<number> {
+  await ctx.print(manPage(commands));
   return exitCodes.done;
 }
 

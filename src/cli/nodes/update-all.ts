@@ -3,9 +3,10 @@ import { visible } from "../../base/visible-text.ts";
 import { ClientError } from "../../client/index.ts";
 import type { Tag } from "../../update/release.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, say, sayAbout } from "../terminal/output.ts";
+import { sayAbout } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { type ClusterNode, keyOf, labelsOf, listNodes } from "./cluster-nodes.ts";
 import { type NodeTarget, nodeTarget } from "./node-target.ts";
@@ -40,28 +41,28 @@ interface PlannedNode {
  * Updates all nodes of a cluster, one after another. The first is the canary: the next one is touched only when it has come back as the
  * new version and stayed ready. The first failure ends it. The node that was asked for the list is the last.
  */
-export async function updateAll(tag: Tag, options: UpdateAllOptions): Promise<number> {
-  const nodes = await plan(tag, options);
+export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<number> {
+  const nodes = await plan(ctx, tag, options);
   const pending = nodes.filter(({ state }) => state === "pending");
-  for (const node of nodes) sayAbout(node.name, planText(node, tag, pending.indexOf(node)));
+  for (const node of nodes) sayAbout(ctx, node.name, planText(node, tag, pending.indexOf(node)));
   if (pending.length > 0)
-    await confirm(`The token is sent to the addresses above, and each node restarts.`, options.yes);
-  const ended = await updateInTurn(pending, tag, options);
-  if (options.json) await print(`${JSON.stringify({ tag: tag.text, nodes: nodes.map(toJson) })}\n`);
+    await confirm(ctx, `The token is sent to the addresses above, and each node restarts.`, options.yes);
+  const ended = await updateInTurn(ctx, pending, tag, options);
+  if (options.json) await ctx.print(`${JSON.stringify({ tag: tag.text, nodes: nodes.map(toJson) })}\n`);
   if (ended === "done") {
-    if (!options.json) await print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
+    if (!options.json) await ctx.print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
     return exitCodes.done;
   }
-  say(`node-server: ${standText(nodes, tag, ended)}`);
+  ctx.say(`node-server: ${standText(nodes, tag, ended)}`);
   return exitCodes.failed;
 }
 
 /** Finds the nodes and asks each for its state. Throws, with nothing changed, if one of them cannot be updated now. */
-async function plan(tag: Tag, options: UpdateAllOptions): Promise<PlannedNode[]> {
-  const server = await findServer(options);
+async function plan(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<PlannedNode[]> {
+  const server = await findServer(ctx, options);
   const listed = await listNodes(clientFor(server));
   for (const { name, alive, last_seen } of listed)
-    if (!alive) sayAbout(name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) sayAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
   const alive = listed.filter((node) => node.alive);
   const labels = labelsOf(alive);
   const ordered = [...alive.filter(({ answers }) => !answers), ...alive.filter(({ answers }) => answers)];
@@ -111,6 +112,7 @@ async function planNode(
  * updated, too.
  */
 async function updateInTurn(
+  ctx: Context,
   nodes: readonly PlannedNode[],
   tag: Tag,
   { watch = defaultWatchSeconds }: UpdateAllOptions,
@@ -119,21 +121,28 @@ async function updateInTurn(
   const abort = new AbortController();
   const interrupt = () => {
     if (interrupted) abort.abort();
-    else say("node-server: stopping after this node; once more to stop watching it, its update goes on");
+    else ctx.say("node-server: stopping after this node; once more to stop watching it, its update goes on");
     interrupted = true;
   };
-  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  for (const name of signals) process.on(name, interrupt);
+  const unhook = ctx.onSignals(["SIGINT", "SIGTERM", "SIGHUP"], interrupt);
   try {
     for (const [at, node] of nodes.entries()) {
       if (interrupted) return "interrupted";
       const title = `${visible(node.name)}: downloading ${tag.text}`;
-      sayAbout(node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
-      const tell = (line: string) => sayAbout(node.name, line);
+      sayAbout(ctx, node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
+      const tell = (line: string) => sayAbout(ctx, node.name, line);
       try {
         const { isGroup, target, uuid } = node;
         const { signal } = abort;
-        await updateNode(target, { tag, watchMs: watch * 1000, signal, uuid, isGroup, title, say: tell });
+        await updateNode(ctx, target, {
+          tag,
+          watchMs: watch * 1000,
+          signal,
+          uuid,
+          isGroup,
+          title,
+          say: tell,
+        });
       } catch (error) {
         if (abort.signal.aborted) return "interrupted";
         if (!(error instanceof NodeFailure)) throw error;
@@ -147,7 +156,7 @@ async function updateInTurn(
     }
     return "done";
   } finally {
-    for (const name of signals) process.off(name, interrupt);
+    unhook();
   }
 }
 

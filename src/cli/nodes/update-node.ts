@@ -3,6 +3,7 @@ import { ClientError, type Fetch, NotNodeServer, PermissionDenied, RpcError } fr
 import { pause } from "../../client/pause.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import type { Tag } from "../../update/release.ts";
+import type { Context } from "../context.ts";
 import { startProgress } from "../server/update-progress.ts";
 import { listNodes } from "./cluster-nodes.ts";
 import type { NodeTarget } from "./node-target.ts";
@@ -74,12 +75,17 @@ export async function stateOf({ fetch, newAnonymousClient }: NodeTarget): Promis
  * `updateNode` asks a node to update itself and watches it until it has been ready as the new version for `watchMs`. Throws a
  * NodeFailure if it was rolled back, did not come back or did not become ready; PermissionDenied if the token is refused.
  */
-export async function updateNode(target: NodeTarget, options: UpdateNodeOptions): Promise<void> {
-  await requestUpdate(target, options);
+export async function updateNode(
+  ctx: Context,
+  target: NodeTarget,
+  options: UpdateNodeOptions,
+): Promise<void> {
+  await requestUpdate(ctx, target, options);
   await new UpdateWatch(target, options).untilProven();
 }
 
 async function requestUpdate(
+  ctx: Context,
   target: NodeTarget,
   { tag, title, say, signal }: UpdateNodeOptions,
 ): Promise<void> {
@@ -88,7 +94,7 @@ async function requestUpdate(
   const client = target.newClient({ fetch });
   const stop = new AbortController();
   try {
-    await startProgress(client, title, stop.signal);
+    await startProgress(ctx, client, title, stop.signal);
     await client.call("node-server_self_update", { tag: tag.text }, { signal });
     say("installed; it restarts");
   } catch (error) {

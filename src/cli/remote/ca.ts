@@ -1,13 +1,14 @@
 import { readFileSync } from "node:fs";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import type { Fetch, SocketClass } from "../../client/index.ts";
+import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Reads the certificates (PEM) of a file. */
-export function readCa(path: string): string {
+export function readCa(ctx: Context, path: string): string {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readFileSync(ctx.path(path), "utf8");
   } catch (error) {
     const why = codeOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
     throw new WrongUsage(`the certificates in ${path} cannot be read: ${why}; give another file with --ca`);

@@ -9,9 +9,9 @@ import {
   Unreachable,
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import type { Environment } from "../user-folders.ts";
 import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
 import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./unix.ts";
 
@@ -37,30 +37,31 @@ export interface Target {
 
 /** Finds the server of a command and the token for it; throws without a token. */
 export async function findServer(
+  ctx: Context,
   options: RemoteOptions,
-  env: Environment = process.env,
 ): Promise<Target & { readonly token: string }> {
-  const target = await findTarget(options, env);
+  const target = await findTarget(ctx, options);
   const { url, token } = target;
   if (token === undefined)
     throw new Fault(
       "Other",
       `there is no token for ${url}: run \`node-server login ${url}\`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN`,
     );
-  noteUnusedVariable(target, env);
+  noteUnusedVariable(ctx, target);
   return { ...target, token };
 }
 
 /** Notes that NODE_SERVER_TOKEN is set but not used, because a saved token is. */
-export function noteUnusedVariable({ url, isSaved }: Target, env: Environment = process.env): void {
+export function noteUnusedVariable(ctx: Context, { url, isSaved }: Target): void {
+  const { env } = ctx;
   if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && isSaved)
-    process.stderr.write(
-      `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it\n`,
+    ctx.say(
+      `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it`,
     );
 }
 
-export async function connect(options: RemoteOptions): Promise<NodeServerClient> {
-  return clientFor(await findServer(options));
+export async function connect(ctx: Context, options: RemoteOptions): Promise<NodeServerClient> {
+  return clientFor(await findServer(ctx, options));
 }
 
 /** Makes a client for a server, with its token and certificates. */
@@ -104,11 +105,12 @@ export function exitCodeOf(error: unknown): number {
  * that of a login to the server of the login, NODE_SERVER_TOKEN to NODE_SERVER_URL. Without NODE_SERVER_URL,
  * NODE_SERVER_TOKEN goes to an address named with `-s` that has no login.
  */
-export async function findTarget(options: RemoteOptions, env: Environment = process.env): Promise<Target> {
-  const known = await readServers(env);
-  const paired = env.NODE_SERVER_URL ? parseServerUrl(env.NODE_SERVER_URL) : undefined;
+export async function findTarget(ctx: Context, options: RemoteOptions): Promise<Target> {
+  const { env } = ctx;
+  const known = await readServers(ctx);
+  const paired = env.NODE_SERVER_URL ? parseServerUrl(ctx, env.NODE_SERVER_URL) : undefined;
   const { server } = options;
-  const url = urlOf(server, paired, known);
+  const url = urlOf(ctx, server, { paired, known });
   const name = server ?? (paired === undefined ? known.current : undefined);
   const login =
     (name === undefined ? undefined : knownServer(known, name)) ??
@@ -117,7 +119,7 @@ export async function findTarget(options: RemoteOptions, env: Environment = proc
   const mayUseVariable = isPaired || (login === undefined && (paired === undefined || paired === url));
   const variable = (mayUseVariable && env.NODE_SERVER_TOKEN) || undefined;
   const caPath = options.ca ?? login?.ca;
-  const ca = caPath === undefined ? undefined : readCa(caPath);
+  const ca = caPath === undefined ? undefined : readCa(ctx, caPath);
   return {
     url,
     token: variable ?? login?.token,
@@ -127,14 +129,18 @@ export async function findTarget(options: RemoteOptions, env: Environment = proc
   };
 }
 
-function urlOf(server: string | undefined, given: string | undefined, known: KnownServers): string {
+function urlOf(
+  ctx: Context,
+  server: string | undefined,
+  { paired, known }: { readonly paired: string | undefined; readonly known: KnownServers },
+): string {
   if (server !== undefined) {
     const url = knownServer(known, server)?.url;
     if (url !== undefined) return url;
-    if (/^https?:\/\//i.test(server) || isUnixAddress(server)) return parseServerUrl(server);
+    if (/^https?:\/\//i.test(server) || isUnixAddress(server)) return parseServerUrl(ctx, server);
     throw new WrongUsage(`there is no saved server ${server}; \`node-server servers\` lists them`);
   }
-  const url = given ?? (known.current === undefined ? undefined : knownServer(known, known.current)?.url);
+  const url = paired ?? (known.current === undefined ? undefined : knownServer(known, known.current)?.url);
   if (url !== undefined) return url;
   throw new Fault(
     "Other",

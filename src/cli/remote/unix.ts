@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { resolve } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import type { Fetch, SocketClass } from "../../client/index.ts";
+import type { Context } from "../context.ts";
 
 const scheme = "unix:";
 const clientScheme = "http+unix://";
@@ -12,8 +12,8 @@ export function isUnixAddress(text: string): boolean {
 }
 
 /** Writes an address with the whole path: it is kept, and used in other folders. */
-export function toUnixAddress(text: string): string {
-  return scheme + resolve(pathOf(text));
+export function toUnixAddress(ctx: Context, text: string): string {
+  return scheme + ctx.path(pathOf(text));
 }
 
 function pathOf(address: string): string {

@@ -8,8 +8,8 @@ import { claimDisk } from "../../buckets/store-identity.ts";
 import type { Config } from "../../config/schema.ts";
 import { refuseRunning } from "../backup/refuse-running.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { columns } from "../terminal/columns.ts";
-import { print, say } from "../terminal/output.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { withDatabase } from "./open.ts";
@@ -28,32 +28,32 @@ export interface CheckFilesOptions {
 }
 
 /** Compares the store of the files with the database, beside a running server; but no server may run for a claim. */
-export async function checkFiles(options: CheckFilesOptions): Promise<number> {
+export async function checkFiles(ctx: Context, options: CheckFilesOptions): Promise<number> {
   const { config, configPath, repair, claim, content, json, signal } = options;
   const { url } = config.files;
   // The other nodes would be refused at their next start.
-  if (claim) await refuseRunning({ config, path: configPath });
+  if (claim) await refuseRunning(ctx, { config, path: configPath });
   if (url === undefined) {
     if (claim) {
-      await withDatabase(config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
-      say("The files of this database are plain files below static_path now.");
+      await withDatabase(ctx, config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
+      ctx.say("The files of this database are plain files below static_path now.");
     }
-    if (json) await print(`${JSON.stringify({ store: "disk" })}\n`);
+    if (json) await ctx.print(`${JSON.stringify({ store: "disk" })}\n`);
     else
-      say(
+      ctx.say(
         "The files are plain files below static_path: the database names none of them, so there is nothing to compare.",
       );
     return exitCodes.done;
   }
   const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
-  return withDatabase(config, { create: false, configPath }, async ({ removed: rows, stores }) => {
+  return withDatabase(ctx, config, { create: false, configPath }, async ({ removed: rows, stores }) => {
     if (claim) {
       await proveBlobs(blobs, signal);
       await claimStore(stores, blobs, { url, keepDays: config.files.keep_removed_days });
-      say(`This database is the owner of ${url} now.`);
+      ctx.say(`This database is the owner of ${url} now.`);
     }
     if (repair) await assertOwner(stores, blobs);
-    const line = new StatusLine();
+    const line = new StatusLine(ctx);
     let report: BlobReport;
     let deleted = 0;
     let damaged: readonly BlobOfFile[] = [];
@@ -84,10 +84,10 @@ export async function checkFiles(options: CheckFilesOptions): Promise<number> {
       line.clear();
     }
     if (json)
-      await print(
+      await ctx.print(
         `${JSON.stringify(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), null, 2)}\n`,
       );
-    else await show({ ...report, damaged, deleted }, { repair, content });
+    else await show(ctx, { ...report, damaged, deleted }, { repair, content });
     const hasOrphans = report.orphans.count > 0 && !repair;
     return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;
   });
@@ -106,12 +106,14 @@ interface Findings extends BlobReport {
 }
 
 async function show(
+  ctx: Context,
   { blobs, bytes, orphans, recent, broken, damaged = [], deleted }: Findings,
   { repair, content }: { readonly repair: boolean; readonly content: boolean },
 ): Promise<void> {
   const bad = broken.length + damaged.length;
-  await print(
+  await ctx.print(
     columns(
+      ctx,
       ["PROBLEM", "FILE", "SIZE", "BLOB"],
       [
         ...broken.map((file) => [problemOf(file), placeOf(file), String(file.size), file.blob]),
@@ -119,22 +121,22 @@ async function show(
       ],
     ),
   );
-  say(`The store has ${countText(blobs, "blob")} (${sizeText(bytes)}).`);
+  ctx.say(`The store has ${countText(blobs, "blob")} (${sizeText(bytes)}).`);
   if (bad > 0)
-    say(
+    ctx.say(
       `${countText(bad, "file")} ${bad === 1 ? "has" : "have"} no content, or not the right one: restore the content from a backup of the store, or upload again.`,
     );
-  if (repair) say(`${countText(deleted, "orphan")} deleted.`);
+  if (repair) ctx.say(`${countText(deleted, "orphan")} deleted.`);
   else if (orphans.count > 0)
-    say(
+    ctx.say(
       `${countText(orphans.count, "blob")} (${sizeText(orphans.bytes)}) ${orphans.count === 1 ? "is an orphan: no file has it" : "are orphans: no file has them"} as its content. The server deletes orphans once a day; --repair deletes them now.`,
     );
   if (recent > 0)
-    say(
+    ctx.say(
       `${countText(recent, "blob")} of the last 24 hours ${recent === 1 ? "has" : "have"} no file: of uploads or a migration under way, or left by interrupted ones. The server deletes what is still without a file when it is 24 hours old.`,
     );
   if (bad === 0 && (orphans.count === 0 || repair))
-    say(content ? "Every file has its content, with the right SHA-256." : "Every file has its content.");
+    ctx.say(content ? "Every file has its content, with the right SHA-256." : "Every file has its content.");
 }
 
 function problemOf(file: BrokenFile): string {

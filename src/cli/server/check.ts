@@ -1,15 +1,16 @@
 import { shownDatabase } from "../../base/database-url.ts";
-import { overriddenKeys, readOverrides } from "../../config/environment.ts";
-import { loadConfig } from "../../config/load.ts";
+import { overriddenKeys } from "../../config/environment.ts";
 import { formatProblem } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 import { preflight, proveFiles } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { checkFiles } from "./check-files.ts";
+import { loadGivenConfig } from "./open.ts";
 
 const states: Readonly<Record<DatabaseState, string>> = {
   missing: "does not exist yet; the first start creates it",
@@ -27,7 +28,7 @@ export interface CheckOptions extends CommandOptions {
 }
 
 /** Reads a configuration as `serve` would, opens what it names, and changes nothing but what `--repair` and `--claim` ask for. */
-export function check(options: CheckOptions): Promise<number> {
+export function check(options: CheckOptions, ctx: Context): Promise<number> {
   const {
     files = false,
     repair = false,
@@ -38,34 +39,38 @@ export function check(options: CheckOptions): Promise<number> {
   } = options;
   if (!files && (repair || claim || content || json))
     throw new WrongUsage("--repair, --claim, --content and --json belong to --files");
-  return interruptible(async (signal) => {
-    const config = await checkConfig({ ...options, isQuiet: json });
-    if (!files) return exitCodes.done;
-    return checkFiles({ config, configPath: path, repair, claim, content, json, signal });
-  }, "ended");
+  return interruptible(
+    ctx,
+    async (signal) => {
+      const config = await checkConfig(ctx, { ...options, isQuiet: json });
+      if (!files) return exitCodes.done;
+      return checkFiles(ctx, { config, configPath: path, repair, claim, content, json, signal });
+    },
+    "ended",
+  );
 }
 
-async function checkConfig({
-  config: path,
-  connect,
-  isQuiet,
-}: CheckOptions & { readonly isQuiet: boolean }): Promise<Config> {
-  const { config, warnings, overrides } = await loadConfig(path, preflight(path), readOverrides(process.env));
-  for (const warning of warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
+async function checkConfig(
+  ctx: Context,
+  { config: path, connect, isQuiet }: CheckOptions & { readonly isQuiet: boolean },
+): Promise<Config> {
+  const { config, warnings, overrides } = await loadGivenConfig(ctx, path, {
+    inspect: preflight(ctx.path(path)),
+  });
+  for (const warning of warnings) ctx.say(`warning: ${formatProblem(warning)}`);
   if (connect) {
     const probed = await probeDatabase(config.database, new LogHub());
     const store = await proveFiles(config, probed);
     if (!isQuiet) {
-      process.stdout.write(`The database ${shownDatabase(config.database.database_url)} ${states[probed.state]}.
-`);
-      if (store !== undefined)
-        process.stdout.write(`The store ${store} can be used.
-`);
+      await ctx.print(
+        `The database ${shownDatabase(config.database.database_url)} ${states[probed.state]}.\n`,
+      );
+      if (store !== undefined) await ctx.print(`The store ${store} can be used.\n`);
     }
   }
   if (isQuiet) return config;
-  for (const { key, from } of overriddenKeys(overrides, config, process.env))
-    process.stdout.write(`${key} has the value of ${from}.\n`);
-  process.stdout.write(`${path} is a valid configuration.\n`);
+  for (const { key, from } of overriddenKeys(overrides, config, ctx.env))
+    await ctx.print(`${key} has the value of ${from}.\n`);
+  await ctx.print(`${path} is a valid configuration.\n`);
   return config;
 }

@@ -1,22 +1,23 @@
-import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { readConfig } from "./open.ts";
 
 /** Prints the UUID that the first start made. Makes none where it is missing. */
-export async function getUuid({ config: path }: CommandOptions): Promise<number> {
-  const config = await readConfig(path);
+export async function getUuid({ config: given }: CommandOptions, ctx: Context): Promise<number> {
+  const config = await readConfig(ctx, given);
+  const path = ctx.path(given);
   const file = databaseFile(config.database.database_url);
   const uuid = await findServerUuid(config.server_uuid, path, file);
   if (uuid === undefined) {
-    const places = [...new Set(placesOf(path, file).map((place) => resolve(place)))];
+    const places = [...new Set(placesOf(path, file))];
     throw new Fault(
       "NotFound",
       `this server has no UUID yet: there is no ${places.join(" and no ")}; the first start or \`node-server init\` creates it`,
     );
   }
-  process.stdout.write(`${uuid}\n`);
+  await ctx.print(`${uuid}\n`);
   return exitCodes.done;
 }

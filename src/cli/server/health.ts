@@ -2,10 +2,11 @@ import { Fault } from "../../base/fault.ts";
 import type { Fetch, Unreachable } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { readCa } from "../remote/ca.ts";
 import { explain } from "../remote/explain.ts";
 import { fetchFor } from "../remote/remote.ts";
-import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
+import { isUnixAddress, toUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
 import { serverOf } from "./running.ts";
@@ -26,16 +27,16 @@ export interface HealthOptions extends CommandOptions {
  * Asks a server for its health, for images without curl: 0 if it is well, else 1, which are the only codes that Docker knows.
  * Without a URL it is the server of the configuration.
  */
-export async function health(url: string | undefined, options: HealthOptions): Promise<number> {
+export async function health(url: string | undefined, options: HealthOptions, ctx: Context): Promise<number> {
   if (url === undefined && options.ca !== undefined)
     throw new WrongUsage("--ca is for an address; the certificate of the configuration is trusted anyway");
-  const server = url === undefined ? await configured(options.config) : given(url, options.ca);
+  const server = url === undefined ? await configured(ctx, options.config) : given(ctx, url, options.ca);
   const address = addressOf(server.client, options.ready ? "/node/ready" : "/node/health");
   const timeoutMs = options.ready ? readyTimeoutMs : healthTimeoutMs;
   const { status, text } = await ask(address, server, timeoutMs);
   if (status < 200 || status > 299)
     throw new Fault("Other", `${server.shown(address)} answers ${status}${text === "" ? "" : `: ${text}`}`);
-  process.stdout.write(`${text}\n`);
+  await ctx.print(`${text}\n`);
   return exitCodes.done;
 }
 
@@ -49,8 +50,8 @@ interface HealthTarget {
   explain(error: Unreachable): string | Promise<string>;
 }
 
-async function configured(path: string): Promise<HealthTarget> {
-  const { url, access } = serverOf(await readConfig(path));
+async function configured(ctx: Context, path: string): Promise<HealthTarget> {
+  const { url, access } = serverOf(await readConfig(ctx, path));
   return {
     client: url,
     fetch: access.fetch,
@@ -59,9 +60,10 @@ async function configured(path: string): Promise<HealthTarget> {
   };
 }
 
-function given(url: string, ca: string | undefined): HealthTarget {
-  const fetch = fetchFor(url, ca === undefined ? undefined : readCa(ca));
-  const isUnix = isUnixAddress(url);
+function given(ctx: Context, address: string, ca: string | undefined): HealthTarget {
+  const isUnix = isUnixAddress(address);
+  const url = isUnix ? toUnixAddress(ctx, address) : address;
+  const fetch = fetchFor(url, ca === undefined ? undefined : readCa(ctx, ca));
   return {
     client: isUnix ? unixClientUrl(url) : url,
     fetch,

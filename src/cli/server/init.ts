@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
@@ -6,8 +5,9 @@ import { resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { showCredentials } from "./credentials.ts";
+import { credentialLines } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
 export interface InitOptions extends CommandOptions {
@@ -16,19 +16,19 @@ export interface InitOptions extends CommandOptions {
 }
 
 /** Makes what a first start would make, and exits. Only the credentials go to standard output. */
-export async function init({ config: path, listen }: InitOptions): Promise<number> {
-  const given = parseGivenToken(process.env);
-  const say = (line: string) => process.stderr.write(`${line}\n`);
+export async function init({ config: written, listen }: InitOptions, ctx: Context): Promise<number> {
+  const given = parseGivenToken(ctx.env);
+  const { say } = ctx;
+  const path = ctx.path(written);
   const made = await ensureConfigFile(path, listen);
-  const shown = resolve(path);
   if (!made && listen !== undefined)
-    throw new WrongUsage(`the configuration ${shown} exists; change ws_listener there instead of --listen`);
-  say(made ? `Configuration written to ${shown}.` : `The configuration ${shown} exists; it stays as it is.`);
-  const config = await readConfig(path, preflight(path));
+    throw new WrongUsage(`the configuration ${path} exists; change ws_listener there instead of --listen`);
+  say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists; it stays as it is.`);
+  const config = await readConfig(ctx, written, preflight(path));
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
-  const first = await withDatabase(config, { create: true, configPath: path }, (database) =>
-    ensureSuperToken(database, process.env, {
-      show: showCredentials,
+  const first = await withDatabase(ctx, config, { create: true, configPath: path }, (database) =>
+    ensureSuperToken(database, ctx.env, {
+      show: (made) => void ctx.out.write(credentialLines(made)),
       log: { warn: (text) => say(`${text}.`) },
     }),
   );

@@ -1,29 +1,60 @@
-import { resolve } from "node:path";
 import { copyBeforeMigration } from "../../backup/before-migration.ts";
 import { readOverrides } from "../../config/environment.ts";
 import { type Inspect, loadConfig } from "../../config/load.ts";
+import type { ParsedConfig } from "../../config/parse.ts";
+import { ConfigFault, type Problem } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "../../db/database.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { LogHub } from "../../log/hub.ts";
-import { TerminalSink } from "../../log/terminal.ts";
+import { formatLine } from "../../log/terminal.ts";
 import { backupSettings } from "../../settings.ts";
+import type { Context } from "../context.ts";
 
-/** Reads a configuration as a server in this environment would. */
-export async function readConfig(path: string, inspect?: Inspect): Promise<Config> {
-  return (await loadConfig(path, inspect, readOverrides(process.env))).config;
+/** Reads a configuration as a server in this environment would. Problems name the file as the user did. */
+export async function loadGivenConfig(
+  ctx: Context,
+  given: string,
+  { inspect, overrides = readOverrides(ctx.env) }: LoadOptions = {},
+): Promise<ParsedConfig> {
+  const path = ctx.path(given);
+  const named = <P extends Problem>(problem: P): P =>
+    problem.file === path ? { ...problem, file: given } : problem;
+  try {
+    const parsed = await loadConfig(path, inspect, overrides);
+    return { ...parsed, warnings: parsed.warnings.map(named) };
+  } catch (error) {
+    throw error instanceof ConfigFault ? new ConfigFault(error.problems.map(named)) : error;
+  }
+}
+
+interface LoadOptions {
+  readonly inspect?: Inspect | undefined;
+  readonly overrides?: ReturnType<typeof readOverrides>;
+}
+
+export async function readConfig(ctx: Context, given: string, inspect?: Inspect): Promise<Config> {
+  return (await loadGivenConfig(ctx, given, { inspect })).config;
+}
+
+/** Opens a log whose entries are shown on standard error. */
+export function openLog({ err, env, say }: Context, filter: string): LogHub {
+  const hub = new LogHub();
+  const coloured = err.isTTY === true && env.NO_COLOR === undefined;
+  hub.attach({ filter: parseFilter(filter), write: (entry) => say(formatLine(entry, coloured)) });
+  return hub;
 }
 
 /** Opens the database for a command that needs no server. Works beside a running one. */
 export async function withDatabase<T>(
+  ctx: Context,
   config: Config,
   { create, configPath }: { readonly create: boolean; readonly configPath: string },
   work: (database: Database) => Promise<T>,
 ): Promise<T> {
-  const hub = new LogHub();
-  hub.attach(new TerminalSink(parseFilter(process.env.RUST_LOG || "warn")));
-  const beforeMigration = await hookFor(config, configPath, hub);
+  const hub = openLog(ctx, ctx.env.RUST_LOG || "warn");
+  const beforeMigration = await hookFor(config, ctx.path(configPath), hub);
   const database = await openDatabase(config.database, hub, { create, beforeMigration });
   try {
     return await work(database);
@@ -40,7 +71,7 @@ async function hookFor(config: Config, configPath: string, hub: LogHub) {
   const serverUuid =
     (await findServerUuid(server_uuid, configPath, databaseFile(database.database_url))) ?? noUuid;
   return copyBeforeMigration({
-    source: { database, configPath: resolve(configPath), serverUuid },
+    source: { database, configPath, serverUuid },
     folder,
     log: hub.logger("server"),
   });

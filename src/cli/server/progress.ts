@@ -1,3 +1,4 @@
+import type { Context } from "../context.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { sizeText } from "../terminal/quantities.ts";
 
@@ -5,8 +6,8 @@ import { sizeText } from "../terminal/quantities.ts";
 const bytesPerLine = 5_000_000;
 
 /** Shows the progress of a download; call the result with the bytes so far and, where it is known, the total. */
-export function openProgress(what: string): (bytes: number, total: number | undefined) => void {
-  const line = new ProgressLine(what);
+export function openProgress(ctx: Context, what: string): (bytes: number, total: number | undefined) => void {
+  const line = new ProgressLine(ctx, what);
   let linesShown = 0;
   let done = false;
   return (bytes, total) => {

@@ -2,6 +2,7 @@ import { formatAddress, parseAddress } from "../../base/address.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { ReleaseServer } from "../../update/release-server.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 
 function listenAt(
   options: Parameters<typeof Bun.serve>[0] & { readonly hostname: string; readonly port: number },
@@ -18,11 +19,12 @@ function listenAt(
 export async function releaseServer(
   folder: string,
   { listen }: { readonly listen: string },
+  ctx: Context,
 ): Promise<number> {
   const address = parseAddress(listen);
   if (address === undefined)
     throw new Fault("InvalidInput", `--listen must be ip:port or host:port, not ${listen}`);
-  const releases = new ReleaseServer(folder);
+  const releases = new ReleaseServer(ctx.path(folder));
   const tags = await releases.tags().catch((error: unknown) => {
     throw new Fault("IoError", `${folder} cannot be read: ${messageOf(error)}`);
   });
@@ -34,7 +36,7 @@ export async function releaseServer(
     async fetch(request) {
       const response = await releases.answer(request);
       const { pathname, search } = new URL(request.url);
-      process.stdout.write(
+      await ctx.print(
         `${new Date().toISOString()} ${request.method} ${pathname}${search} ${response.status}\n`,
       );
       return response;
@@ -42,10 +44,11 @@ export async function releaseServer(
     error: (error) => new Response(`500 ${messageOf(error)}\n`, { status: 500 }),
   });
   const shown = formatAddress({ host: address.host, port: server.port ?? address.port });
-  process.stdout.write(`releases ${tags.join(", ") || "(none yet)"} at http://${shown}\n`);
+  await ctx.print(`releases ${tags.join(", ") || "(none yet)"} at http://${shown}\n`);
   const stop = Promise.withResolvers<void>();
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.resolve());
+  const unhook = ctx.onSignals(["SIGTERM", "SIGINT"], () => stop.resolve());
   await stop.promise;
+  unhook();
   await server.stop();
   return exitCodes.done;
 }

@@ -5,6 +5,7 @@ import { Fault } from "../../base/fault.ts";
 import { ClientError, type ClientOptions, type Fetch, NodeServerClient } from "../../client/index.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
+import type { Context } from "../context.ts";
 import { trustingFetch, trustingSocket } from "../remote/ca.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { startProgress } from "./update-progress.ts";
@@ -49,19 +50,17 @@ export async function findRunning(config: Config): Promise<RunningServer | undef
 }
 
 /** Asks a running server to update itself, shows the progress, and waits until it runs the new version. */
-export async function updateRunning(
-  { url, access }: RunningServer,
-  tag: Tag,
-  env: Readonly<Record<string, string | undefined>>,
-): Promise<void> {
+export async function updateRunning(ctx: Context, { url, access }: RunningServer, tag: Tag): Promise<void> {
   const token =
-    env.NODE_SERVER_TOKEN ?? env.NODE_SERVER_SUPER_TOKEN ?? (await askSecret("Super Token (key:secret): "));
+    ctx.env.NODE_SERVER_TOKEN ??
+    ctx.env.NODE_SERVER_SUPER_TOKEN ??
+    (await askSecret(ctx, "Super Token (key:secret): "));
   const client = new NodeServerClient(url, { token, ...access });
   const stop = new AbortController();
   try {
-    await startProgress(client, `downloading ${tag.text}`, stop.signal);
+    await startProgress(ctx, client, `downloading ${tag.text}`, stop.signal);
     await client.call("node-server_self_update", { tag: tag.text });
-    process.stderr.write("installed; the server restarts\n");
+    ctx.say("installed; the server restarts");
     await untilRestarted(url, tag, { access });
   } catch (error) {
     throw error instanceof ClientError ? new Fault("Other", error.message) : error;

@@ -11,7 +11,8 @@ import { Binary } from "../../update/binary.ts";
 import { execInto } from "../../update/exec-into.ts";
 import { beginTrial, endTrial, recordBackup, type StartMode } from "../../update/trial.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
-import { showCredentials } from "./credentials.ts";
+import type { Context } from "../context.ts";
+import { credentialLines } from "./credentials.ts";
 import { Member } from "./processes/member.ts";
 import { memberVariable, replacedSignal, startAgainCode } from "./processes/messages.ts";
 import { ReloadRequests } from "./reload-requests.ts";
@@ -33,7 +34,7 @@ export interface ServeOptions extends CommandOptions {
 }
 
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve(options: ServeOptions, command: Command): Promise<number> {
+export async function serve(options: ServeOptions, _: Context, command: Command): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   const { config, listen, processes = 1 } = options;
@@ -170,7 +171,7 @@ async function open(
       listen,
       workingDirectory: process.cwd(),
       env: process.env,
-      show: showCredentials,
+      show: (made) => void process.stdout.write(credentialLines(made)),
       group: member,
       ...(member !== undefined && { cluster: { boot: member.boot, process: member.number } }),
       program: {

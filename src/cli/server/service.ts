@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { type User, userByName, userByUid } from "../../base/users.ts";
@@ -9,6 +9,7 @@ import { readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import { inspectShared } from "../../process-group.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { accessNotes } from "./service-access.ts";
 import { requireDatabase, requireFolders, writableFolders } from "./service-paths.ts";
 import { unitFile } from "./unit-file.ts";
@@ -30,23 +31,23 @@ export interface InstallOptions extends UninstallOptions {
   readonly print?: boolean;
 }
 
-export async function installService(options: InstallOptions): Promise<number> {
+export async function installService(options: InstallOptions, ctx: Context): Promise<number> {
   if (!isCompiled)
     throw new Fault("Other", "the service runs the compiled binary; build it and run this command from it");
-  const path = unitPath(options);
-  const user = serviceUser(options.user);
-  const target = { binary: process.execPath, config: resolve(options.config), user };
+  const path = unitPath(ctx, options);
+  const user = serviceUser(ctx, options.user);
+  const target = { binary: process.execPath, config: ctx.path(options.config), user };
   const { processes } = options;
   const inspect = processes === undefined || processes === "1" ? undefined : inspectShared;
   const { config } = await loadConfig(target.config, inspect);
   const writable = writableFolders(config, target);
   const unit = unitFile({ ...target, writable, drainSeconds: config.drain_seconds, processes });
   const printNotes = () => {
-    const notes = [...accessNotes(config, writable, target), ...environmentNotes(options)];
-    for (const note of notes) process.stderr.write(`note: ${note}\n`);
+    const notes = [...accessNotes(config, writable, target), ...environmentNotes(ctx, options)];
+    for (const note of notes) ctx.say(`note: ${note}`);
   };
   if (options.print) {
-    process.stdout.write(unit);
+    await ctx.print(unit);
     printNotes();
     return exitCodes.done;
   }
@@ -54,22 +55,22 @@ export async function installService(options: InstallOptions): Promise<number> {
   requireFolders(config, writable, user);
   await requireDatabase(config, target);
   try {
-    await mkdir(options.dir, { recursive: true });
+    await mkdir(dirname(path), { recursive: true });
     await replaceFile(path, unit, { mode: 0o644 });
   } catch (error) {
     throw new Fault("IoError", `${path} cannot be written (sudo?): ${messageOf(error)}`);
   }
-  process.stdout.write(`wrote ${path}\n`);
+  await ctx.print(`wrote ${path}\n`);
   printNotes();
   if (!options.start) return exitCodes.done;
   systemctl("daemon-reload");
   systemctl("enable", "--now", `${options.name}.service`);
-  process.stdout.write(`${options.name} runs; systemctl status ${options.name} shows it\n`);
+  await ctx.print(`${options.name} runs; systemctl status ${options.name} shows it\n`);
   return exitCodes.done;
 }
 
-export async function uninstallService(options: UninstallOptions): Promise<number> {
-  const path = unitPath(options);
+export async function uninstallService(options: UninstallOptions, ctx: Context): Promise<number> {
+  const path = unitPath(ctx, options);
   if (!existsSync(path)) throw new Fault("NotFound", `there is no ${path}`);
   if (options.start) {
     requireSystemd();
@@ -77,21 +78,21 @@ export async function uninstallService(options: UninstallOptions): Promise<numbe
   }
   await rm(path);
   if (options.start) systemctl("daemon-reload");
-  process.stdout.write(`removed ${path}; configuration, database and files are untouched\n`);
+  await ctx.print(`removed ${path}; configuration, database and files are untouched\n`);
   return exitCodes.done;
 }
 
 /** Lists the settings of this environment, which the service does not inherit. */
-function environmentNotes({ name }: InstallOptions): string[] {
-  return readOverrides(process.env).values.map(
+function environmentNotes(ctx: Context, { name }: InstallOptions): string[] {
+  return readOverrides(ctx.env).values.map(
     ({ path, from }) =>
       `${from} is set here, but not for the service; write ${path.at(-1)} into the configuration, or the variable into the unit with \`systemctl edit ${name}\``,
   );
 }
 
 /** Returns the account that was given, else the one that called sudo, else the present one. Root must be given. */
-function serviceUser(given: string | undefined): User {
-  const name = given ?? process.env.SUDO_USER;
+function serviceUser(ctx: Context, given: string | undefined): User {
+  const name = given ?? ctx.env.SUDO_USER;
   const uid = process.getuid?.() ?? 0;
   const user = name === undefined ? userByUid(uid) : userByName(name);
   if (user === undefined)
@@ -109,10 +110,10 @@ function serviceUser(given: string | undefined): User {
   return user;
 }
 
-function unitPath({ dir, name }: UninstallOptions): string {
+function unitPath(ctx: Context, { dir, name }: UninstallOptions): string {
   if (!/^[A-Za-z0-9_.@-]{1,64}$/.test(name))
     throw new Fault("InvalidInput", `${name} is not a valid name for a service`);
-  return join(dir, `${name}.service`);
+  return join(ctx.path(dir), `${name}.service`);
 }
 
 /** Throws unless systemd runs this machine. Containers may have its programs without it. */

@@ -2,17 +2,15 @@ import { realpathSync } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
 import type { Config } from "../../config/schema.ts";
-import { parseFilter } from "../../log/filter.ts";
-import { LogHub } from "../../log/hub.ts";
-import { TerminalSink } from "../../log/terminal.ts";
 import { Binary } from "../../update/binary.ts";
 import { askLatest } from "../../update/latest-release.ts";
 import { type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { readConfig } from "./open.ts";
+import { openLog, readConfig } from "./open.ts";
 import { openProgress } from "./progress.ts";
 import { findRunning, updateRunning } from "./running.ts";
 
@@ -22,31 +20,30 @@ interface UpdateOptions extends CommandOptions, UpdateAllOptions {
 }
 
 /** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
-export async function update(options: UpdateOptions): Promise<number> {
+export async function update(options: UpdateOptions, ctx: Context): Promise<number> {
   const { config: path, tag } = options;
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
     throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
-  if (options.all) return updateAll(given ?? (await newest(await readConfig(path))), options);
+  if (options.all) return updateAll(ctx, given ?? (await newest(ctx, await readConfig(ctx, path))), options);
   for (const name of ["server", "ca", "watch", "allowHttp", "json", "yes"] as const)
     if (options[name] !== undefined)
       throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
-  const config = await readConfig(path);
-  const wanted = given ?? (await newest(config));
+  const config = await readConfig(ctx, path);
+  const wanted = given ?? (await newest(ctx, config));
   const running = await findRunning(config);
   if (running !== undefined) {
-    process.stderr.write(`the server at ${running.url} runs ${running.version}\n`);
-    if (running.version === wanted.version) return already(wanted);
-    await updateRunning(running, wanted, process.env);
-    process.stdout.write(`the server runs ${wanted.text} now\n`);
+    ctx.say(`the server at ${running.url} runs ${running.version}`);
+    if (running.version === wanted.version) return already(ctx, wanted);
+    await updateRunning(ctx, running, wanted);
+    await ctx.print(`the server runs ${wanted.text} now\n`);
     return exitCodes.done;
   }
-  return (await updateStopped(config, wanted)) ? exitCodes.done : already(wanted);
+  return (await updateStopped(ctx, config, wanted)) ? exitCodes.done : already(ctx, wanted);
 }
 
-async function updateStopped(config: Config, tag: Tag): Promise<boolean> {
-  const hub = new LogHub();
-  hub.attach(new TerminalSink(parseFilter("warn")));
+async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<boolean> {
+  const hub = openLog(ctx, "warn");
   const installed = {
     binary: isCompiled ? new Binary(realpathSync(process.execPath)) : undefined,
     version: build.cargo_version,
@@ -54,24 +51,24 @@ async function updateStopped(config: Config, tag: Tag): Promise<boolean> {
   };
   const settings = { releaseUrl: config.release_url, publicKey: config.release_public_key };
   const updater = new Updater(installed, () => settings, hub.logger("server"));
-  const shown = openProgress(`downloading ${tag.text}`);
+  const shown = openProgress(ctx, `downloading ${tag.text}`);
   if (!(await updater.update(tag, ({ bytes, total }) => shown(bytes, total)))) return false;
-  process.stdout.write(`${tag.text} is in place; no server was running, so start it\n`);
+  await ctx.print(`${tag.text} is in place; no server was running, so start it\n`);
   return true;
 }
 
-function already({ text }: Tag): number {
-  process.stdout.write(`${text} is what runs already; nothing was done\n`);
+async function already(ctx: Context, { text }: Tag): Promise<number> {
+  await ctx.print(`${text} is what runs already; nothing was done\n`);
   return exitCodes.done;
 }
 
-async function newest({ release_url }: Config): Promise<Tag> {
+async function newest(ctx: Context, { release_url }: Config): Promise<Tag> {
   if (release_url === undefined)
     throw new Fault(
       "Other",
       "release_url is not set in the configuration; set it to the address of the releases",
     );
   const tag = await askLatest(release_url);
-  process.stderr.write(`the newest release is ${tag.text}\n`);
+  ctx.say(`the newest release is ${tag.text}`);
   return tag;
 }

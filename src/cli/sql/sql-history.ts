@@ -2,7 +2,8 @@ import { appendFile, chmod, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
-import { type Environment, stateFolder } from "../user-folders.ts";
+import type { Context } from "../context.ts";
+import { stateFolder } from "../user-folders.ts";
 
 const maxLines = 1000;
 
@@ -14,8 +15,8 @@ export interface History {
 }
 
 /** Opens the history in the user's state folder. Only the user can read it: statements may hold secrets. */
-export async function openHistory(env: Environment): Promise<History> {
-  const path = join(stateFolder(env), "sql-history");
+export async function openHistory(ctx: Context): Promise<History> {
+  const path = join(stateFolder(ctx), "sql-history");
   try {
     const all = await read(path);
     const lines = all.slice(-maxLines);
@@ -32,7 +33,7 @@ export async function openHistory(env: Environment): Promise<History> {
       },
     };
   } catch (error) {
-    process.stderr.write(`note: the history cannot be saved: ${messageOf(error)}\n`);
+    ctx.say(`note: the history cannot be saved: ${messageOf(error)}`);
     return { lines: [], async add() {} };
   }
 }

@@ -2,6 +2,7 @@ import { createInterface, type Interface } from "node:readline";
 import { messageOf } from "../../base/fault.ts";
 import { ClientError } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context, Terminal } from "../context.ts";
 import { openHistory } from "./sql-history.ts";
 import { isComplete } from "./sql-statement.ts";
 
@@ -11,23 +12,27 @@ const help = `A statement may have several lines and ends with ;
 Ctrl+C drops what is typed or breaks a running statement off, Ctrl+D or \\q leaves.
 `;
 
+/** Run runs one statement and prints its rows. */
+type Run = (statement: string, signal: AbortSignal) => Promise<void>;
+
 /** Reads statements from a terminal and runs them one after the other. Everything but the rows goes to standard error. */
 export async function promptForSql(
-  url: string,
-  run: (statement: string, signal: AbortSignal) => Promise<void>,
+  ctx: Context,
+  { terminal: { keys, screen }, url }: { readonly terminal: Terminal; readonly url: string },
+  run: Run,
 ): Promise<number> {
-  const history = await openHistory(process.env);
+  const history = await openHistory(ctx);
   const lines = createInterface({
-    input: process.stdin,
-    output: process.stderr,
+    input: keys,
+    output: screen,
     terminal: true,
     history: [...history.lines].reverse(),
     historySize: 1000,
     removeHistoryDuplicates: true,
     prompt: first,
   });
-  process.stderr.write(`${url}: end a statement with ; and leave with Ctrl+D; \\? helps\n`);
-  const session = new Session(lines, run);
+  ctx.say(`${url}: end a statement with ; and leave with Ctrl+D; \\? helps`);
+  const session = new Session(ctx, { lines, run });
   lines.on("SIGINT", () => session.interrupt());
   const queue: string[] = [];
   let wake = () => {};
@@ -54,7 +59,7 @@ export async function promptForSql(
       });
   }
   lines.close();
-  process.stderr.write("\n");
+  ctx.say("");
   return exitCodes.done;
 }
 
@@ -63,10 +68,12 @@ class Session {
   #typed = "";
   #running: AbortController | undefined;
 
+  readonly #ctx: Context;
   readonly #lines: Interface;
-  readonly #run: (statement: string, signal: AbortSignal) => Promise<void>;
+  readonly #run: Run;
 
-  constructor(lines: Interface, run: (statement: string, signal: AbortSignal) => Promise<void>) {
+  constructor(ctx: Context, { lines, run }: { readonly lines: Interface; readonly run: Run }) {
+    this.#ctx = ctx;
     this.#lines = lines;
     this.#run = run;
   }
@@ -77,7 +84,7 @@ class Session {
       this.left = true;
       return;
     }
-    if (this.#typed === "" && ["\\?", ".help", "help"].includes(word)) process.stderr.write(help);
+    if (this.#typed === "" && ["\\?", ".help", "help"].includes(word)) this.#ctx.err.write(help);
     else if (this.#typed !== "" || word !== "") this.#typed += `${line}\n`;
     if (isComplete(this.#typed)) {
       const statement = this.#typed;
@@ -94,7 +101,7 @@ class Session {
       return;
     }
     const wasEmpty = this.#typed === "" && this.#lines.line === "";
-    process.stderr.write(wasEmpty ? "\n(Ctrl+D leaves)\n" : "^C\n");
+    this.#ctx.err.write(wasEmpty ? "\n(Ctrl+D leaves)\n" : "^C\n");
     this.#typed = "";
     // Clears the line by its keys, because readline has no method for that.
     this.#lines.write(null, { ctrl: true, name: "e" });
@@ -110,7 +117,7 @@ class Session {
     } catch (error) {
       const isExpected = running.signal.aborted || error instanceof ClientError;
       if (!isExpected) throw error;
-      process.stderr.write(`${messageOf(running.signal.aborted ? running.signal.reason : error)}\n`);
+      this.#ctx.say(messageOf(running.signal.aborted ? running.signal.reason : error));
     } finally {
       this.#running = undefined;
     }

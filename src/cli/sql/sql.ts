@@ -2,9 +2,9 @@ import { exactJson } from "../../base/raw-json.ts";
 import { callExactly } from "../call/exact.ts";
 import { parseValue, readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
-import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -23,45 +23,47 @@ export interface SqlOptions extends RemoteOptions {
 const maxCellWidth = 100;
 
 /** Runs a statement and prints its rows; without one, asks for statements on the terminal. */
-export async function sql(statement: string | undefined, options: SqlOptions): Promise<number> {
+export async function sql(statement: string | undefined, options: SqlOptions, ctx: Context): Promise<number> {
   if (statement !== undefined && options.file !== undefined)
     throw new WrongUsage("give a statement or a file, not both");
   if (options.csv && options.json) throw new WrongUsage("give --csv or --json, not both");
-  const isPrompt = statement === undefined && options.file === undefined && process.stdin.isTTY;
-  if (isPrompt && options.param !== undefined) throw new WrongUsage("--param needs a statement or a file");
-  const server = await findServer(options);
-  if (isPrompt)
-    return promptForSql(server.url, async (text, signal) => {
+  const terminal = statement === undefined && options.file === undefined ? ctx.terminal : undefined;
+  if (terminal !== undefined && options.param !== undefined)
+    throw new WrongUsage("--param needs a statement or a file");
+  const server = await findServer(ctx, options);
+  if (terminal !== undefined)
+    return promptForSql(ctx, { terminal, url: server.url }, async (text, signal) => {
       const started = performance.now();
       const answer = await askServer(server, text, options, signal);
-      await show([answer], options);
-      tellCount(answer.row_count, started);
+      await show(ctx, [answer], options);
+      tellCount(ctx, answer.row_count, started);
       if (answer.truncated)
-        say(
+        ctx.say(
           `these are the first ${countText(answer.data.length, "row")} of more; \`node-server sql --csv\` with the statement gives all of them`,
         );
     });
-  const text = statement ?? (await readText(options.file ?? "-"));
+  const text = statement ?? (await readText(ctx, options.file ?? "-"));
   if (text.trim() === "") throw new WrongUsage("there is no statement");
-  if (hasSeveral(text)) say("note: these are several statements; only the result of the last one is shown");
-  return runWhole(server, text, options);
+  if (hasSeveral(text))
+    ctx.say("note: these are several statements; only the result of the last one is shown");
+  return runWhole(ctx, server, text, options);
 }
 
 /** Runs a statement and prints all of its rows. Fails when some are missing, so that no script mistakes a part for the whole. */
-async function runWhole(server: Target, text: string, options: SqlOptions): Promise<number> {
+async function runWhole(ctx: Context, server: Target, text: string, options: SqlOptions): Promise<number> {
   const started = performance.now();
   const ask: Ask = (statement, { bare } = { bare: false }) =>
     askServer(server, statement, bare ? {} : options);
   const first = await ask(text);
   const pages = first.truncated ? await pagesOf(ask, text, first) : undefined;
   if (pages !== undefined) {
-    tellCount(await show(pages, options), started);
+    tellCount(ctx, await show(ctx, pages, options), started);
     return exitCodes.done;
   }
-  await show([first], options);
-  tellCount(first.row_count, started);
+  await show(ctx, [first], options);
+  tellCount(ctx, first.row_count, started);
   if (!first.truncated) return exitCodes.done;
-  say(
+  ctx.say(
     `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or duplicating rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
   );
   return exitCodes.failed;
@@ -79,38 +81,39 @@ async function askServer(
   return { ...(result as Omit<SqlAnswer, "names">), names: columnsIn(text) };
 }
 
-function tellCount(rows: number, started: number): void {
-  say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
+function tellCount(ctx: Context, rows: number, started: number): void {
+  ctx.say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
 }
 
 /** Prints the rows of all pages and returns their number. */
 async function show(
+  ctx: Context,
   pages: Iterable<SqlAnswer> | AsyncIterable<SqlAnswer>,
   { csv, json }: SqlOptions,
 ): Promise<number> {
   const whole: Row[] = [];
   let names: readonly string[] = [];
   let count = 0;
-  if (json) await print("[");
+  if (json) await ctx.print("[");
   for await (const page of pages) {
     if (json)
-      await print(page.data.map((row, at) => `${count + at > 0 ? "," : ""}\n${exactJson(row)}`).join(""));
-    else if (csv) await print(csvText(page.names, page.data, { head: count === 0 }));
+      await ctx.print(page.data.map((row, at) => `${count + at > 0 ? "," : ""}\n${exactJson(row)}`).join(""));
+    else if (csv) await ctx.print(csvText(page.names, page.data, { head: count === 0 }));
     // The widths of a table's columns depend on all of its rows.
     else for (const row of page.data) whole.push(row);
     names = page.names;
     count += page.data.length;
   }
-  if (json) await print(count > 0 ? "\n]\n" : "]\n");
-  else if (!csv && names.length > 0) await showTable(names, whole);
+  if (json) await ctx.print(count > 0 ? "\n]\n" : "]\n");
+  else if (!csv && names.length > 0) await showTable(ctx, names, whole);
   return count;
 }
 
-async function showTable(names: readonly string[], rows: readonly Row[]): Promise<void> {
-  const limit = process.stdout.isTTY ? { maxWidth: maxCellWidth } : {};
-  const { text, cut } = tableText(names, rows, { paint: paintFor(process.stdout), ...limit });
-  await print(text);
-  if (cut > 0) say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
+async function showTable(ctx: Context, names: readonly string[], rows: readonly Row[]): Promise<void> {
+  const limit = ctx.out.isTTY ? { maxWidth: maxCellWidth } : {};
+  const { text, cut } = tableText(names, rows, { paint: paintFor(ctx), ...limit });
+  await ctx.print(text);
+  if (cut > 0) ctx.say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
 }
 
 /** The columns in the statement's order, read from the text: objects move names that look like numbers to the front. */

@@ -1,9 +1,9 @@
 import { visible } from "../../base/visible-text.ts";
 import type { ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
-import { print, say } from "../terminal/output.ts";
 import { minuteText, timeText } from "../terminal/quantities.ts";
 
 type Answer = ResultOf<"cluster_nodes">;
@@ -11,17 +11,21 @@ type ClusterNode = Answer["nodes"][number];
 type Warning = Answer["warnings"][number];
 
 /** Prints the nodes that use the server's database. */
-export async function nodes(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
-  const client = await connect(options);
+export async function nodes(
+  options: RemoteOptions & { readonly json?: boolean },
+  ctx: Context,
+): Promise<number> {
+  const client = await connect(ctx, options);
   const answer = await client.call("cluster_nodes");
   const { answered_by, nodes } = answer;
   const isAnswering = ({ uuid, boot }: ClusterNode) => uuid === answered_by.uuid && boot === answered_by.boot;
   // The clock of the database, not of this machine.
   const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
-  await print(
+  await ctx.print(
     options.json
       ? `${JSON.stringify(answer)}\n`
       : columns(
+          ctx,
           ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
           nodes.map((node) => [
             isAnswering(node) ? "*" : "",
@@ -35,7 +39,7 @@ export async function nodes(options: RemoteOptions & { readonly json?: boolean }
           ]),
         ),
   );
-  if (!options.json) for (const warning of answer.warnings) say(visible(warningText(warning, nodes)));
+  if (!options.json) for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
   return exitCodes.done;
 }
 

@@ -3,6 +3,7 @@ import { visible } from "../../base/visible-text.ts";
 import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { explain } from "../remote/explain.ts";
 import {
   clientFor,
@@ -13,30 +14,32 @@ import {
   type Target,
 } from "../remote/remote.ts";
 import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
-import { print } from "../terminal/output.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
 import { mayText, tokenState } from "../tokens/may.ts";
 import { warningText } from "./nodes.ts";
 
 /** Prints the state of a server and of the token in use. */
-export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
+export async function status(
+  options: RemoteOptions & { readonly json?: boolean },
+  ctx: Context,
+): Promise<number> {
   // Reachability and version need no token.
-  const target = await findTarget(options);
-  noteUnusedVariable(target);
+  const target = await findTarget(ctx, options);
+  noteUnusedVariable(ctx, target);
   const asked = await ask(target).catch(async (error: unknown) => {
     if (!(error instanceof Unreachable)) throw error;
     // A program that asked for JSON gets JSON.
     if (options.json)
-      await print(
+      await ctx.print(
         `${JSON.stringify({ server: target.url, reachable: false, error: await explain(error, target) })}\n`,
       );
     throw error;
   });
   const { own } = asked.answers;
   const state = stateOf(target, asked);
-  await print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
+  await ctx.print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
   if (!(own instanceof Error) || own instanceof NoToken) return exitCodes.done;
-  process.stderr.write(
+  ctx.err.write(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it can check no token: ${own.message}\n`
       : `node-server: ${await explain(own, target)}\n`,

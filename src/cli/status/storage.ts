@@ -1,18 +1,21 @@
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
-import { print } from "../terminal/output.ts";
 import { sizeText } from "../terminal/quantities.ts";
 
 const barWidth = 30;
 
 /** Prints the size of each table, the largest first. */
-export async function storage(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
-  const client = await connect(options);
+export async function storage(
+  options: RemoteOptions & { readonly json?: boolean },
+  ctx: Context,
+): Promise<number> {
+  const client = await connect(ctx, options);
   const { tables, total } = await client.call("storage_read");
   const sorted = Object.entries(tables).sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
   const largest = Math.max(1, ...sorted.map(([, bytes]) => bytes));
-  const terminal = process.stdout.isTTY === true;
+  const terminal = ctx.out.isTTY === true;
   const row = (name: string, bytes: number) => {
     if (!terminal) return [name, String(bytes)];
     const share = total === 0 ? 0 : (bytes / total) * 100;
@@ -23,14 +26,15 @@ export async function storage(options: RemoteOptions & { readonly json?: boolean
       "█".repeat(Math.round((bytes / largest) * barWidth)),
     ];
   };
-  await print(
+  await ctx.print(
     options.json
       ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
       : columns(
+          ctx,
           ["TABLE", "     SIZE", "  SHARE", ""],
           sorted.map(([name, bytes]) => row(name, bytes)),
         ),
   );
-  process.stderr.write(`all tables: ${sizeText(total)}\n`);
+  ctx.say(`all tables: ${sizeText(total)}`);
   return exitCodes.done;
 }

@@ -1,19 +1,20 @@
 import { Fault } from "../../base/fault.ts";
+import type { Context } from "../context.ts";
 
 /** Asks on the terminal without echoing the answer. */
-export async function askSecret(question: string): Promise<string> {
-  const { stdin, stderr } = process;
-  if (!stdin.isTTY)
+export async function askSecret({ terminal }: Context, question: string): Promise<string> {
+  if (terminal === undefined)
     throw new Fault(
       "Other",
       "a token is needed: set NODE_SERVER_TOKEN, or run this on a terminal to be asked",
     );
+  const { keys, screen } = terminal;
   // The echo is off before the question is shown: an answer pasted at once would be visible otherwise.
-  stdin.setRawMode(true);
+  keys.setRawMode(true);
   try {
-    stderr.write(question);
+    screen.write(question);
     let typed = "";
-    for await (const chunk of stdin) {
+    for await (const chunk of keys) {
       for (const key of String(chunk)) {
         if (key === "\r" || key === "\n") return typed;
         if (key === "\u0003") throw new Fault("Other", "interrupted");
@@ -22,8 +23,8 @@ export async function askSecret(question: string): Promise<string> {
     }
     return typed;
   } finally {
-    stdin.setRawMode(false);
-    stdin.pause();
-    stderr.write("\n");
+    keys.setRawMode(false);
+    keys.pause();
+    screen.write("\n");
   }
 }

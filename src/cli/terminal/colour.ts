@@ -1,3 +1,5 @@
+import type { Context } from "../context.ts";
+
 export type Colour = "red" | "green" | "yellow" | "blue" | "cyan" | "dim";
 
 const codes: Readonly<Record<Colour, string>> = {
@@ -10,12 +12,12 @@ const codes: Readonly<Record<Colour, string>> = {
 };
 
 /** `isColoured` tells whether to print colours: on a terminal, unless the user turned them off (no-color.org). */
-export function isColoured(stream: { readonly isTTY?: boolean }): boolean {
-  return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
+export function isColoured({ out, env }: Context): boolean {
+  return out.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
 export type Paint = (colour: Colour, text: string) => string;
 
-export function paintFor(stream: { readonly isTTY?: boolean }): Paint {
-  return isColoured(stream) ? (colour, text) => `${codes[colour]}${text}\x1b[0m` : (_, text) => text;
+export function paintFor(ctx: Context): Paint {
+  return isColoured(ctx) ? (colour, text) => `${codes[colour]}${text}\x1b[0m` : (_, text) => text;
 }

@@ -1,13 +1,14 @@
 import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
 
 /** Formats rows as columns: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts. */
 export function columns(
+  { out }: Context,
   head: readonly string[],
   rows: readonly (readonly string[])[],
-  terminal = process.stdout.isTTY === true,
 ): string {
   const plain = rows.map((row) => row.map(visible));
-  if (!terminal) return plain.map((row) => `${row.join("\t")}\n`).join("");
+  if (!out.isTTY) return plain.map((row) => `${row.join("\t")}\n`).join("");
   const widths = head.map((cell, at) => Math.max(cell.length, ...plain.map((row) => (row[at] ?? "").length)));
   const line = (row: readonly string[]) =>
     `${widths

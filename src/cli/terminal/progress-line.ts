@@ -1,16 +1,21 @@
+import type { Context, Output } from "../context.ts";
+
 const redrawMs = 100;
 const barWidth = 25;
 
 /** ProgressLine shows on standard error how far a task is: a bar on a terminal, elsewhere a line for every tenth. */
 export class ProgressLine {
   readonly #what: string;
-  readonly #isTerminal = process.stderr.isTTY === true;
+  readonly #err: Output;
+  readonly #isTerminal: boolean;
   #drawn = "";
   #drawnAt = 0;
   #tenth = 0;
 
-  constructor(what: string) {
+  constructor({ err }: Context, what: string) {
     this.#what = what;
+    this.#err = err;
+    this.#isTerminal = err.isTTY === true;
   }
 
   /** `share` is between 0 and 1. `state` is called only when something is shown. */
@@ -22,18 +27,18 @@ export class ProgressLine {
     const tenth = Math.floor(share * 10);
     if (tenth <= this.#tenth) return;
     this.#tenth = tenth;
-    process.stderr.write(`${this.#what}: ${tenth * 10} %, ${state()}\n`);
+    this.#err.write(`${this.#what}: ${tenth * 10} %, ${state()}\n`);
   }
 
   /** Writes a line of its own, above the bar. */
   say(line: string): void {
-    process.stderr.write(this.#isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
+    this.#err.write(this.#isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
   }
 
   end(share: number, state: () => string): void {
     if (this.#isTerminal) {
       this.#draw(share, state());
-      process.stderr.write("\n");
+      this.#err.write("\n");
     } else this.update(share, state);
   }
 
@@ -41,7 +46,7 @@ export class ProgressLine {
     this.#drawnAt = performance.now();
     const bar = "#".repeat(Math.floor(share * barWidth)).padEnd(barWidth);
     const line = `${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`;
-    this.#drawn = `\r${line.slice(0, Math.max(20, (process.stderr.columns || 80) - 1))}\x1b[K`;
-    process.stderr.write(this.#drawn);
+    this.#drawn = `\r${line.slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;
+    this.#err.write(this.#drawn);
   }
 }

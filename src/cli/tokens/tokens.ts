@@ -6,12 +6,12 @@ import {
   type ResultOf,
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { renewLogin } from "../login/renew-login.ts";
 import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print, say } from "../terminal/output.ts";
 import { agoText, minuteText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { mayText } from "./may.ts";
@@ -37,17 +37,18 @@ export interface NewTokenOptions extends TokenOptions {
   readonly expires?: number;
 }
 
-export async function listTokens(options: TokenOptions): Promise<number> {
-  const client = await connect(options);
+export async function listTokens(options: TokenOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
   const { tokens } = await client.call("token_list_all_tokens");
   // Only the Super Token may list them, so the caller's own is the Super Token.
   const own = await client.call("token_get");
   // A script can compare times, but not "3 h ago".
-  const lastUse = process.stdout.isTTY ? agoText : minuteText;
-  await print(
+  const lastUse = ctx.out.isTTY ? agoText : minuteText;
+  await ctx.print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
+          ctx,
           ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
           tokens.map((token) => [
             token.token_key,
@@ -65,22 +66,22 @@ export async function listTokens(options: TokenOptions): Promise<number> {
 }
 
 /** Creates a token and prints its secret once, to standard output. */
-export async function createToken(options: NewTokenOptions): Promise<number> {
+export async function createToken(options: NewTokenOptions, ctx: Context): Promise<number> {
   const { bucket = [], allow = ["read"], webdav = [], node = [], name, username, expires } = options;
   if (bucket.length + webdav.length + node.length === 0)
     throw new WrongUsage(
       "say what the token may do: --webdav BUCKET, --bucket BUCKET --allow read,list, or --node read_logs",
     );
   if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
-  const client = await connect(options);
-  const password = options.password ? await newPassword(username ?? "") : undefined;
+  const client = await connect(ctx, options);
+  const password = options.password ? await newPassword(ctx, username ?? "") : undefined;
   const limit = (names: readonly string[], actions: readonly FileAction[]) => ({
     scopes: names.map((static_bucket) => ({ static_bucket })),
     permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
   });
-  await warnOfMissing(client, [...bucket, ...webdav]);
+  await warnOfMissing(ctx, client, [...bucket, ...webdav]);
   if (node.includes("exec_sql"))
-    say("note: exec_sql means full trust: whoever has this token can do anything on the server");
+    ctx.say("note: exec_sql means full trust: whoever has this token can do anything on the server");
   const made = await client.call("token_create", {
     token_creation: {
       token_limit: [
@@ -94,7 +95,7 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
       ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
     },
   });
-  return showSecret(made, options);
+  return showSecret(ctx, made, options);
 }
 
 /** The limit of permissions on the server itself. */
@@ -103,53 +104,58 @@ function onServer(actions: readonly string[]): Limit {
 }
 
 /** Warns of buckets that do not exist, which may be mistyped. Skipped if the caller may not read buckets. */
-async function warnOfMissing(client: NodeServerClient, names: readonly string[]): Promise<void> {
+async function warnOfMissing(
+  ctx: Context,
+  client: NodeServerClient,
+  names: readonly string[],
+): Promise<void> {
   for (const name of new Set(names.filter((name) => !name.endsWith("*")))) {
     const found = await client.call("static-bucket_read", { name }).catch((error: unknown) => {
       if (error instanceof PermissionDenied) return undefined;
       throw error;
     });
     if (found === null)
-      process.stderr.write(
-        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has created it\n`,
+      ctx.say(
+        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has created it`,
       );
   }
 }
 
-async function newPassword(username: string): Promise<string> {
-  const given = process.env.NODE_SERVER_NEW_PASSWORD;
-  if (given === undefined && !process.stdin.isTTY)
+async function newPassword(ctx: Context, username: string): Promise<string> {
+  const given = ctx.env.NODE_SERVER_NEW_PASSWORD;
+  if (given === undefined && ctx.terminal === undefined)
     throw new WrongUsage("--password asks on a terminal; elsewhere set NODE_SERVER_NEW_PASSWORD");
-  return given ?? askSecret(`Password for ${username}: `);
+  return given ?? askSecret(ctx, `Password for ${username}: `);
 }
 
-export async function deleteToken(key: string, options: TokenOptions): Promise<number> {
-  const client = await connect(options);
-  await confirm(`The token ${key} will be invalid at once.`, options.yes);
+export async function deleteToken(key: string, options: TokenOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
+  await confirm(ctx, `The token ${key} will be invalid at once.`, options.yes);
   const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
-  process.stderr.write(`the token ${key} is deleted\n`);
+  ctx.say(`the token ${key} is deleted`);
   if (left > 0)
-    process.stderr.write(
-      `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY\n`,
+    ctx.say(
+      `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY`,
     );
   return exitCodes.done;
 }
 
-export async function rollToken(key: string, options: TokenOptions): Promise<number> {
-  const target = await findServer(options);
-  await confirm(`The present secret of ${key} will be invalid at once.`, options.yes);
+export async function rollToken(key: string, options: TokenOptions, ctx: Context): Promise<number> {
+  const target = await findServer(ctx, options);
+  await confirm(ctx, `The present secret of ${key} will be invalid at once.`, options.yes);
   const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
-  const code = await showSecret(made, options);
-  await renewLogin(target, made);
+  const code = await showSecret(ctx, made, options);
+  await renewLogin(ctx, target, made);
   return code;
 }
 
 async function showSecret(
+  ctx: Context,
   made: { readonly key: string; readonly secret: string },
   { json }: TokenOptions,
 ): Promise<number> {
-  await print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
-  process.stderr.write("keep it; it is not shown again\n");
+  await ctx.print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
+  ctx.say("keep it; it is not shown again");
   return exitCodes.done;
 }
 

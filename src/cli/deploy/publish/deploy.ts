@@ -2,8 +2,8 @@ import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
-import { print, say } from "../../terminal/output.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { type Held, withLease } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
@@ -37,48 +37,60 @@ interface Deploying {
 const dropTimeoutMs = 5000;
 
 /** Uploads a folder beside the files of a bucket and puts it in their place at once, or with `--preview` shows it first. */
-export async function deploy(dir: string, bucket: string, options: DeployOptions): Promise<number> {
-  const client = await connect(options);
-  const real = realFolder(dir);
+export async function deploy(
+  dir: string,
+  bucket: string,
+  options: DeployOptions,
+  ctx: Context,
+): Promise<number> {
+  const client = await connect(ctx, options);
+  const real = realFolder(ctx, dir);
   const { include = [], exclude = [] } = options;
   const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
   if (tree.files.size === 0)
     throw new Fault("InvalidInput", `${dir} contains no file that is sent; nothing was done`);
   // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
-  const record = await PushRecord.open({ server: client.url, bucket: `${bucket}@`, dir: real }, process.env);
+  const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
   const deploying: Deploying = { client, bucket, tree, record, options };
   return interruptible(
-    (signal) => withLease(client, { bucket, what: "deploy" }, (held) => deployOnce(deploying, held, signal)),
+    ctx,
+    (signal) =>
+      withLease(ctx, client, { bucket, what: "deploy" }, (held) => deployOnce(ctx, deploying, held, signal)),
     "interrupted; nothing was published, and the same command begins anew",
   );
 }
 
-async function deployOnce(deploying: Deploying, held: Held, signal: AbortSignal): Promise<number> {
+async function deployOnce(
+  ctx: Context,
+  deploying: Deploying,
+  held: Held,
+  signal: AbortSignal,
+): Promise<number> {
   const { client, bucket, tree, record, options } = deploying;
   const deploy = await begin(deploying, held);
   await held.remember(deploy);
   let isKept = false;
   try {
-    const done = await fill({ client, bucket, deploy, record }, [...tree.files.values()], signal);
-    saySkipped(tree.skipped, options);
-    sayLeftOut("not deployed", [...tree.leftOut, ...done.left_out]);
-    sayLeftOut("failed", done.failed);
+    const done = await fill(ctx, { client, bucket, deploy, record }, [...tree.files.values()], signal);
+    saySkipped(ctx, tree.skipped, options);
+    sayLeftOut(ctx, "not deployed", [...tree.leftOut, ...done.left_out]);
+    sayLeftOut(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
-      say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
+      ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
       return exitCodes.failed;
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
-      say(
+      ctx.say(
         "note: the folder has no index.html, so there is no start page; is it the one that the generator writes?",
       );
     signal.throwIfAborted();
     // From here on a signal is not heeded: whether it was published would not be known.
     isKept = true;
-    const code = await finish(deploying, deploy, done);
+    const code = await finish(ctx, deploying, deploy, done);
     await held.remember(undefined);
     return code;
   } finally {
-    if (!isKept && (await drop(client, { bucket, deploy }))) await held.remember(undefined);
+    if (!isKept && (await drop(ctx, client, { bucket, deploy }))) await held.remember(undefined);
   }
 }
 
@@ -107,6 +119,7 @@ async function begin({ client, bucket, options }: Deploying, { leftDeploy }: Hel
 
 /** Deletes a deploy that will not be published. False if the server cannot be reached; it does so by itself after a day. */
 async function drop(
+  ctx: Context,
   client: NodeServerClient,
   { bucket, deploy }: { readonly bucket: string; readonly deploy: string },
 ): Promise<boolean> {
@@ -115,22 +128,22 @@ async function drop(
     return true;
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
-    say(
+    ctx.say(
       `note: the unfinished deploy ${deploy} is still there; \`node-server deploys ${bucket} --delete ${deploy}\` deletes it`,
     );
     return false;
   }
 }
 
-async function finish(deploying: Deploying, deploy: string, done: Filled): Promise<number> {
+async function finish(ctx: Context, deploying: Deploying, deploy: string, done: Filled): Promise<number> {
   const { client, bucket, tree, options } = deploying;
   const counts = `${countText(done.files, "file")} (${sizeText(done.bytes)}), ${numberText(done.uploaded)} uploaded (${sizeText(done.uploaded_bytes)})`;
   const summary = { deploy, ...done, left_out: [...tree.leftOut, ...done.left_out], skipped: tree.skipped };
   if (options.preview) {
-    const { address, expires } = await previewAddress(client, { bucket, deploy });
-    say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
-    say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
-    await print(
+    const { address, expires } = await previewAddress(ctx, client, { bucket, deploy });
+    ctx.say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
+    ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
+    await ctx.print(
       options.json
         ? `${JSON.stringify({ ...summary, published: false, address, expires })}\n`
         : `${address}\n`,
@@ -138,25 +151,25 @@ async function finish(deploying: Deploying, deploy: string, done: Filled): Promi
     return exitCodes.done;
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
-  const published = await new RetryPolicy(say)
+  const published = await new RetryPolicy(ctx.say)
     .attempt(new AbortController().signal, () =>
       client.call("static-bucket_deploy_publish", { name: bucket, deploy }),
     )
     .catch((error: unknown) => {
-      say(
+      ctx.say(
         error instanceof RpcError
           ? `deploy ${deploy} is complete and not published; \`node-server deploys ${bucket} --publish ${deploy}\` publishes it`
           : `deploy ${deploy} is complete; \`node-server deploys ${bucket}\` shows whether it is published`,
       );
       throw error;
     });
-  const problems = sayProblems(published);
+  const problems = sayProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
-  say(`${bucket}: deploy ${deploy} is published: ${counts}`);
+  ctx.say(`${bucket}: deploy ${deploy} is published: ${counts}`);
   if (published.replaced !== null)
-    say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
+    ctx.say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
   const { replaced } = published;
-  await print(
+  await ctx.print(
     options.json
       ? `${JSON.stringify({ ...summary, published: true, replaced, problems, address })}\n`
       : `${address}\n`,

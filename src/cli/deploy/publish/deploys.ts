@@ -1,10 +1,10 @@
 import { Fault } from "../../../base/fault.ts";
 import { type NodeServerClient, NotFound } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { columns } from "../../terminal/columns.ts";
 import { confirm } from "../../terminal/confirm.ts";
-import { print, say } from "../../terminal/output.ts";
 import { minuteText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { WrongUsage } from "../../terminal/wrong-usage.ts";
 import { type Published, previewAddress, publishedAddress, sayProblems } from "./published.ts";
@@ -18,27 +18,27 @@ export interface DeploysOptions extends RemoteOptions {
 }
 
 /** Lists the deploys of a bucket, or publishes, previews or deletes one. */
-export async function deploys(bucket: string, options: DeploysOptions): Promise<number> {
+export async function deploys(bucket: string, options: DeploysOptions, ctx: Context): Promise<number> {
   const { publish, preview, delete: gone } = options;
   if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
     throw new WrongUsage("give one of --publish, --preview and --delete");
-  const client = await connect(options);
+  const client = await connect(ctx, options);
   if (publish !== undefined)
-    return switched(client, bucket, options, () =>
+    return switched(ctx, client, bucket, options, () =>
       client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),
     );
   if (preview !== undefined) {
-    const made = await previewAddress(client, { bucket, deploy: preview });
-    await print(options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`);
+    const made = await previewAddress(ctx, client, { bucket, deploy: preview });
+    await ctx.print(options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`);
     return exitCodes.done;
   }
   if (gone !== undefined) {
-    await confirm(`The deploy ${gone} of ${bucket} is deleted, with its files.`, options.yes);
+    await confirm(ctx, `The deploy ${gone} of ${bucket} is deleted, with its files.`, options.yes);
     await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
-    say(`deploy ${gone} is deleted`);
+    ctx.say(`deploy ${gone} is deleted`);
     return exitCodes.done;
   }
-  return list(client, bucket, options);
+  return list(ctx, client, bucket, options);
 }
 
 /** Publishes an earlier deploy again: the one that is named, or the one before the present one. */
@@ -46,19 +46,26 @@ export async function rollback(
   bucket: string,
   deploy: string | undefined,
   options: DeploysOptions,
+  ctx: Context,
 ): Promise<number> {
-  const client = await connect(options);
-  return switched(client, bucket, options, () =>
+  const client = await connect(ctx, options);
+  return switched(ctx, client, bucket, options, () =>
     client.call("static-bucket_deploy_rollback", { name: bucket, deploy }),
   );
 }
 
-async function list(client: NodeServerClient, bucket: string, { json }: DeploysOptions): Promise<number> {
+async function list(
+  ctx: Context,
+  client: NodeServerClient,
+  bucket: string,
+  { json }: DeploysOptions,
+): Promise<number> {
   const found = await client.call("static-bucket_deploy_list", { name: bucket });
-  await print(
+  await ctx.print(
     json
       ? `${JSON.stringify(found)}\n`
       : columns(
+          ctx,
           ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
           found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
             deploy,
@@ -72,11 +79,12 @@ async function list(client: NodeServerClient, bucket: string, { json }: DeploysO
           ]),
         ),
   );
-  if (found.length === 0) say(`${bucket} has no deploys; \`node-server deploy DIR ${bucket}\` makes one`);
+  if (found.length === 0) ctx.say(`${bucket} has no deploys; \`node-server deploy DIR ${bucket}\` makes one`);
   return exitCodes.done;
 }
 
 async function switched(
+  ctx: Context,
   client: NodeServerClient,
   bucket: string,
   { json }: DeploysOptions,
@@ -89,10 +97,12 @@ async function switched(
       `${error.detail}; \`node-server deploys ${bucket}\` lists those of the bucket`,
     );
   });
-  const problems = sayProblems(published);
+  const problems = sayProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
   const { deploy, replaced } = published;
-  say(`${bucket}: deploy ${deploy} is published${replaced === null ? "" : `, in the place of ${replaced}`}`);
-  await print(json ? `${JSON.stringify({ deploy, replaced, problems, address })}\n` : `${address}\n`);
+  ctx.say(
+    `${bucket}: deploy ${deploy} is published${replaced === null ? "" : `, in the place of ${replaced}`}`,
+  );
+  await ctx.print(json ? `${JSON.stringify({ deploy, replaced, problems, address })}\n` : `${address}\n`);
   return exitCodes.done;
 }

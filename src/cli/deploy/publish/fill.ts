@@ -1,5 +1,5 @@
 import type { NodeServerClient } from "../../../client/index.ts";
-import { say } from "../../terminal/output.ts";
+import type { Context } from "../../context.ts";
 import type { LeftOut } from "../left-out.ts";
 import { hashIfReadable, type LocalFile, sameStamp } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
@@ -36,6 +36,7 @@ interface Announced {
 
 /** Puts files into a deploy: the server takes over what it has, the others are uploaded, and then it is asked whether all arrived. */
 export async function fill(
+  ctx: Context,
   filling: Filling,
   files: readonly LocalFile[],
   signal: AbortSignal,
@@ -43,11 +44,11 @@ export async function fill(
   const done: Filled = { files: 0, bytes: 0, uploaded: 0, uploaded_bytes: 0, left_out: [], failed: [] };
   try {
     const announced = await hashAll(filling, files, done, signal);
-    const missing = new Set(await add(filling, announced, signal));
+    const missing = new Set(await add(ctx, filling, announced, signal));
     for (const { path, size } of announced) if (!missing.has(path)) count(done, size);
     const uploads = files.filter(({ path }) => missing.has(path));
-    const sent = await sendAll(filling, uploads, done, signal);
-    const wrong = new Set(await add(filling, sent, signal));
+    const sent = await sendAll(ctx, filling, uploads, done, signal);
+    const wrong = new Set(await add(ctx, filling, sent, signal));
     for (const { path, size } of sent) {
       if (wrong.has(path)) done.failed.push({ path, why: "what arrived is not what was sent" });
       else count(done, size);
@@ -88,12 +89,13 @@ async function hashAll(
 
 /** Announces files, and returns the paths of those that the deploy does not have. */
 async function add(
+  ctx: Context,
   { client, bucket, deploy }: Filling,
   files: readonly Announced[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const missing: string[] = [];
-  const retry = new RetryPolicy(say);
+  const retry = new RetryPolicy(ctx.say);
   for (let at = 0; at < files.length; at += maxPerCall) {
     const params = { name: bucket, deploy, files: files.slice(at, at + maxPerCall) };
     const answer = await retry.attempt(signal, () =>
@@ -105,6 +107,7 @@ async function add(
 }
 
 async function sendAll(
+  ctx: Context,
   { client, bucket, deploy, record }: Filling,
   uploads: readonly LocalFile[],
   done: Filled,
@@ -113,7 +116,7 @@ async function sendAll(
   const sent: Announced[] = [];
   if (uploads.length === 0) return sent;
   const bytes = uploads.reduce((sum, { stamp }) => sum + stamp.size, 0);
-  const meter = openMeter("deploying", { bytes, files: uploads.length });
+  const meter = openMeter(ctx, "deploying", { bytes, files: uploads.length });
   const retry = new RetryPolicy((line) => meter.say(line));
   const transfer = { files: client.bucket(`${bucket}@${deploy}`), meter, retry };
   try {

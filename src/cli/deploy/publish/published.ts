@@ -1,8 +1,8 @@
 import { visible } from "../../../base/visible-text.ts";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { addressAtHost, addressOfBucket, bucketAddress } from "../../buckets/bucket-address.ts";
+import type { Context } from "../../context.ts";
 import { webAddress } from "../../remote/unix.ts";
-import { say } from "../../terminal/output.ts";
 
 /** A mistake in `_headers` or `_redirects`, as the server found it. */
 interface SiteProblem {
@@ -34,9 +34,9 @@ export async function publishedAddress(
 }
 
 /** Names the mistakes in the rules of a site that was published, one a line. An older server does not send them. */
-export function sayProblems(published: Published): readonly SiteProblem[] {
+export function sayProblems(ctx: Context, published: Published): readonly SiteProblem[] {
   const { problems = [] } = published;
-  for (const { file, line, why } of problems) say(`note: ${visible(file)}:${line}: ${visible(why)}`);
+  for (const { file, line, why } of problems) ctx.say(`note: ${visible(file)}:${line}: ${visible(why)}`);
   return problems;
 }
 
@@ -47,6 +47,7 @@ interface Preview {
 
 /** Makes an address at which a deploy can be looked at before it is published, and says what a browser makes of it. */
 export async function previewAddress(
+  ctx: Context,
   client: NodeServerClient,
   { bucket, deploy }: { readonly bucket: string; readonly deploy: string },
 ): Promise<Preview> {
@@ -56,11 +57,11 @@ export async function previewAddress(
   const addressOf = (path: string) =>
     host === null ? webAddress(client.url, path) : addressAtHost(client.url, host, path);
   if (at_root === true)
-    say(
+    ctx.say(
       `a browser that opens the preview shows it in place of the site, for an hour or until it opens ${addressOf("/node/preview/")}`,
     );
   if (at_root === false)
-    say(
+    ctx.say(
       `note: links that begin with / lead out of the preview, because ${bucket} has no host name of its own (\`node-server buckets update ${bucket} --host NAME\`)`,
     );
   return { address: addressOf(address), expires };

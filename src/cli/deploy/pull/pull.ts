@@ -1,13 +1,12 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { resolve } from "node:path";
 import { folderProblem } from "../../../base/access.ts";
 import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
-import { print, say } from "../../terminal/output.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
 import { type LeftOut, sayLeftOut } from "../left-out.ts";
@@ -54,45 +53,52 @@ interface Pull {
 }
 
 /** Downloads what differs between a bucket and a folder. */
-export async function pull(bucket: string, dir: string, options: PullOptions): Promise<number> {
-  const client = await connect(options);
-  return interruptible(async (signal) => {
-    const remote = await listRemote(client, bucket, {
-      missing: "`node-server buckets` lists those that it has",
-      signal,
-    });
-    const problem = folderProblem(resolve(dir));
-    if (problem !== undefined)
-      throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
-    if (!options.dryRun) await mkdir(dir, { recursive: true });
-    const real = await realFolderIfAny(dir, options.dryRun === true);
-    const local = real === undefined ? emptyTree : readLocalTree(real);
-    if (options.delete && remote.size === 0 && local.files.size > 0)
-      throw new Fault(
-        "InvalidInput",
-        `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
-      );
-    const record = await PushRecord.open({ server: client.url, bucket, dir: real ?? dir }, process.env);
-    const wanted = await choose(remote, { local, record }, signal);
-    const gone = options.delete && real !== undefined ? goneFrom(remote, local, SkipRules.read(real)) : [];
-    if (options.dryRun || real === undefined) return showPlan(wanted, gone, options);
-    const summary = await apply({ client, bucket, dir: real, record }, wanted, gone, signal);
-    return report(bucket, summary, options);
-  }, "interrupted; downloaded files are complete, and the same command continues from there");
+export async function pull(bucket: string, dir: string, options: PullOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
+  const folder = ctx.path(dir);
+  return interruptible(
+    ctx,
+    async (signal) => {
+      const remote = await listRemote(client, bucket, {
+        missing: "`node-server buckets` lists those that it has",
+        signal,
+      });
+      const problem = folderProblem(folder);
+      if (problem !== undefined)
+        throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
+      if (!options.dryRun) await mkdir(folder, { recursive: true });
+      const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
+      const local = real === undefined ? emptyTree : readLocalTree(real);
+      if (options.delete && remote.size === 0 && local.files.size > 0)
+        throw new Fault(
+          "InvalidInput",
+          `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
+        );
+      const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
+      const wanted = await choose(remote, { local, record }, signal);
+      const gone =
+        options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
+      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
+      const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
+      return report(ctx, bucket, summary, options);
+    },
+    "interrupted; downloaded files are complete, and the same command continues from there",
+  );
 }
 
 /** Files here that the bucket does not have. Those that a push skips cannot be in the bucket, so they stay. */
-function goneFrom(remote: RemoteTree, local: LocalTree, rules: SkipRules): LocalFile[] {
+function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: SkipRules): LocalFile[] {
   const missing = [...local.files.values()].filter(({ path }) => !remote.has(path));
   const gone = missing.filter(({ path }) => rules.whySkipped(path) === undefined);
   if (gone.length < missing.length)
-    say(
+    ctx.say(
       `${countText(missing.length - gone.length, "file")} that a push skips stay, although the bucket has no such file`,
     );
   return gone;
 }
 
 async function apply(
+  ctx: Context,
   pull: Pull,
   { files, unchanged, leftOut }: Choice,
   gone: readonly LocalFile[],
@@ -109,7 +115,7 @@ async function apply(
     failed: [],
   };
   try {
-    await fetchAll(pull, files, summary, signal);
+    await fetchAll(ctx, pull, files, summary, signal);
     if (summary.failed.length === 0)
       for (const file of gone) {
         const why = removeLocal(dir, file);
@@ -124,9 +130,9 @@ async function apply(
 
 const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [], skipped: [] };
 
-async function realFolderIfAny(dir: string, dry: boolean): Promise<string | undefined> {
+async function realFolderIfAny(ctx: Context, dir: string, dry: boolean): Promise<string | undefined> {
   // A dry run does not make the folder, so it may be missing.
-  return dry && statSync(dir, { throwIfNoEntry: false }) === undefined ? undefined : realFolder(dir);
+  return dry && statSync(dir, { throwIfNoEntry: false }) === undefined ? undefined : realFolder(ctx, dir);
 }
 
 interface Choice {
@@ -162,13 +168,14 @@ async function choose(
 }
 
 async function fetchAll(
+  ctx: Context,
   { client, bucket, dir, record }: Pull,
   wanted: readonly Wanted[],
   summary: PullSummary,
   signal: AbortSignal,
 ): Promise<void> {
   if (wanted.length === 0) return;
-  const meter = openMeter("pulling", {
+  const meter = openMeter(ctx, "pulling", {
     bytes: wanted.reduce((sum, { size }) => sum + size, 0),
     files: wanted.length,
   });
@@ -192,6 +199,7 @@ async function fetchAll(
 }
 
 async function showPlan(
+  ctx: Context,
   { files, leftOut, unchanged }: Choice,
   gone: readonly { readonly path: string }[],
   { json }: PullOptions,
@@ -199,27 +207,34 @@ async function showPlan(
   const downloads = files.map(({ path, size }) => ({ path, size }));
   const deletes = gone.map(({ path }) => path);
   if (json)
-    await print(`${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`);
+    await ctx.print(
+      `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`,
+    );
   else
-    await print(
+    await ctx.print(
       downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  sayLeftOut("not pulled", leftOut);
-  say(
+  sayLeftOut(ctx, "not pulled", leftOut);
+  ctx.say(
     `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
   );
   return exitCodes.done;
 }
 
-async function report(bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
-  sayLeftOut("not pulled", summary.left_out);
-  sayLeftOut("not deleted", summary.kept);
-  sayLeftOut("failed", summary.failed);
+async function report(
+  ctx: Context,
+  bucket: string,
+  summary: PullSummary,
+  { json }: PullOptions,
+): Promise<number> {
+  sayLeftOut(ctx, "not pulled", summary.left_out);
+  sayLeftOut(ctx, "not deleted", summary.kept);
+  sayLeftOut(ctx, "failed", summary.failed);
   const { downloaded, bytes, deleted, unchanged } = summary;
-  say(
+  ctx.say(
     `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
-  if (json) await print(`${JSON.stringify(summary)}\n`);
+  if (json) await ctx.print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }

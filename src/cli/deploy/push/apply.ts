@@ -1,4 +1,5 @@
 import { visible } from "../../../base/visible-text.ts";
+import type { Context } from "../../context.ts";
 import { countText, numberText } from "../../terminal/quantities.ts";
 import type { LocalFile, LocalTree } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
@@ -13,22 +14,18 @@ import type { PushSummary, Site } from "./site.ts";
 const saveIntervalMs = 5000;
 
 /** Compares both sides, uploads what differs, and deletes what is gone if requested. The record is saved even when it fails. */
-export async function pushOnce(
-  site: Site,
-  say: (line: string) => void,
-  signal: AbortSignal,
-): Promise<PushSummary> {
+export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): Promise<PushSummary> {
   try {
-    const { plan, local, remote } = await planPush(site, say, signal);
+    const { plan, local, remote } = await planPush(site, ctx.say, signal);
     for (const path of plan.replacesOthers)
-      say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
+      ctx.say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
     const summary = newSummary(plan, local);
-    const removed = site.delete ? await removeInTheWay(site, plan, remote, signal) : new Set<string>();
+    const removed = site.delete ? await removeInTheWay(ctx, site, plan, remote, signal) : new Set<string>();
     summary.deleted += removed.size;
-    await sendAll({ site, summary, say }, plan, signal);
+    await sendAll(ctx, { site, summary }, plan, signal);
     if (site.delete && summary.failed.length === 0) {
       const gone = plan.gone.filter((path) => !removed.has(path));
-      await removeGone(site, gone, { local, seen: remote, summary }, signal);
+      await removeGone(ctx, site, gone, { local, seen: remote, summary }, signal);
     }
     return summary;
   } finally {
@@ -58,13 +55,17 @@ function newSummary(
 interface Push {
   readonly site: Site;
   readonly summary: PushSummary;
-  readonly say: (line: string) => void;
 }
 
-async function sendAll(push: Push, { uploads, folders }: PushPlan, signal: AbortSignal): Promise<void> {
+async function sendAll(
+  ctx: Context,
+  push: Push,
+  { uploads, folders }: PushPlan,
+  signal: AbortSignal,
+): Promise<void> {
   if (uploads.length === 0) return;
-  const { site, summary, say } = push;
-  const meter = openMeter("pushing", {
+  const { site, summary } = push;
+  const meter = openMeter(ctx, "pushing", {
     bytes: uploads.reduce((sum, { stamp }) => sum + stamp.size, 0),
     files: uploads.length,
   });
@@ -89,7 +90,7 @@ async function sendAll(push: Push, { uploads, folders }: PushPlan, signal: Abort
     summary.not_sent = uploads.length - done;
   } catch (error) {
     if (summary.uploaded > 0)
-      say(
+      ctx.say(
         `${numberText(summary.uploaded)} of ${countText(uploads.length, "file")} are uploaded and recorded`,
       );
     throw error;

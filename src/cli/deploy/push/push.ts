@@ -1,12 +1,11 @@
-import { resolve } from "node:path";
 import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import { ClientError } from "../../../client/index.ts";
 import { pause } from "../../../client/pause.ts";
 import { addressOfBucket } from "../../buckets/bucket-address.ts";
 import { exitCodes } from "../../command.ts";
+import type { Context } from "../../context.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts";
-import { print, say } from "../../terminal/output.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { withLease } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
@@ -33,35 +32,48 @@ export interface PushOptions extends RemoteOptions, SkipOptions {
 const retryMs = 3000;
 
 /** Uploads what differs between a folder and a bucket, once or whenever the folder changes. */
-export async function push(dir: string, bucket: string, options: PushOptions): Promise<number> {
-  const client = await connect(options);
-  const real = realFolder(dir);
-  const record = await PushRecord.open({ server: client.url, bucket, dir: real }, process.env);
+export async function push(dir: string, bucket: string, options: PushOptions, ctx: Context): Promise<number> {
+  const client = await connect(ctx, options);
+  const real = realFolder(ctx, dir);
+  const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real });
   const [mayDelete, force] = [options.delete === true, options.force === true];
   const { include = [], exclude = [] } = options;
   const skip = { include, exclude };
   const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
-  return interruptible(async (signal) => {
-    if (options.dryRun) return showPlan(site, options, signal);
-    // Opened before the first push, so that no change during it is missed.
-    using folder = options.watch ? new FolderWatch(resolve(dir)) : undefined;
-    const summary = await pushAlone(site, signal);
-    saySkipped(summary.skipped, options);
-    saySkippedThere(bucket, summary.skipped_there);
-    const code = await report(site, summary, options);
-    if (!options.json) await print(`${await addressOfBucket(client, bucket)}\n`);
-    if (folder === undefined) return code;
-    say(`watching ${dir}; Ctrl+C ends it`);
-    return await keepPushing({ ...site, force: false }, { folder, dir: resolve(dir) }, options, signal);
-  }, "interrupted; uploaded files are complete, and the same command continues from there");
+  return interruptible(
+    ctx,
+    async (signal) => {
+      if (options.dryRun) return showPlan(ctx, site, options, signal);
+      // Opened before the first push, so that no change during it is missed.
+      using folder = options.watch ? new FolderWatch(ctx.path(dir)) : undefined;
+      const summary = await pushAlone(ctx, site, signal);
+      saySkipped(ctx, summary.skipped, options);
+      saySkippedThere(ctx, bucket, summary.skipped_there);
+      const code = await report(ctx, site, summary, options);
+      if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
+      if (folder === undefined) return code;
+      ctx.say(`watching ${dir}; Ctrl+C ends it`);
+      return await keepPushing(
+        ctx,
+        { ...site, force: false },
+        { folder, dir: ctx.path(dir) },
+        options,
+        signal,
+      );
+    },
+    "interrupted; uploaded files are complete, and the same command continues from there",
+  );
 }
 
 /** Pushes once, unless somebody else pushes to the bucket or deploys it now. */
-function pushAlone(site: Site, signal: AbortSignal): Promise<PushSummary> {
-  return withLease(site.client, { bucket: site.bucket, what: "push" }, () => pushOnce(site, say, signal));
+function pushAlone(ctx: Context, site: Site, signal: AbortSignal): Promise<PushSummary> {
+  return withLease(ctx, site.client, { bucket: site.bucket, what: "push" }, () =>
+    pushOnce(ctx, site, signal),
+  );
 }
 
 async function keepPushing(
+  ctx: Context,
   site: Site,
   { folder, dir }: { readonly folder: FolderWatch; readonly dir: string },
   options: PushOptions,
@@ -73,27 +85,37 @@ async function keepPushing(
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
     if (!folder.isThere) {
-      say(`${dir} does not exist; waiting for it`);
+      ctx.say(`${dir} does not exist; waiting for it`);
       continue;
     }
     try {
-      const code = await report(site, await pushAlone({ ...site, dir: realFolder(dir) }, signal), options);
+      const code = await report(
+        ctx,
+        site,
+        await pushAlone(ctx, { ...site, dir: realFolder(ctx, dir) }, signal),
+        options,
+      );
       isIncomplete = code !== exitCodes.done;
     } catch (error) {
       if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
       if (!(error instanceof ClientError || error instanceof Fault)) throw error;
-      say(`${error instanceof Fault ? error.detail : error.message}; trying again`);
+      ctx.say(`${error instanceof Fault ? error.detail : error.message}; trying again`);
       isIncomplete = true;
     }
   }
 }
 
-async function showPlan(site: Site, { json, verbose }: PushOptions, signal: AbortSignal): Promise<number> {
-  const { plan, local } = await planPush(site, say, signal);
+async function showPlan(
+  ctx: Context,
+  site: Site,
+  { json, verbose }: PushOptions,
+  signal: AbortSignal,
+): Promise<number> {
+  const { plan, local } = await planPush(site, ctx.say, signal);
   const uploads = plan.uploads.map(({ path, stamp }) => ({ path, size: stamp.size }));
   const deletes = site.delete ? [...plan.gone] : [];
   if (json)
-    await print(
+    await ctx.print(
       `${JSON.stringify({
         dry_run: true,
         uploads,
@@ -105,14 +127,14 @@ async function showPlan(site: Site, { json, verbose }: PushOptions, signal: Abor
       })}\n`,
     );
   else
-    await print(
+    await ctx.print(
       uploads.map(({ path, size }) => `upload\t${visible(path)}\t${sizeText(size)}\n`).join("") +
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  sayLeftOut("not pushed", local.leftOut);
-  saySkipped(local.skipped, { verbose });
-  saySkippedThere(site.bucket, plan.skippedThere);
-  say(
+  sayLeftOut(ctx, "not pushed", local.leftOut);
+  saySkipped(ctx, local.skipped, { verbose });
+  saySkippedThere(ctx, site.bucket, plan.skippedThere);
+  ctx.say(
     `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
   );
   return exitCodes.done;
@@ -121,18 +143,23 @@ async function showPlan(site: Site, { json, verbose }: PushOptions, signal: Abor
 const sum = (files: readonly { readonly size: number }[]) =>
   files.reduce((total, { size }) => total + size, 0);
 
-async function report(site: Site, summary: PushSummary, { json }: PushOptions): Promise<number> {
-  sayLeftOut("not pushed", summary.left_out);
-  sayLeftOut("not deleted", summary.kept);
-  sayLeftOut("failed", summary.failed);
+async function report(
+  ctx: Context,
+  site: Site,
+  summary: PushSummary,
+  { json }: PushOptions,
+): Promise<number> {
+  sayLeftOut(ctx, "not pushed", summary.left_out);
+  sayLeftOut(ctx, "not deleted", summary.kept);
+  sayLeftOut(ctx, "failed", summary.failed);
   if (summary.not_sent > 0)
-    say(
+    ctx.say(
       `${countText(summary.not_sent, "file")} that may refer to those ${summary.not_sent === 1 ? "was" : "were"} not sent; push again when that is fixed`,
     );
   const { uploaded, bytes, deleted, unchanged } = summary;
-  say(
+  ctx.say(
     `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
-  if (json) await print(`${JSON.stringify(summary)}\n`);
+  if (json) await ctx.print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }

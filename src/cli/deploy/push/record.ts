@@ -3,8 +3,9 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
 import { fileClockTickMs } from "../../../base/file-clock.ts";
 import { replaceFile } from "../../../base/replace-file.ts";
+import type { Context } from "../../context.ts";
 import { explainFileError } from "../../file-error.ts";
-import { type Environment, stateFolder } from "../../user-folders.ts";
+import { stateFolder } from "../../user-folders.ts";
 import { type FileStamp, hashBytes } from "../local-tree.ts";
 import { type RemoteFile, sameTime } from "../remote-tree.ts";
 
@@ -32,22 +33,27 @@ const format = 1;
  * vouch for are compared.
  */
 export class PushRecord {
+  readonly #ctx: Context;
   readonly #path: string;
   readonly #subject: RecordSubject;
   readonly #files: Map<string, KnownFile>;
   #changed = false;
 
-  private constructor(path: string, subject: RecordSubject, files: Map<string, KnownFile>) {
+  private constructor(
+    ctx: Context,
+    { path, subject, files }: { path: string; subject: RecordSubject; files: Map<string, KnownFile> },
+  ) {
+    this.#ctx = ctx;
     this.#path = path;
     this.#subject = subject;
     this.#files = files;
   }
 
-  static async open({ server, bucket, dir }: RecordSubject, env: Environment): Promise<PushRecord> {
+  static async open(ctx: Context, { server, bucket, dir }: RecordSubject): Promise<PushRecord> {
     const subject = { server, bucket, dir };
     const name = hashBytes(new TextEncoder().encode(JSON.stringify(subject))).slice(0, 32);
-    const path = join(stateFolder(env), "push", `${name}.json`);
-    return new PushRecord(path, subject, await readRows(path));
+    const path = join(stateFolder(ctx), "push", `${name}.json`);
+    return new PushRecord(ctx, { path, subject, files: await readRows(ctx, path) });
   }
 
   get(path: string): KnownFile | undefined {
@@ -94,14 +100,12 @@ export class PushRecord {
     } catch (error) {
       const why = explainFileError(error);
       if (why === undefined) throw error;
-      process.stderr.write(
-        `note: the next run compares by content, because the record cannot be saved: ${why}\n`,
-      );
+      this.#ctx.say(`note: the next run compares by content, because the record cannot be saved: ${why}`);
     }
   }
 }
 
-async function readRows(path: string): Promise<Map<string, KnownFile>> {
+async function readRows(ctx: Context, path: string): Promise<Map<string, KnownFile>> {
   try {
     const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; files: Record<string, Row> };
     if (kept.format !== format) return new Map();
@@ -113,7 +117,7 @@ async function readRows(path: string): Promise<Map<string, KnownFile>> {
     );
   } catch (error) {
     if (codeOf(error) !== "ENOENT")
-      process.stderr.write(`note: ${path} cannot be read; files are compared by content instead\n`);
+      ctx.say(`note: ${path} cannot be read; files are compared by content instead`);
     return new Map();
   }
 }

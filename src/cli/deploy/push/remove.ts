@@ -1,5 +1,5 @@
 import { visible } from "../../../base/visible-text.ts";
-import { say } from "../../terminal/output.ts";
+import type { Context } from "../../context.ts";
 import type { LocalTree } from "../local-tree.ts";
 import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../remote-tree.ts";
 import { inParallel, RetryPolicy } from "../transfer.ts";
@@ -10,6 +10,7 @@ import type { PushSummary, Site } from "./site.ts";
 
 /** Removes files where folders have to be made, and folders where files have to be put. Returns the files that were removed with them. */
 export async function removeInTheWay(
+  ctx: Context,
   { client, bucket, record }: Site,
   { inTheWay }: PushPlan,
   remote: RemoteTree,
@@ -18,7 +19,7 @@ export async function removeInTheWay(
   const removed = new Set<string>();
   for (const path of inTheWay) {
     signal.throwIfAborted();
-    say(`note: ${visible(path)} conflicts with a local file or folder and is removed first`);
+    ctx.say(`note: ${visible(path)} conflicts with a local file or folder and is removed first`);
     await client.bucket(bucket).remove(path);
     for (const file of remote.keys()) if (file === path || file.startsWith(`${path}/`)) removed.add(file);
   }
@@ -39,6 +40,7 @@ export interface Removal {
  * bucket since this push began, or that somebody has locked, stays and is named in the summary.
  */
 export async function removeGone(
+  ctx: Context,
   site: Site,
   gone: readonly string[],
   { local, seen, summary }: Removal,
@@ -47,7 +49,7 @@ export async function removeGone(
   if (gone.length === 0) return;
   const { client, bucket, record } = site;
   const files = client.bucket(bucket);
-  const retry = new RetryPolicy(say);
+  const retry = new RetryPolicy(ctx.say);
   const now = await retry.attempt(signal, () =>
     listRemote(client, bucket, { missing: "it was deleted during the push", signal }),
   );

@@ -1,15 +1,15 @@
 import { visible } from "../../../base/visible-text.ts";
-import { say } from "../../terminal/output.ts";
+import type { Context } from "../../context.ts";
 import { countText } from "../../terminal/quantities.ts";
 import { type LeftOut, sayLeftOut } from "../left-out.ts";
 
 const maxNamed = 5;
 
 /** Says what was not sent by a rule: one line, or with `verbose` a line for each, with its rule. */
-export function saySkipped(skipped: readonly LeftOut[], { verbose = false } = {}): void {
+export function saySkipped(ctx: Context, skipped: readonly LeftOut[], { verbose = false } = {}): void {
   if (skipped.length === 0) return;
   if (verbose) {
-    sayLeftOut("skipped", skipped);
+    sayLeftOut(ctx, "skipped", skipped);
     return;
   }
   const folders = skipped.filter(({ path }) => path.endsWith("/")).length;
@@ -18,15 +18,15 @@ export function saySkipped(skipped: readonly LeftOut[], { verbose = false } = {}
     ...(files > 0 ? [countText(files, "file")] : []),
     ...(folders > 0 ? [countText(folders, "folder")] : []),
   ];
-  say(
+  ctx.say(
     `skipped ${counts.join(" and ")} by rule: ${named(skipped.map(({ path }) => path))} (-v lists the rules, --include sends them)`,
   );
 }
 
 /** Says that a bucket has files which the rules skip: an earlier version may have sent a file with secrets, and it is served. */
-export function saySkippedThere(bucket: string, paths: readonly string[]): void {
+export function saySkippedThere(ctx: Context, bucket: string, paths: readonly string[]): void {
   if (paths.length === 0) return;
-  say(
+  ctx.say(
     `note: the bucket has ${countText(paths.length, "file")} that the rules skip, left as before: ${named(paths)}; \`node-server rm ${bucket}/PATH\` removes one`,
   );
 }
