@@ -107,7 +107,7 @@ story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at 
   expect([await open(), await held()]).toEqual([0, { "index.html": "old" }]);
 
   reached = Promise.withResolvers<void>();
-  const killed = site.start(env, "deploy", local, "site");
+  const killed = site.startProcess(env, "deploy", local, "site");
   await reached.promise;
   await killed.stop("SIGKILL");
   expect([await open(), await held()]).toEqual([1, { "index.html": "old" }]);
@@ -118,7 +118,8 @@ story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at 
     headers: { authorization: `Basic ${btoa(node.superToken)}`, timeout: "Second-3600" },
     body: '<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>',
   });
-  const refused = await site.start(env, "deploy", local, "site").exited;
+  // A process: what it left behind is taken over when it is dead.
+  const refused = await site.startProcess(env, "deploy", local, "site").exited;
   expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("lock")]);
   expect(await held()).toEqual({ "index.html": "old" });
   await fetch(`${node.url}/node/static-webdav/site/index.html`, {

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
+import { type Invocation, User } from "../support/cli.ts";
 import {
   type StoreOptions,
   storesFor,
@@ -10,7 +11,7 @@ import {
   testNode,
   titleOn,
 } from "../support/node.ts";
-import { type Finished, Home, type Server, story, within } from "../support/process.ts";
+import { type Finished, type Server, story } from "../support/process.ts";
 import { type StoredFiles, storedFiles } from "../support/stored-site.ts";
 
 /** What a push prints with `--json`. */
@@ -28,7 +29,7 @@ export interface Pushed {
 
 export interface DeploySite extends AsyncDisposable {
   readonly node: TestNode;
-  readonly home: Home;
+  readonly home: User;
   /** The folder that is pushed. */
   readonly local: string;
   /** The bucket's folder, where its files are on the server's disk. */
@@ -39,7 +40,8 @@ export interface DeploySite extends AsyncDisposable {
   held(): Promise<Record<string, string>>;
   readonly env: Record<string, string>;
   run(...args: string[]): Promise<Finished>;
-  start(env: Record<string, string>, ...args: string[]): Server;
+  start(env: Record<string, string>, ...args: string[]): Invocation;
+  startProcess(env: Record<string, string>, ...args: string[]): Server;
   /** A push that must end with `code`; its summary. */
   push(...args: string[]): Promise<Pushed>;
 }
@@ -47,12 +49,13 @@ export interface DeploySite extends AsyncDisposable {
 /** A server with a bucket `site`, and a user whose home knows it. */
 export async function deploySite(options: TestNodeOptions = {}): Promise<DeploySite> {
   const node = await testNode(options);
-  const home = await Home.open();
+  const home = await User.open();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   const env = { HOME: home.path, NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
-  const start: DeploySite["start"] = (more, ...args) => home.launch({ env: { ...env, ...more } }, args);
-  const run: DeploySite["run"] = (...args) =>
-    within(`\`${args.join(" ")}\` ends`, start({}, ...args).exited, 50_000);
+  const start: DeploySite["start"] = (more, ...args) => home.launch(args, { env: { ...env, ...more } });
+  const startProcess: DeploySite["startProcess"] = (more, ...args) =>
+    home.process(args, { env: { ...env, ...more } });
+  const run: DeploySite["run"] = (...args) => start({}, ...args).ends();
   const local = home.file("local");
   const stored = storedFiles(node);
   await mkdir(local);
@@ -66,6 +69,7 @@ export async function deploySite(options: TestNodeOptions = {}): Promise<DeployS
     env,
     run,
     start,
+    startProcess,
     async push(...args) {
       const { code, stdout, stderr } = await run("push", local, "site", "--json", ...args);
       if (code !== 0) throw new Error(`push ended with ${code}:\n${stderr}`);

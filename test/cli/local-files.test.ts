@@ -38,7 +38,7 @@ story("pull into a folder that cannot be written says whose it is and what to do
   await user.does(["push", "public", "site"]);
   await mkdir(user.file("shut"));
   await chmod(user.file("shut"), 0o555);
-  const { code, stderr } = await user.run(["pull", "site", "shut"], how);
+  const { code, stderr } = await user.runProcess(["pull", "site", "shut"], how);
   expect(code).toBe(1);
   expect(stderr).toStartWith(
     `node-server: nothing was pulled: ${user.file("shut")} cannot be written: it belongs to `,
@@ -52,7 +52,7 @@ story("push names a file that cannot be read, tells about the rest, and ends wit
   await using scene = await siteWith({ "a.css": "a", "b.css": "secret", "index.html": "page" });
   const { user } = scene;
   await chmod(user.file("public/b.css"), 0o000);
-  const first = await user.run(["push", "public", "site"], how);
+  const first = await user.runProcess(["push", "public", "site"], how);
   expect(first.code).toBe(1);
   expect(first.stderr).toContain(`failed: b.css: ${user.file("public/b.css")}: permission denied; check `);
   expect(first.stderr).toContain(
@@ -65,7 +65,7 @@ story("push names a file that cannot be read, tells about the rest, and ends wit
   await user.does(["push", "public", "site"]);
   await chmod(user.file("public/b.css"), 0o000);
   const fresh = { ...how, env: { XDG_STATE_HOME: user.file("state") } };
-  const again = await user.run(["push", "public", "site"], fresh);
+  const again = await user.runProcess(["push", "public", "site"], fresh);
   expect([again.code, again.stderr]).toEqual([1, expect.stringContaining("failed: b.css: ")]);
 });
 
@@ -76,7 +76,7 @@ story("login with a home that cannot be written says so before it asks for a tok
   await using user = await User.open();
   await mkdir(user.file("home"));
   await chmod(user.file("home"), 0o555);
-  const { code, stdout, stderr } = await user.run(["login", node.url], {
+  const { code, stdout, stderr } = await user.runProcess(["login", node.url], {
     ...how,
     env: { HOME: user.file("home") },
     stdin: node.superToken,
@@ -95,7 +95,7 @@ story("a push whose record cannot be kept succeeds with a note", async () => {
   const { user } = scene;
   await mkdir(user.file("state"));
   await chmod(user.file("state"), 0o555);
-  const { code, stderr } = await user.run(["push", "public", "site"], {
+  const { code, stderr } = await user.runProcess(["push", "public", "site"], {
     ...how,
     env: { XDG_STATE_HOME: user.file("state") },
   });

@@ -1,5 +1,4 @@
 import { expect } from "bun:test";
-import { join } from "node:path";
 import { story } from "../support/process.ts";
 import { deploySite, fill } from "./deploy-site.ts";
 
@@ -168,21 +167,10 @@ story("storage lists the tables, the largest first; status tells whose token it 
 
 story("on a terminal storage draws bars and lists have a head", async () => {
   await using site = await deploySite();
-  if (Bun.which("script") === null)
-    return void console.log("SKIPPED: tables on a terminal need script (apt install bsdutils)");
-  const program =
-    process.env.NODE_SERVER_BINARY ?? `${process.execPath} ${join(import.meta.dir, "../../src/main.ts")}`;
-  const show = async (command: string) => {
-    const child = Bun.spawn(["script", "-qec", `${program} ${command}`, "/dev/null"], {
-      cwd: site.home.path,
-      env: { PATH: process.env.PATH, ...site.env },
-      stdin: "ignore",
-      stdout: "pipe",
-    });
-    return child.stdout.text();
-  };
-  expect(await show("storage")).toMatch(/^TABLE +SIZE +SHARE\r\n\w+ +[\d.]+ kB +[\d.]+ % +█{30}\r\n/);
+  const { home, env } = site;
+  const show = (...args: string[]) => home.does(args, { env, isTTY: true });
+  expect(await show("storage")).toMatch(/^TABLE +SIZE +SHARE\n\w+ +[\d.]+ kB +[\d.]+ % +█{30}\n/);
   expect(await show("buckets")).toMatch(
-    /^NAME +PATH +ROOT +CORS +ENABLED +ACCESS +HOSTS\r\nsite +site +no +no +yes +public +-\r\n/,
+    /^NAME +PATH +ROOT +CORS +ENABLED +ACCESS +HOSTS\nsite +site +no +no +yes +public +-\n/,
   );
 });

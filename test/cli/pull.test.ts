@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { Home, story } from "../support/process.ts";
+import { User } from "../support/cli.ts";
+import { story } from "../support/process.ts";
 import { contents, deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
 eachStoreStory(
@@ -59,7 +60,7 @@ story(
 story(
   "whatever names a server gives, a pull writes nothing outside its folder and no hooks into a repository",
   async () => {
-    await using home = await Home.open();
+    await using home = await User.open();
     const names = [
       "../up.txt",
       "/absolute.txt",
@@ -91,7 +92,7 @@ story(
       await mkdir(home.file("outside"));
       await mkdir(home.file("into"));
       await symlink(home.file("outside"), home.file("into/link"));
-      const env = { HOME: home.path, NODE_SERVER_URL: server.url.href, NODE_SERVER_TOKEN: "some:token" };
+      const env = { NODE_SERVER_URL: server.url.href, NODE_SERVER_TOKEN: "some:token" };
       const { code, stdout, stderr } = await home.run(["pull", "site", "into", "--json"], { env });
       expect(code).toBe(1);
       const summary = JSON.parse(stdout) as { left_out: { path: string }[]; failed: { path: string }[] };

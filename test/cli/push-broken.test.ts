@@ -75,7 +75,8 @@ story("a push whose server stays away ends with 4, and the next one goes on from
   const gate = await openGate(node.url, async (what) => {
     if (what.startsWith("PUT ") && ++puts === 30) await gate[Symbol.asyncDispose]();
   });
-  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
+  // A process: what it left behind is taken over when it is dead.
+  const pushing = site.startProcess({ NODE_SERVER_URL: gate.url }, "push", local, "site");
   const { code, stderr } = await within("the push gives up", pushing.exited, 55_000);
   expect(code).toBe(4);
   expect(stderr).toContain("cannot be reached");

@@ -83,18 +83,11 @@ story(
     expect(plain.stderr).toMatch(/^pushing: 50 %, .* of 200\.0 kB, \d+ of 40 files, \d+ s left$/m);
     expect(plain.stderr).not.toContain("\x1b");
     await fill(local, { "f1.bin": "y" });
-    const binary = process.env.NODE_SERVER_BINARY;
-    const program = binary ?? `${process.execPath} ${join(import.meta.dir, "../../src/main.ts")}`;
-    if (Bun.which("script") === null)
-      return void console.log("SKIPPED: the bar needs script (apt install bsdutils)");
-    const child = Bun.spawn(["script", "-qec", `${program} push ${local} site`, "/dev/null"], {
-      cwd: home.path,
-      env: { PATH: process.env.PATH, ...env },
-      stdin: "ignore",
-      stdout: "pipe",
-    });
-    expect(await child.stdout.text()).toMatch(/\rpushing \[#{25}\] 100 % {2}1 B of 1 B, 1 of 1 file/);
-    expect(await child.exited).toBe(0);
+    const shown = await home.run(["push", local, "site"], { env, isTTY: true });
+    expect([shown.code, shown.stderr]).toEqual([
+      0,
+      expect.stringMatching(/\rpushing \[#{25}\] 100 % {2}1 B of 1 B, 1 of 1 file/),
+    ]);
     expect(statSync(join(site.bucket, "f1.bin")).size).toBe(1);
   },
 );

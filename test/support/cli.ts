@@ -1,10 +1,114 @@
+import { Context, type Output, type StopSignal } from "../../src/cli/context.ts";
+import { run } from "../../src/cli/run.ts";
 import { type TestNode, type TestNodeOptions, testNode } from "./node.ts";
-import { Home, type RunOptions, type Server, until, within } from "./process.ts";
+import { type Finished, Home, type RunOptions, type Server, until, within } from "./process.ts";
 import { program } from "./program.ts";
 
-/** Somebody at a shell, with a home folder of their own. */
+/** The longest time that a command in process may take; it has a server on the same machine. */
+const maxCommandMs = 20_000;
+
+export interface InvokeOptions extends Pick<RunOptions, "env" | "stdin" | "cwd"> {
+  /** Whether both outputs are shown on a terminal. Standard input is not one: typing needs a real terminal. */
+  readonly isTTY?: boolean;
+}
+
+/** Invocation is a command that runs in the process of the test, with a context of its own: its streams are texts in memory. */
+export class Invocation implements AsyncDisposable {
+  readonly exited: Promise<Finished>;
+  stdout = "";
+  stderr = "";
+  readonly #listeners = new Map<StopSignal, Set<() => void>>();
+  readonly #name: string;
+  #alive = true;
+
+  /** Runs the command of `args` in the folder `home`. */
+  constructor(home: string, args: readonly string[], { env, stdin = "", cwd, isTTY }: InvokeOptions = {}) {
+    this.#name = args.join(" ");
+    const ctx = new Context({
+      env: { PATH: process.env.PATH, HOME: home, ...env },
+      cwd: cwd ?? home,
+      home: env?.HOME ?? home,
+      out: this.#output("stdout", isTTY),
+      err: this.#output("stderr", isTTY),
+      terminal: undefined,
+      input: () => new Blob([stdin]).stream(),
+      onSignal: (name, listener) => {
+        const listeners = this.#listeners.get(name) ?? new Set();
+        this.#listeners.set(name, listeners.add(listener));
+        return () => listeners.delete(listener);
+      },
+    });
+    this.exited = run(args, ctx)
+      .then((code) => ({ code, signal: null, stdout: this.stdout, stderr: this.stderr }))
+      .finally(() => {
+        this.#alive = false;
+      });
+    // Whoever waits for it gets the error; a test that has failed already does not.
+    this.exited.catch(() => {});
+  }
+
+  #output(name: "stdout" | "stderr", isTTY = false): Output {
+    const decoder = new TextDecoder();
+    return {
+      isTTY,
+      ...(isTTY && { columns: 80 }),
+      write: (data, done) => {
+        this[name] += typeof data === "string" ? data : decoder.decode(data, { stream: true });
+        if (done !== undefined) setImmediate(done);
+      },
+    };
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Sends a signal to the command. One that it does not listen to would end a process, and is an error here. */
+  signal(name: StopSignal): void {
+    const listeners = [...(this.#listeners.get(name) ?? [])];
+    if (listeners.length === 0)
+      throw new Error(`\`${this.#name}\` does not listen to ${name}; start it as a process`);
+    for (const listener of listeners) listener();
+  }
+
+  /** A polite stop, and how it ended. */
+  stop(name: StopSignal = "SIGTERM"): Promise<Finished> {
+    this.signal(name);
+    return this.ends();
+  }
+
+  ends(ms = maxCommandMs): Promise<Finished> {
+    return within(`\`${this.#name}\` ends`, this.exited, ms);
+  }
+
+  /** Waits until standard error, from `from` on, holds a match. */
+  says(words: RegExp, from = 0): Promise<RegExpExecArray> {
+    return until(
+      `\`${this.#name}\` says ${words}`,
+      () => {
+        const found = words.exec(this.stderr.slice(from));
+        if (found === null && !this.#alive) throw new Error(`it ended without ${words}:\n${this.stderr}`);
+        return found ?? undefined;
+      },
+      maxCommandMs,
+    );
+  }
+
+  /** Ends a command that still runs, as closing its terminal would. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.#alive) return;
+    for (const listener of this.#listeners.get("SIGTERM") ?? []) listener();
+    await this.ends();
+  }
+}
+
+/**
+ * Somebody at a shell, with a home folder of their own. Commands run in the process of the test; what is about a process itself
+ * (a kill, a pipe, a terminal, the runtime's own variables) asks for one.
+ */
 export class User implements AsyncDisposable {
   readonly #home: Home;
+  readonly #invocations: Invocation[] = [];
   readonly #terminals: Terminal[] = [];
 
   private constructor(home: Home) {
@@ -15,27 +119,41 @@ export class User implements AsyncDisposable {
     return new User(await Home.open());
   }
 
+  /** The home folder, in which commands run. */
+  get path(): string {
+    return this.#home.path;
+  }
+
   file(name: string): string {
     return this.#home.file(name);
   }
 
-  #at({ env, ...options }: RunOptions): RunOptions {
-    return { ...options, env: { HOME: this.#home.path, ...env } };
+  /** Starts a command without waiting for it. */
+  launch(args: readonly string[], options?: InvokeOptions): Invocation {
+    const invocation = new Invocation(this.#home.path, args, options);
+    this.#invocations.push(invocation);
+    return invocation;
   }
 
-  run(args: readonly string[], options: RunOptions = {}) {
-    return this.#home.run(args, this.#at(options));
+  run(args: readonly string[], options?: InvokeOptions): Promise<Finished> {
+    return this.launch(args, options).ends();
   }
 
   /** A run that must end well; what it said on standard output. */
-  async does(args: readonly string[], options: RunOptions = {}): Promise<string> {
+  async does(args: readonly string[], options?: InvokeOptions): Promise<string> {
     const { code, stdout, stderr } = await this.run(args, options);
     if (code !== 0) throw new Error(`\`${args.join(" ")}\` ended with ${code}:\n${stdout}${stderr}`);
     return stdout;
   }
 
-  launch(args: readonly string[], options: RunOptions = {}): Server {
-    return this.#home.launch(this.#at(options), args);
+  /** Runs a command as a process. */
+  runProcess(args: readonly string[], options?: RunOptions): Promise<Finished> {
+    return within(`\`${args.join(" ")}\` ends`, this.process(args, options).exited, maxCommandMs);
+  }
+
+  /** Starts a command as a process. */
+  process(args: readonly string[], { env, ...options }: RunOptions = {}): Server {
+    return this.#home.launch({ ...options, env: { HOME: this.#home.path, ...env } }, args);
   }
 
   /** A line for bash in which `"$@"` is the command. */
@@ -62,7 +180,9 @@ export class User implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#terminals.map((terminal) => terminal[Symbol.asyncDispose]()));
+    await Promise.all(
+      [...this.#terminals, ...this.#invocations].map((running) => running[Symbol.asyncDispose]()),
+    );
     await this.#home[Symbol.asyncDispose]();
   }
 }
