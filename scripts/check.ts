@@ -1,3 +1,4 @@
+import { usesOfProcess } from "./cli-context.ts";
 import { systemTimes } from "./clock-uses.ts";
 import { generatedDocs } from "./docs.ts";
 import { forbiddenImports } from "./modules.ts";
@@ -11,6 +12,7 @@ const checks: Record<string, () => Promise<string[]>> = {
   imports: forbiddenImports,
   names: retiredWords,
   time: systemTimes,
+  "context of commands": usesOfProcess,
   docs: staleDocs,
 };
 
