@@ -105,15 +105,12 @@ story("on a terminal a result is for reading, and its control characters do noth
   await node.call("static-bucket_create", [node.superToken, "b"]);
   const upload = { token: node.superToken, name: "b", path: "a\u009bred.txt", body: "x" };
   await node.call("static-bucket-file_upload", upload);
-  const table = user.terminal(["call", "static-bucket-file_list", "name=b"], { NO_COLOR: "1" });
-  expect(await table.ends()).toBe(0);
-  expect(table.screen).toMatch(/path +\| size \| +mtime\r\n-+\+-+\+-+\r\na\\u\{9b\}red\.txt \| +1 \| \d+/);
-  const record = user.terminal(["call", "static-bucket_read", "name=b"]);
-  expect(await record.ends()).toBe(0);
-  expect(record.screen).toContain('\x1b[36m"name"\x1b[0m: "b"');
-  const json = user.terminal(["call", "static-bucket_list", "--json"]);
-  expect(await json.ends()).toBe(0);
-  expect(json.screen).toBe('["b"]\r\n');
+  const plain = { isTTY: true, env: { NO_COLOR: "1" } };
+  const table = await user.does(["call", "static-bucket-file_list", "name=b"], plain);
+  expect(table).toMatch(/path +\| size \| +mtime\n-+\+-+\+-+\na\\u\{9b\}red\.txt \| +1 \| \d+/);
+  const record = await user.does(["call", "static-bucket_read", "name=b"], { isTTY: true });
+  expect(record).toContain('\x1b[36m"name"\x1b[0m: "b"');
+  expect(await user.does(["call", "static-bucket_list", "--json"], { isTTY: true })).toBe('["b"]\n');
 });
 
 story("a subscription writes one line of JSON an event until Ctrl+C", async () => {

@@ -27,25 +27,39 @@ async function install(user: User): Promise<void> {
   await chmod(user.file("bin/node-server"), 0o755);
 }
 
-story("bash completes commands, options, methods, params and servers", async () => {
+story("the words that may come next are commands, options, methods, params and servers", async () => {
+  await using scene = await loggedIn();
+  const { user } = scene;
+  const offers = async (...typed: string[]) =>
+    (await user.does(["complete", "--", ...typed]))
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => line.replace(/\t.*/, ""));
+  expect(await offers("log")).toEqual(["login", "logout", "logs"]);
+  const commands = await offers("");
+  expect(commands).toEqual(expect.arrayContaining(["serve", "call", "sql", "servers", "help"]));
+  expect(commands).not.toContain("complete");
+  expect(commands).not.toContain("sql-child");
+  expect(await offers("sql", "--")).toEqual(
+    expect.arrayContaining(["--csv", "--file", "--server", "--config", "--help"]),
+  );
+  expect(await offers("call", "static-bucket_rea")).toEqual(["static-bucket_read"]);
+  expect(await offers("call", "static-bucket_create", "n")).toEqual(["name="]);
+  expect(await offers("call", "-s", "")).toEqual(["here"]);
+  expect(await offers("logs", "--server", "h")).toEqual(["here"]);
+  expect(await offers("logs", "--server=h")).toEqual(["--server=here"]);
+  expect(await offers("-c", "other.toml", "servers", "")).toEqual(["list", "use"]);
+  expect(await offers("servers", "use", "")).toEqual(["here"]);
+  expect(await offers("completion", "")).toEqual(["bash", "zsh", "fish"]);
+  expect(await offers("sql", "--file", "")).toEqual([]);
+});
+
+story("bash offers what the program offers, for the words that were typed", async () => {
   await using scene = await loggedIn();
   const { user } = scene;
   await install(user);
   expect(await bash(user, "log")).toEqual(["login", "logout", "logs"]);
-  const commands = await bash(user, "");
-  expect(commands).toEqual(expect.arrayContaining(["serve", "call", "sql", "servers", "help"]));
-  expect(commands).not.toContain("complete");
-  expect(commands).not.toContain("sql-child");
-  expect(await bash(user, "sql", "--")).toEqual(
-    expect.arrayContaining(["--csv", "--file", "--server", "--config", "--help"]),
-  );
-  expect(await bash(user, "call", "static-bucket_rea")).toEqual(["static-bucket_read"]);
-  expect(await bash(user, "call", "static-bucket_create", "n")).toEqual(["name="]);
-  expect(await bash(user, "call", "-s", "")).toEqual(["here"]);
-  expect(await bash(user, "logs", "--server", "h")).toEqual(["here"]);
-  expect(await bash(user, "-c", "other.toml", "servers", "")).toEqual(["list", "use"]);
-  expect(await bash(user, "servers", "use", "")).toEqual(["here"]);
-  expect(await bash(user, "completion", "")).toEqual(["bash", "zsh", "fish"]);
+  expect(await bash(user, "-c", "my other.toml", "servers", "use", "")).toEqual(["here"]);
   expect(await bash(user, "sql", "--file", "")).toEqual([]);
 });
 

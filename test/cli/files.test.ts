@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { story } from "../support/process.ts";
+import { program, story } from "../support/process.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { contents, deploySite, eachStoreStory, fill } from "./deploy-site.ts";
 
@@ -104,16 +104,31 @@ story("what would destroy more than was meant is refused, and nothing is changed
   expect(contents(home.file("outside"))).toEqual({});
 });
 
+story("each question of rm takes its own answer: a line of a pipe, or one that is typed", async () => {
+  await using site = await deploySite();
+  const { held, home, env, stored } = site;
+  const files = { "a/1.txt": "1", "b/2.txt": "2", "c/3.txt": "3", "kept.txt": "kept" };
+  await stored.write(files);
+  const remove = ["rm", "-r", "site/a", "site/b"];
+  const half = await home.run(remove, { env, stdin: "yes\nno\n" });
+  expect([half.code, half.stderr]).toEqual([1, expect.stringContaining("deleted site/a\n")]);
+  expect(await held()).toEqual({ "b/2.txt": "2", "c/3.txt": "3", "kept.txt": "kept" });
+  await stored.write(files);
+  expect(await home.run(remove, { env, stdin: "yes\nyes" })).toMatchObject({ code: 0 });
+  expect(await held()).toEqual({ "c/3.txt": "3", "kept.txt": "kept" });
+  const terminal = home.terminal(["rm", "-r", "site/c"], env);
+  await terminal.shows(/Type yes to continue: /);
+  await terminal.type("yes\r");
+  expect(await terminal.ends()).toBe(0);
+  expect(await held()).toEqual({ "kept.txt": "kept" });
+});
+
 story("standard input becomes a file, and cat gives back the same bytes", async () => {
   await using site = await deploySite();
   const bytes = crypto.getRandomValues(new Uint8Array(300_000));
   await Bun.write(site.home.file("random"), bytes);
   const { code } = await site.start({}, "cp", site.home.file("random"), "site/r.bin").exited;
   expect(code).toBe(0);
-  const main = join(import.meta.dir, "../../src/main.ts");
-  const program = process.env.NODE_SERVER_BINARY
-    ? [process.env.NODE_SERVER_BINARY]
-    : [process.execPath, main];
   const line = `"$@" cat site/r.bin | "$@" cp - site/deep/copy.bin && "$@" cat site/r.bin | head -c 5 | wc -c`;
   const run = Bun.spawn(["bash", "-c", line, "bash", ...program], {
     cwd: site.home.path,

@@ -67,6 +67,29 @@ story("Ctrl+C ends a push with 130; what is up is whole, and the next push sends
   expect(contents(bucket)).toEqual(contents(local));
 });
 
+story("a second Ctrl+C does not wait for a server that does not answer", async () => {
+  await using site = await deploySite();
+  const { local, node } = site;
+  await fill(local, { "index.html": "page" });
+  const held = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  await using gate = await openGate(node.url, async (what) => {
+    if (what.startsWith("PUT ")) reached.resolve();
+    else if (asked.push(what) < 3) return;
+    await held.promise;
+  });
+  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
+  await reached.promise;
+  const before = asked.length;
+  pushing.signal("SIGINT");
+  // It says that it has ended, and waits for the answer.
+  await until("the lease is given back", () => asked.length > before);
+  expect(pushing.alive).toBe(true);
+  expect(await pushing.stop("SIGINT")).toMatchObject({ code: 130, stderr: "" });
+  held.resolve();
+});
+
 story("a push whose server stays away ends with 4, and the next one goes on from there", async () => {
   await using site = await deploySite();
   const { local, bucket, node } = site;
