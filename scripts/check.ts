@@ -1,18 +1,16 @@
-import { usesOfProcess } from "./cli-context.ts";
-import { systemTimes } from "./clock-uses.ts";
 import { generatedDocs } from "./docs.ts";
+import { forbiddenUses } from "./forbidden-uses.ts";
 import { forbiddenImports } from "./modules.ts";
 import { retiredWords } from "./retired-words.ts";
 
-/** Types, style, imports, names, time and generated docs. All are checked, so that one run shows every problem. */
+/** Types, style, imports, names, uses of the time and the process, and generated docs. All are checked, so that one run shows every problem. */
 const checks: Record<string, () => Promise<string[]>> = {
   types: () => complaintsOf("tsc"),
   "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
   style: () => complaintsOf("biome", "check", "--error-on-warnings"),
   imports: forbiddenImports,
   names: retiredWords,
-  time: systemTimes,
-  "context of commands": usesOfProcess,
+  "time and process": forbiddenUses,
   docs: staleDocs,
 };
 

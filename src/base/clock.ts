@@ -1,7 +1,7 @@
 /**
  * Clock is the time by which a node lives: whatever ends, expires, repeats or drains asks the clock that the node was opened with, so that
  * a test can turn it. `performance.now()` stays where it only measures a duration for a log entry, a metric or a pause of the event loop.
- * Real timers stay where they bound an answer of the system: of a socket, a disk, another process. `scripts/clock-uses.ts` lists those files.
+ * Real timers stay where they bound an answer of the system: of a socket, a disk, another process. `scripts/forbidden-uses.ts` lists those files.
  */
 export interface Clock {
   /** Returns the wall time in Unix milliseconds. It jumps when somebody sets it. */

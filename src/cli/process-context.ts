@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { Context } from "./context.ts";
 
 /**
- * Returns the context of this process. Only this file, and the few that `scripts/cli-context.ts` names, use the process itself. Streams
+ * Returns the context of this process. Only this file, and the few that `scripts/forbidden-uses.ts` names, use the process itself. Streams
  * are opened when they are used: opening standard input changes the mode of a terminal.
  */
 export function processContext(): Context {

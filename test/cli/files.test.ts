@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { program, story } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { program } from "../support/program.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { contents, deploySite, eachStoreStory, fill } from "./deploy-site.ts";
 

@@ -1,0 +1,79 @@
+/** A rule refuses what code must be given instead, outside of the files that have a reason to use it themselves. */
+interface Rule {
+  readonly files: string;
+  readonly except?: RegExp;
+  readonly uses: RegExp;
+  readonly advice: string;
+  readonly allowed: Readonly<Record<string, string>>;
+}
+
+const rules: readonly Rule[] = [
+  {
+    // A time that a server reads from the machine is one that a story has to wait for.
+    files: "src/**/*.ts",
+    // A browser, a command and a client are not part of a node: they have the time of their own machine.
+    except: /^src\/(?:console|cli|client)\//,
+    uses: /\b(?:Date\.now|setTimeout|setInterval|Bun\.sleep)\b/,
+    advice: "take a Clock (src/base/clock.ts)",
+    allowed: {
+      "src/base/clock.ts": "is the clock of the system",
+      "src/base/fair-semaphore.ts": "bounds a wait behind real work",
+      "src/base/leftovers.ts": "compares with the times of files",
+      "src/base/read-regular.ts": "bounds an answer of the disk",
+      "src/backup/unfinished-backup.ts": "compares with the times of files",
+      "src/buckets/bucket-usage.ts": "rests in proportion to real work",
+      "src/buckets/disk/trash/trash-care.ts": "rests in proportion to real work",
+      "src/buckets/file-reader.ts": "compares with the times of files",
+      "src/buckets/objects/cache-index.ts": "gives times to files",
+      "src/buckets/objects/deadline.ts": "bounds an answer of the blob store",
+      "src/buckets/objects/folder-unfinished.ts": "compares with the times of files",
+      "src/buckets/objects/look-afterwards.ts": "pauses between statements while the database is away",
+      "src/buckets/objects/restored-trees.ts": "runs in a command, without a node",
+      "src/buckets/objects/s3-blobs.ts": "compares with the times of blobs",
+      "src/buckets/objects/s3-requests.ts": "pauses between requests to the blob store",
+      "src/db/dump/postgres-load-target.ts": "runs in a command, without a node",
+      "src/db/notifications.ts": "bounds an answer of PostgreSQL",
+      "src/db/operator/postgres/postgres-operator.ts": "bounds how long PostgreSQL takes to cancel",
+      "src/db/operator/postgres/wire.ts": "bounds an answer of PostgreSQL",
+      "src/db/operator/sqlite/sqlite-child.ts": "takes requests back from a process that is slow",
+      "src/db/postgres-pool.ts": "bounds an answer of PostgreSQL",
+      "src/db/sqlite-busy.ts": "pauses while another process writes",
+      "src/http/jsonrpc/rpc-socket.ts": "reads a paused socket to notice that its client left",
+      "src/metrics/process-metrics.ts": "measures the delay of the event loop",
+      "src/update/download.ts": "bounds a download",
+      "src/update/smoke-test.ts": "waits for another process",
+    },
+  },
+  {
+    // A command that uses the process can only be tested by a process.
+    files: "src/cli/**/*.ts",
+    uses: /\bprocess\.(?:stdin|stdout|stderr|env|cwd|exit|exitCode|on|once|off)\b|\bBun\.(?:stdin|stdout|stderr|env)\b|\bhomedir\(/,
+    advice: "take it from the Context of the command (src/cli/context.ts)",
+    allowed: {
+      "src/cli/process-context.ts": "makes the context of the process",
+      "src/cli/server/serve.ts": "is the server's process: it takes signals, restarts itself and ends",
+      "src/cli/server/processes/supervise.ts": "is the process that starts and watches those of the server",
+    },
+  },
+];
+
+/** forbiddenUses lists the lines that break a rule, and the exceptions that no file needs any more. */
+export async function forbiddenUses(): Promise<string[]> {
+  return (await Promise.all(rules.map(breaches))).flat();
+}
+
+async function breaches({ files, except, uses, advice, allowed }: Rule): Promise<string[]> {
+  const complaints: string[] = [];
+  const unused = new Set(Object.keys(allowed));
+  for await (const path of new Bun.Glob(files).scan(".")) {
+    if (except?.test(path)) continue;
+    for (const [at, line] of (await Bun.file(path).text()).split("\n").entries()) {
+      const [use] = uses.exec(line) ?? [];
+      if (use === undefined || /^\s*(\/\/|\/?\*)/.test(line)) continue;
+      unused.delete(path);
+      if (allowed[path] === undefined) complaints.push(`${path}:${at + 1}: ${use}: ${advice}`);
+    }
+  }
+  const needless = [...unused].map((path) => `${path}: needs no exception in scripts/forbidden-uses.ts`);
+  return [...complaints, ...needless];
+}
