@@ -42,6 +42,14 @@ export interface Contrasts {
   readonly pressed: number;
 }
 
+/** WCAG 2.2, level AA, for text of normal size. */
+const enough = 4.5;
+
+/** The buttons that somebody cannot read, at rest, on hover or while pressed. */
+export function tooPale(measured: readonly Contrasts[]): Contrasts[] {
+  return measured.filter(({ rest, hover, pressed }) => Math.min(rest, hover, pressed) < enough);
+}
+
 /** Brings a button into view and measures it. Runs in the page. */
 const prepare = inPage<{
   readonly name: string;

@@ -7,9 +7,13 @@ import { type TestNode, testNode } from "../support/node.ts";
 import { showRoute } from "./show-route.ts";
 
 /** A page or a tab of one, with an element that it has when everything has arrived. */
-interface View {
+export interface View {
   readonly at: string;
   readonly arrived: string;
+  /** The heading of the page. */
+  readonly title: string | ((t: Texts) => string);
+  /** The page shows the server's own words, which are English. */
+  readonly isEnglish?: true;
   /** Dialogs and menus that open from here, by name. Escape closes each of them. */
   readonly opens?: Readonly<Record<string, (page: Page, t: Texts) => Promise<unknown>>>;
 }
@@ -45,14 +49,16 @@ async function write(page: Page, text: string, key: string): Promise<void> {
 
 /** Every page, every tab of a page, and their dialogs. */
 export const views: readonly View[] = [
-  { at: "/activity", arrived: "table" },
+  { at: "/activity", title: (t) => t.frame.activity, arrived: "table" },
   {
     at: "/logs",
+    title: (t) => t.frame.logs,
     arrived: ".logs-rows",
     opens: { "levels and targets": (page, t) => press(page, t.logs.grammar) },
   },
   {
     at: "/buckets",
+    title: (t) => t.frame.buckets,
     arrived: ".buckets-row",
     opens: {
       "new bucket": (page, t) => press(page, t.buckets.newBucket),
@@ -63,6 +69,7 @@ export const views: readonly View[] = [
   },
   {
     at: "/buckets/site",
+    title: "site",
     arrived: ".files-row",
     opens: {
       "new folder": (page, t) => press(page, t.files.newFolder),
@@ -79,11 +86,13 @@ export const views: readonly View[] = [
   },
   {
     at: "/buckets/site/deploys",
+    title: "site",
     arrived: "table",
     opens: { "roll back": (page, t) => press(page, t.bucketTabs.rollback) },
   },
   {
     at: "/buckets/site/links",
+    title: "site",
     arrived: "table",
     opens: {
       "new link": (page, t) => press(page, t.bucketTabs.newLink),
@@ -92,12 +101,14 @@ export const views: readonly View[] = [
   },
   {
     at: "/buckets/site/trash",
+    title: "site",
     arrived: ".virtual-rows, [role=row]",
     opens: { "empty trash": (page, t) => press(page, t.bucketTabs.emptyTrash) },
   },
-  { at: "/buckets/site/settings", arrived: "form" },
+  { at: "/buckets/site/settings", title: "site", arrived: "form" },
   {
     at: "/sql",
+    title: (t) => t.frame.sql,
     arrived: ".cm-content",
     opens: {
       "saved statements": (page, t) => press(page, t.sql.saved),
@@ -105,14 +116,16 @@ export const views: readonly View[] = [
       "statement that changes data": (page) => write(page, "DELETE FROM kv\n", "Control+Enter"),
     },
   },
-  { at: "/sql?table=%22token%22", arrived: "[role=grid]" },
+  { at: "/sql?table=%22token%22", title: (t) => t.frame.sql, arrived: "[role=grid]" },
   {
     at: "/config",
+    title: (t) => t.frame.config,
     arrived: ".cm-content",
     opens: { "save the configuration": (page) => write(page, "# a comment\n", "ControlOrMeta+s") },
   },
   {
     at: "/tokens",
+    title: (t) => t.frame.tokens,
     arrived: ".tokens-table",
     opens: {
       "what may it do": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.tokens.whatMayItDo),
@@ -121,10 +134,11 @@ export const views: readonly View[] = [
       "delete token": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.frame.delete),
     },
   },
-  { at: "/tokens?preset=webdav", arrived: ".tokens-purposes" },
-  { at: "/tokens?preset=own", arrived: ".tokens-purposes" },
+  { at: "/tokens?preset=webdav", title: (t) => t.tokens.newToken, arrived: ".tokens-purposes" },
+  { at: "/tokens?preset=own", title: (t) => t.tokens.newToken, arrived: ".tokens-purposes" },
   {
     at: "/update",
+    title: (t) => t.frame.update,
     arrived: "form",
     opens: {
       "update question": async (page, t) => {
@@ -133,9 +147,11 @@ export const views: readonly View[] = [
       },
     },
   },
-  { at: "/api", arrived: ".explorer-list" },
+  { at: "/api", title: (t) => t.frame.api, arrived: ".explorer-list" },
   {
     at: "/api/token_delete",
+    title: (t) => t.frame.api,
+    isEnglish: true,
     arrived: "article",
     opens: {
       "call question": async (page, t) => {
@@ -147,6 +163,7 @@ export const views: readonly View[] = [
   // The last one: its chart begins with the second measurement, some seconds after the start.
   {
     at: "/overview",
+    title: (t) => t.frame.overview,
     arrived: "canvas",
     opens: {
       palette: (page) => page.keyboard.press("ControlOrMeta+k"),
