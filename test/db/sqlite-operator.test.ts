@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { getPriority } from "node:os";
 import { until } from "../support/process.ts";
-import { endless, residentMiB } from "../support/sql.ts";
+import { endless, residentMiB, untilComputing } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
 
 // A busy machine may take its time.
@@ -78,25 +78,27 @@ eachChannel(
   },
 );
 
-eachChannel("a stopped request says how many of its statements were committed", async ({ rows }) => {
+eachChannel("a stopped request says how many of its statements were committed", async ({ rows, clock }) => {
   const sql = `CREATE TABLE t (a); INSERT INTO t VALUES (1); ${endless("sqlite")}`;
-  const error = await rows(sql, { timeoutMs: 10_000 }).catch((error: unknown) => error);
-  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 10_000, kept: 2 } });
-  expect(messageOf(error as Error)).toContain("10000 ms (sql_timeout_ms)");
+  await rows("SELECT 1");
+  const { result } = await untilComputing(() =>
+    rows(sql, { timeoutMs: 60_000 }).catch((error: unknown) => error),
+  );
+  await clock.advance(60_000);
+  const error = await result;
+  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 60_000, kept: 2 } });
+  expect(messageOf(error as Error)).toContain("60000 ms (sql_timeout_ms)");
   expect(await rows("SELECT a FROM t")).toEqual([{ a: 1 }]);
 });
 
 eachChannel(
   "an idle process that is suspended is replaced, and its statement runs",
-  async ({ rows, children }) => {
+  async ({ rows, children, clock }) => {
     await rows("SELECT 1 AS a");
     const [first = 0] = await children();
     process.kill(first, "SIGSTOP");
-    const suspendedAt = performance.now();
-    await until(
-      "its last answer is long ago",
-      async () => performance.now() - suspendedAt > 200 || undefined,
-    );
+    // Its last answer is so long ago that it is asked whether it still answers.
+    await clock.advance(100);
     expect(await rows("SELECT 2 AS a")).toEqual([{ a: 2 }]);
     await until("the suspended process is gone", async () =>
       (await children()).includes(first) ? undefined : true,
@@ -142,7 +144,8 @@ test("no descriptor stays open, in the server or in a process, however many stat
   expect(await descriptors(child)).toBe(before);
   const own = await descriptors(process.pid);
   for (let n = 0; n < 5; n += 1) {
-    await sql.rows(endless("sqlite"), { timeoutMs: 100 }).catch(() => {});
+    const stopped = sql.rows(endless("sqlite"), { timeoutMs: 60_000 }).catch(() => {});
+    await sql.clock.settle(stopped, 60_000);
     await sql.rows("SELECT 1 AS a");
   }
   await until("as many as before are open", async () =>

@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
+import { ManualClock } from "../support/manual-clock.ts";
 import { type DatabaseKind, eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
 import { until, within } from "../support/process.ts";
-import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
+import { endless, exec, execText, refusedSql, rows, series, untilComputing } from "../support/sql.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -121,18 +122,23 @@ eachDatabase("a change is undone too when a batch has no room left for its answe
   expect(await rows(node, "SELECT count(*) AS n FROM t")).toEqual([{ n: 1 }]);
 });
 
-/** Tells all stories at the same time, each on a server of its own: a limit with room for a busy machine takes long to pass. */
-async function eachOnItsOwn<T>(
-  kind: DatabaseKind,
-  stories: readonly T[],
-  tell: (node: TestNode, story: T) => Promise<void>,
-): Promise<void> {
-  await Promise.all(
-    stories.map(async (story) => {
-      await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 10000" });
-      await tell(node, story);
-    }),
-  );
+/** The limit of the product. */
+const limitMs = 60_000;
+
+/** How many statements sleep in PostgreSQL. */
+async function sleeping(node: TestNode): Promise<unknown> {
+  const sql =
+    "SELECT count(*) AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'";
+  return (await rows(node, sql))[0]?.n;
+}
+
+/** Runs statements of which the last does not end, lets their time pass while that one runs, and returns the error. */
+async function stopped(node: TestNode & { readonly clock: ManualClock }, kind: DatabaseKind, sql: string) {
+  const run = () => refusedSql(node, sql);
+  const { result } = kind === "sqlite" ? await untilComputing(run) : { result: run() };
+  if (kind === "postgres") await until("it sleeps", async () => (await sleeping(node)) === 1);
+  await node.clock.advance(limitMs);
+  return within("the statement is stopped", result);
 }
 
 eachDatabase("a statement that runs too long is stopped, and that is said", async (kind) => {
@@ -141,23 +147,19 @@ eachDatabase("a statement that runs too long is stopped, and that is said", asyn
       ? `INSERT INTO t ${endless(kind)}`
       : "INSERT INTO t SELECT n FROM generate_series(1, 5) AS s(n), pg_sleep(60)";
   const stories = [endless(kind), slowChange, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`];
-  await eachOnItsOwn(kind, stories, async (node, sql) => {
-    await exec(node, "CREATE TABLE t (a INT)");
-    const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 10_000 } });
-    expect(error.message).toContain("10000 ms (sql_timeout_ms)");
+  const clock = new ManualClock();
+  await using node = await testNode({ database: kind, clock });
+  await exec(node, "CREATE TABLE t (a INT)");
+  for (const sql of stories) {
+    const error = await stopped({ ...node, clock }, kind, sql);
+    expect(error).toMatchObject({ code: 103, data: { limit: limitMs } });
+    expect(error.message).toContain("60000 ms (sql_timeout_ms)");
     expect(await rows(node, "SELECT a FROM t")).toEqual([]);
     await node.newToken([]);
-    if (kind === "sqlite") return;
-    const left =
-      "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleep(%' AND datname = current_database()";
+    if (kind === "sqlite") continue;
     // A process of PostgreSQL may be stopped by a busy machine; the sleep would end by itself only later.
-    await until(
-      "nothing of it runs",
-      async () => (await rows(node, `${left} AND pid <> pg_backend_pid()`))[0]?.n === 0,
-      30_000,
-    );
-  });
+    await until("nothing of it runs", async () => (await sleeping(node)) === 0, 30_000);
+  }
 });
 
 eachDatabase("statements that are stopped say what of them was kept, and that is true", async (kind) => {
@@ -171,18 +173,21 @@ eachDatabase("statements that are stopped say what of them was kept, and that is
     [`${insert(1)} BEGIN; ${insert(2)} ${endless(kind)}`, 1, [1], first],
     [`BEGIN; ${insert(1)} COMMIT; ${endless(kind)}`, 3, [1], three],
   ] as const;
-  await eachOnItsOwn(kind, stories, async (node, [sql, kept, values, words]) => {
+  const clock = new ManualClock();
+  await using node = await testNode({ database: kind, clock });
+  for (const [sql, kept, values, words] of stories) {
     await exec(node, "CREATE TABLE t (a INT)");
-    const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 10_000, kept } });
+    const error = await stopped({ ...node, clock }, kind, sql);
+    expect(error).toMatchObject({ code: 103, data: { limit: limitMs, kept } });
     expect(error.message).toEndWith(`and was stopped; ${words}`);
     expect(await rows(node, "SELECT a FROM t")).toEqual(values.map((a) => ({ a })));
     await exec(node, "DROP TABLE t");
-  });
+  }
 });
 
 test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told, or that it is not known", async () => {
-  await using node = await testNode({ database: "postgres", databaseKeys: "sql_timeout_ms = 10000" });
+  const clock = new ManualClock();
+  await using node = await testNode({ database: "postgres", clock });
   await exec(node, "CREATE TABLE t (a INT)");
   await exec(
     node,
@@ -202,53 +207,52 @@ test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told,
       "its first 3 statements were committed, the rest was not",
     ],
   ] as const;
-  await Promise.all(
-    stories.map(async ([sql, kept, words]) => {
-      const error = await within("the statement is stopped", refusedSql(node, sql));
-      expect({ sql, data: error.data }).toEqual({
-        sql,
-        data: { kind: "DatabaseError", limit: 10_000, kept, detail: expect.any(String) },
-      });
-      expect(error.message).toEndWith(`and was stopped; ${words}`);
-    }),
-  );
+  for (const [sql, kept, words] of stories) {
+    const error = await stopped({ ...node, clock }, "postgres", sql);
+    expect({ sql, data: error.data }).toEqual({
+      sql,
+      data: { kind: "DatabaseError", limit: limitMs, kept, detail: expect.any(String) },
+    });
+    expect(error.message).toEndWith(`and was stopped; ${words}`);
+  }
   expect(await rows(node, "SELECT a FROM t ORDER BY a")).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
 });
 
 eachDatabase("sql_timeout_ms = 0 sets no limit, and a reload changes it", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 0" });
+  const clock = new ManualClock();
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 0", clock });
   const config = await Bun.file(node.configPath).text();
   const slow =
     kind === "sqlite"
       ? `SELECT count(*) AS n FROM ${series(kind, 6_000_000)}`
       : "SELECT pg_sleep(1)::text AS n";
-  expect((await exec(node, slow)).row_count).toBe(1);
-  await Bun.write(node.configPath, config.replace("sql_timeout_ms = 0", "sql_timeout_ms = 100"));
+  await exec(node, "SELECT 1 AS a");
+  const run = () => exec(node, slow);
+  const { result } = kind === "sqlite" ? await untilComputing(run) : { result: run() };
+  if (kind === "postgres") await until("it sleeps", async () => (await sleeping(node)) === 1);
+  await clock.jump(24 * 3600_000);
+  expect((await result).row_count).toBe(1);
+  await Bun.write(node.configPath, config.replace("sql_timeout_ms = 0", `sql_timeout_ms = ${limitMs}`));
   expect(await node.node.reload()).toBe("applied");
-  expect((await refusedSql(node, slow)).message).toContain("100 ms (sql_timeout_ms)");
+  await exec(node, "SELECT 1 AS a");
+  const error = await stopped({ ...node, clock }, kind, endless(kind));
+  expect(error.message).toContain("60000 ms (sql_timeout_ms)");
 });
 
 eachDatabase("while statements run for long, everybody else is answered", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 8000" });
+  const clock = new ManualClock();
+  await using node = await testNode({ database: kind, clock });
   await using socket = await node.socket();
-  let running = 4;
-  const slow = Array.from({ length: 4 }, async () => {
-    const error = await refusedSql(node, endless(kind));
-    running -= 1;
-    return error.message;
-  });
-  let turns = 0;
-  while (running === 4 && turns < 40) {
+  const slow = Array.from({ length: 4 }, async () => (await refusedSql(node, endless(kind))).message);
+  for (let turn = 0; turn < 40; turn += 1) {
     await node.call(hello);
     await socket.call(hello);
     await node.call("token_get", [node.superToken]);
-    if (running === 4) turns += 1;
   }
-  // On a busy machine they may be stopped before the last turn.
-  expect(turns).toBeGreaterThan(2);
   // A fifth waits for its turn, and gets it.
   const fifth = rows(node, "SELECT 1 AS a");
-  for (const message of await Promise.all(slow)) expect(message).toContain("sql_timeout_ms");
+  for (const message of await clock.settle(Promise.all(slow), limitMs))
+    expect(message).toContain("sql_timeout_ms");
   expect(await fifth).toEqual([{ a: 1 }]);
 });
 

@@ -1,5 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { DatabaseKind, TestNode, WireReply } from "./node.ts";
+import { cpuSeconds } from "./proc.ts";
+import { until } from "./process.ts";
 
 export interface SqlResult {
   readonly success: boolean;
@@ -81,4 +83,20 @@ export async function residentMiB(pid: number): Promise<number> {
     kib += Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? 0);
   }
   return kib / 1024;
+}
+
+/** The processor time after which a child that was started before is surely at work on its statement. */
+const busySeconds = 0.15;
+
+/** Waits, after `begin`, until a child of this process that runs already is at work on an endless statement of SQLite. */
+export async function untilComputing<T>(begin: () => Promise<T>): Promise<{ readonly result: Promise<T> }> {
+  const before = new Map<number, number>();
+  for (const pid of await sqlChildrenOf(process.pid)) before.set(pid, await cpuSeconds({ pid }));
+  const result = begin();
+  await until("a statement is at work", async () => {
+    for (const [pid, seconds] of before)
+      if ((await cpuSeconds({ pid }).catch(() => 0)) > seconds + busySeconds) return true;
+    return false;
+  });
+  return { result };
 }
