@@ -1,5 +1,6 @@
-import { expect, setSystemTime } from "bun:test";
+import { expect } from "bun:test";
 import { openNode } from "../../src/node.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { Consumer, eachRuntime } from "./consumer.ts";
@@ -46,16 +47,16 @@ eachRuntime(
 eachRuntime(
   "entries that are alike, to the millisecond, are told as often as they were logged",
   async (runtime) => {
-    await using node = await keeping();
+    const clock = new ManualClock();
+    await using node = await keeping("", { clock });
     await using relay = await relayed(node);
     await using consumer = await Consumer.open();
     const log = task(node);
     const same = (times: number, moment: number) => {
-      setSystemTime(new Date(moment));
+      clock.set(moment);
       for (let count = 0; count < times; count += 1) log.info("same");
-      setSystemTime();
     };
-    const now = Date.now();
+    const now = clock.now();
     same(3, now);
     const script = await consumer.start(runtime, follow, { ...login(node), url: relay.url });
     await script.says(/connected\n(- same\n){3}/);

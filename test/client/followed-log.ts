@@ -1,4 +1,4 @@
-import { type TestNode, testNode } from "../support/node.ts";
+import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
 import type { Script } from "./consumer.ts";
 
@@ -23,7 +23,8 @@ try {
 `;
 
 /** A server whose memory keeps what tests log. */
-export const keeping = (more = "") => testNode({ logging: `memory_log_filter = "off,task=info"\n${more}` });
+export const keeping = (more = "", options: TestNodeOptions = {}) =>
+  testNode({ ...options, logging: `memory_log_filter = "off,task=info"\n${more}` });
 export const task = (node: TestNode) => node.node.hub.logger("task");
 export const login = ({ url, superToken }: TestNode) => ({ url, token: superToken });
 export const relayed = (node: TestNode) => openRelay(Number(new URL(node.url).port));

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { distinctBytes, resumable } from "../support/resumable.ts";
@@ -17,7 +18,8 @@ function pieces(node: TestNode): number {
 eachStore(
   "an upload whose time has passed is gone, and so is its content soon after a start",
   async (store) => {
-    await using node = await testNode(store);
+    const clock = new ManualClock();
+    await using node = await testNode({ ...store, clock });
     await storedSite(node);
     await node.call("static-bucket_create", { token: node.superToken, name: "deleted" });
     const { address: addressOf, append, offsetOf, unfinished } = resumable(node.url, node.superToken);
@@ -39,6 +41,7 @@ eachStore(
     await node.call("static-bucket_delete", { token: node.superToken, name: "deleted" });
     expect(await offsetOf(late)).toBe(404);
     expect(await unfinished("site/")).toMatchObject([{ address: live }]);
+    await clock.advance(5000);
     await until("what is left of them is removed", () => pieces(node) === 1);
     expect((await append(live, 1000, bytes.slice(1000))).headers.get("upload-put-status")).toBe("201");
   },
