@@ -1,9 +1,13 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { siteWith } from "../support/bucket.ts";
-import { type TestNode, testNode } from "../support/node.ts";
+import type { TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const decoders = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync } as const;
 type Coding = keyof typeof decoders;
@@ -36,7 +40,7 @@ async function post(node: TestNode, body: unknown, acceptEncoding: string): Prom
 async function propfind(node: TestNode, path: string, acceptEncoding: string): Promise<Sent> {
   const [key = "", secret = ""] = node.superToken.split(":");
   return sent(
-    await fetch(`${node.url}/node/static-webdav/site/${path}`, {
+    await fetch(`${node.url}/node/static-webdav/${node.bucket}/${path}`, {
       method: "PROPFIND",
       headers: {
         depth: "1",
@@ -57,17 +61,17 @@ async function site(node: TestNode): Promise<void> {
     ["few", 20],
     ["many", 2000],
   ] as const) {
-    const path = join(node.folder, "static/site", folder);
+    const path = join(node.folder, "static", node.bucket, folder);
     await mkdir(path, { recursive: true });
     for (let at = 0; at < count; at += 1) await writeFile(join(path, `file number ${at}.txt`), "");
   }
 }
 
 test("long answers of JSON-RPC and WebDAV are compressed as the client accepts it, and say the same", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await site(node);
   for (const folder of ["few", "many"]) {
-    const list = call("static-bucket-file_list", { token: node.superToken, name: "site", path: folder });
+    const list = call("static-bucket-file_list", { token: node.superToken, name: node.bucket, path: folder });
     const plain = [await post(node, list, "identity"), await propfind(node, folder, "identity")];
     expect(plain.map(({ coding }) => coding)).toEqual([null, null]);
     for (const coding of codings) {
@@ -78,23 +82,27 @@ test("long answers of JSON-RPC and WebDAV are compressed as the client accepts i
         expect(wireBytes).toBeLessThan((plain[at]?.wireBytes ?? 0) / 3);
     }
   }
-  const weighted = call("static-bucket-file_list", { token: node.superToken, name: "site", path: "few" });
+  const weighted = call("static-bucket-file_list", {
+    token: node.superToken,
+    name: node.bucket,
+    path: "few",
+  });
   expect((await post(node, weighted, "gzip;q=1, zstd;q=0.1, br;q=0")).coding).toBe("gzip");
 });
 
 test("answers that are short, have secrets or are for strangers are sent plain", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await site(node);
   const { superToken: token } = node;
-  const list = call("static-bucket-file_list", { token, name: "site", path: "few" });
-  const roll = call("static-bucket-file_link", { token, name: "site", path: "few/file number 1.txt" });
+  const list = call("static-bucket-file_list", { token, name: node.bucket, path: "few" });
+  const roll = call("static-bucket-file_link", { token, name: node.bucket, path: "few/file number 1.txt" });
   const sql = call("node-server_exec_sql", { token, sql: "SELECT * FROM token, seaql_migrations" });
   for (const body of [
     call("node-server_hello", {}),
     call("rpc.discover", {}),
     [list, roll],
     sql,
-    call("static-bucket-file_list", { token: "unknown:unknown", name: "site" }),
+    call("static-bucket-file_list", { token: "unknown:unknown", name: node.bucket }),
     call("static-bucket-file_list", { token, name: "x".repeat(3000) }),
   ])
     expect((await post(node, body, "gzip, br, zstd")).coding).toBeNull();
@@ -102,9 +110,9 @@ test("answers that are short, have secrets or are for strangers are sent plain",
 });
 
 test("a client that leaves in the middle of compressed answers keeps nothing from others", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await site(node);
-  const list = call("static-bucket-file_list", { token: node.superToken, name: "site", path: "many" });
+  const list = call("static-bucket-file_list", { token: node.superToken, name: node.bucket, path: "many" });
   for (let round = 0; round < 40; round += 1) {
     const left = new AbortController();
     const response = await fetch(`${node.url}/jsonrpc`, {

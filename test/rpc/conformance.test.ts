@@ -1,6 +1,12 @@
-import { expect, test } from "bun:test";
-import { type TestNode, testNode } from "../support/node.ts";
+import { expect } from "bun:test";
+import type { TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { exampleMethods } from "./example-methods.ts";
+
+const sharedNode = sharedNodes();
+/** Their server is shared; `ran` is emptied by the stories that read it. */
+const { table, ran } = exampleMethods();
 
 /** A way to send one text and receive the text of its answer; undefined: there was none, and none was awaited. */
 type Door = (node: TestNode, text: string, silent?: "silent") => Promise<string | undefined>;
@@ -135,8 +141,8 @@ const examples: ReadonlyArray<{ title: string; sent: string; answer: unknown; ra
 
 for (const example of examples) {
   eachDoor(`the specification's example: ${example.title}`, async (ask) => {
-    const { table, ran } = exampleMethods();
-    await using node = await testNode({ methods: table });
+    ran.length = 0;
+    await using node = await sharedNode({ methods: table });
     const text = await ask(node, example.sent, example.answer === undefined ? "silent" : undefined);
     expect(withoutData(text === undefined ? undefined : JSON.parse(text))).toEqual(example.answer);
     expect(ran).toEqual(example.ran ?? []);
@@ -144,14 +150,13 @@ for (const example of examples) {
 }
 
 eachDoor("a batch of one is answered by an array of one", async (ask) => {
-  const { table } = exampleMethods();
-  await using node = await testNode({ methods: table });
+  await using node = await sharedNode({ methods: table });
   const text = await ask(node, `[${call('"method": "subtract", "params": [42, 23], "id": 1')}]`);
   expect(JSON.parse(text ?? "")).toEqual([result(19, 1)]);
 });
 
 eachDoor("an id comes back exactly as it was sent", async (ask) => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const ids = [
     ...['"a"', '""', '"1"', '"\\ud800"', "null", "0", "-7", "1.5", "1e400", "-1e400"],
     ...["12345678901234567890", "-9007199254740993"],
@@ -170,7 +175,7 @@ eachDoor("an id comes back exactly as it was sent", async (ask) => {
 });
 
 eachDoor("an id that is an object, an array or a boolean makes the request invalid", async (ask) => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const id of ["{}", '{"id": 1}', "[1]", "true", "false"]) {
     const text = await ask(node, call(`"method": "node-server_hello", "id": ${id}`));
     expect(withoutData(JSON.parse(text ?? ""))).toEqual(invalid);
@@ -178,7 +183,7 @@ eachDoor("an id that is an object, an array or a boolean makes the request inval
 });
 
 eachDoor("a request that is not 2.0 to the letter is invalid, and keeps its id", async (ask) => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const broken = [
     '{"method": "node-server_hello", "id": 5}',
     '{"jsonrpc": "1.0", "method": "node-server_hello", "id": 5}',
@@ -201,8 +206,7 @@ eachDoor("a request that is not 2.0 to the letter is invalid, and keeps its id",
 });
 
 eachDoor("null params are no params", async (ask) => {
-  const { table } = exampleMethods();
-  await using node = await testNode({ methods: table });
+  await using node = await sharedNode({ methods: table });
   const data = await ask(node, call('"method": "get_data", "params": null, "id": 1'));
   expect(JSON.parse(data ?? "")).toEqual(result(["hello", 5], 1));
   const missing = await ask(node, call('"method": "subtract", "params": null, "id": 1'));
@@ -210,8 +214,8 @@ eachDoor("null params are no params", async (ask) => {
 });
 
 eachDoor("a batch runs in order, one call after the other, and answers in order", async (ask) => {
-  const { table, ran } = exampleMethods();
-  await using node = await testNode({ methods: table });
+  ran.length = 0;
+  await using node = await sharedNode({ methods: table });
   const calls = ["slow", "slower", "fast"].map((text, at) =>
     call(`"method": "echo_after", "params": ["${text}", ${[20, 40, 0][at]}], "id": "${text}"`),
   );

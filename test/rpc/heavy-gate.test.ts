@@ -1,7 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { methods } from "../../src/methods/index.ts";
 import { maxOpenStructure } from "../../src/rpc/heavy-request.ts";
-import { type TestNode, testNode, type WireReply } from "../support/node.ts";
+import type { TestNode, WireReply } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 /** More values than a stranger may have parsed. */
 const many = `[${Array(maxOpenStructure + 10).fill("0")}]`;
@@ -15,7 +19,7 @@ async function post(node: TestNode, body: string): Promise<{ status: number; rep
 }
 
 test("a request of many values is parsed for callers that know a valid token, wherever a method takes it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const token = JSON.stringify(node.superToken);
   const taken = new Set(
     Object.values(methods).flatMap(({ names }) => names.filter((name) => /token/.test(name))),
@@ -32,7 +36,7 @@ test("a request of many values is parsed for callers that know a valid token, wh
 });
 
 test("without a valid token it is refused, whatever it looks like", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const key = node.superToken.split(":")[0];
   for (const params of ["[]", "{}", '{"token":1}', '["no token"]', '{"token":"a\\', "[[[["]) {
     const { status, reply } = await post(node, heavy(params));
@@ -46,7 +50,7 @@ test("without a valid token it is refused, whatever it looks like", async () => 
 });
 
 test("over a WebSocket the same holds until one call has proven a token", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using socket = await node.socket();
   socket.send(heavy("[]"));
   expect(await socket.next()).toMatchObject({ error: { code: -32007, data: { limit: maxOpenStructure } } });
@@ -56,7 +60,7 @@ test("over a WebSocket the same holds until one call has proven a token", async 
 });
 
 test("large requests of few values are for everybody: a text, base64, white space", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const filling of [`"${"x".repeat(5_000_000)}"`, " ".repeat(5_000_000)]) {
     const body = `{"jsonrpc":"2.0","method":"node-server_hello","id":1,"params":[${filling}]}`;
     const { status, reply } = await post(node, body);

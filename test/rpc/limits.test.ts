@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { z } from "zod";
 import { anyone, anyToken } from "../../src/auth/need.ts";
 import { declareOver } from "../../src/rpc/method.ts";
@@ -6,6 +6,10 @@ import type { Services } from "../../src/services.ts";
 import { openWireSocket, postHead, Wire } from "../support/hostile.ts";
 import { type TestNode, testNode, type WireReply } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const { method } = declareOver<Services>();
 const json = "Content-Type: application/json";
@@ -55,14 +59,14 @@ const free = (node: TestNode) =>
   until("a place is free", async () => (await node.post(hello)).status === 200 || undefined);
 
 test("a request above the limit is refused by its declared length, before its body is sent", async () => {
-  await using node = await testNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
   using wire = await Wire.open(node.url);
   wire.write(postHead(json, "Content-Length: 1001"));
   await wire.hears(/^HTTP\/1.1 413 [\s\S]*"code":-32007.*"limit":1000.*"id":null/);
 });
 
 test("a request above the limit is refused while it streams, without a declared length", async () => {
-  await using node = await testNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
   using wire = await Wire.open(node.url);
   wire.write(postHead(json, "Transfer-Encoding: chunked"));
   for (let sent = 0; sent < 5; sent += 1) wire.write(`c8\r\n${" ".repeat(200)}\r\n`);
@@ -73,7 +77,7 @@ test("a request above the limit is refused while it streams, without a declared 
 });
 
 test("a request of exactly the limit is taken, with and without a declared length", async () => {
-  await using node = await testNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
   const full = hello.padEnd(1000);
   expect((await node.post(full)).status).toBe(200);
   expect((await node.post(`${full} `)).status).toBe(413);
@@ -83,7 +87,7 @@ test("a request of exactly the limit is taken, with and without a declared lengt
 });
 
 test("a request whose length is told twice, differently or not in digits never reaches a method", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const lengths = [
     ["Content-Length: 53", "Transfer-Encoding: chunked"],
     ["Transfer-Encoding: chunked", "Content-Length: 53"],
@@ -257,7 +261,7 @@ test("without a token an answer may have 256 KiB, a batch as a whole too; with a
 });
 
 test("a batch may hold 1,000 calls and no more", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const calls = (count: number) =>
     `[${Array.from({ length: count }, (_, id) => hello.replace('"id":1', `"id":${id}`)).join(",")}]`;
   const replies = (await (await node.post(calls(1000))).json()) as WireReply[];

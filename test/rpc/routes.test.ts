@@ -1,7 +1,10 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
-import { testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const hello = '{"jsonrpc":"2.0","method":"node-server_hello","id":1}';
 
@@ -16,7 +19,7 @@ async function statusOf(url: string, line: string, ...headers: string[]): Promis
 }
 
 test("the front page says that the server runs, to GET and to HEAD", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const page = await fetch(node.url);
   expect(page.status).toBe(200);
   expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -31,7 +34,7 @@ test("the front page says that the server runs, to GET and to HEAD", async () =>
 });
 
 test("the front page takes no other method, and says which it takes", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const method of ["PUT", "DELETE", "PATCH", "PROPFIND"]) {
     const response = await fetch(node.url, { method });
     expect([method, response.status]).toEqual([method, 405]);
@@ -45,7 +48,7 @@ test("the front page takes no other method, and says which it takes", async () =
 });
 
 test("an address where nothing is served is a plain 404", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const path of ["/x", "/index.html", "/node/x", "/node/", "/node", "/jsonrpc/x", "/terminal/x"]) {
     for (const method of ["GET", "POST"]) {
       const response = await fetch(`${node.url}${path}`, { method });
@@ -56,7 +59,7 @@ test("an address where nothing is served is a plain 404", async () => {
 });
 
 test("the terminal's address is reserved: it asks for an upgrade and refuses it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const plain = await fetch(`${node.url}/terminal`);
   expect(plain.status).toBe(426);
   expect(plain.headers.get("upgrade")).toBe("websocket");
@@ -72,7 +75,7 @@ test("the terminal's address is reserved: it asks for an upgrade and refuses it"
 });
 
 test("an address is what it resolves to, and a look-alike is nothing", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const targets = {
     "/jsonrpc": 200,
     "/jsonrpc?x=/terminal": 200,
@@ -108,7 +111,7 @@ test("an address is what it resolves to, and a look-alike is nothing", async () 
 });
 
 test("the Host header has no say in what an address means", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const hosts = ["here", "here:1", "[::1]", "other.example/x", "a?b", "", "//", "http://x/terminal?"];
   for (const host of hosts) {
     const status = await statusOf(node.url, "POST /jsonrpc HTTP/1.1", `Host: ${host}`);
@@ -118,29 +121,33 @@ test("the Host header has no say in what an address means", async () => {
 });
 
 test("a Host header that names no host is refused, also where the answer would be a redirect", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await siteWith(node, { "folder/index.html": "x" });
   const odd = ["a:b", "localhost:99999", "[", "[::1", "::1", "a..b:", "%", "%zz", "1.2.3.4.5", "a b", "a/b"];
   for (const host of odd)
-    for (const path of ["/node/static/site", "/node/static/site/folder", "/node/console/"]) {
+    for (const path of [
+      `/node/static/${node.bucket}`,
+      `/node/static/${node.bucket}/folder`,
+      "/node/console/",
+    ]) {
       const status = await statusOf(node.url, `GET ${path} HTTP/1.1`, `Host: ${host}`);
       expect([host, path, [400, 301, 200].includes(status)]).toEqual([host, path, true]);
     }
   for (const host of ["a:b", "localhost:99999", "["])
-    expect(await statusOf(node.url, "GET /node/static/site HTTP/1.1", `Host: ${host}`)).toBe(400);
+    expect(await statusOf(node.url, `GET /node/static/${node.bucket} HTTP/1.1`, `Host: ${host}`)).toBe(400);
   for (const host of ["localhost", "[::1]:80", "files.example.com:8443", ""])
-    expect([host, await statusOf(node.url, "GET /node/static/site HTTP/1.1", `Host: ${host}`)]).toEqual([
+    expect([
       host,
-      301,
-    ]);
+      await statusOf(node.url, `GET /node/static/${node.bucket} HTTP/1.1`, `Host: ${host}`),
+    ]).toEqual([host, 301]);
 });
 
 test("a client of HTTP/1.0, which knows no Host header, is served", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   expect(await statusOf(node.url, "POST /jsonrpc HTTP/1.0")).toBe(200);
   expect(await statusOf(node.url, "GET / HTTP/1.0")).toBe(200);
-  await node.call("static-bucket_create", [node.superToken, "site"]);
-  expect(await statusOf(node.url, "GET /node/static/site HTTP/1.0")).toBe(301);
+  await node.call("static-bucket_create", [node.superToken, node.bucket]);
+  expect(await statusOf(node.url, `GET /node/static/${node.bucket} HTTP/1.0`)).toBe(301);
   expect(await statusOf(node.url, "GET /node/console HTTP/1.0")).toBe(301);
   expect(await statusOf(node.url, "GET /node/console/ HTTP/1.0")).toBe(200);
 });

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { z } from "zod";
 import { anyone } from "../../src/auth/need.ts";
 import { declareOver } from "../../src/rpc/method.ts";
@@ -6,13 +6,17 @@ import type { Services } from "../../src/services.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
 import { newHome, until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const { method } = declareOver<Services>();
 const hello = '{"jsonrpc":"2.0","method":"node-server_hello","id":1}';
 const helloAnswer = { jsonrpc: "2.0", result: "Node Server Is Running!", id: 1 };
 
 test("a call may come as text or as bytes, whole or in fragments", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using socket = await node.socket();
   socket.send(hello);
   expect(await socket.next()).toEqual(helloAnswer);
@@ -27,7 +31,7 @@ test("a call may come as text or as bytes, whole or in fragments", async () => {
 });
 
 test("what is not a request is answered on the socket and does not close it", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using socket = await node.socket();
   for (const garbage of ["", "{", "hello", "\u0000", '{"jsonrpc":', "[".repeat(100_000), new Uint8Array(9)]) {
     socket.send(garbage);
@@ -99,7 +103,7 @@ test("a call beside 100 running ones of a stranger's socket waits for one of the
 });
 
 test("a message above the limit closes its socket with 1009, and no other", async () => {
-  await using node = await testNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
   await using bystander = await node.socket();
   for (const message of [`${hello.padEnd(1001)}`, new Uint8Array(1001), "x".repeat(1_000_000)]) {
     await using socket = await node.socket();
@@ -112,7 +116,7 @@ test("a message above the limit closes its socket with 1009, and no other", asyn
 });
 
 test("fragments are counted together against the limit", async () => {
-  await using node = await testNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
   using wire = await openWireSocket(node.url);
   wire.write(frame("x".repeat(600), 0x01));
   wire.write(frame("x".repeat(600), 0x00));
@@ -120,7 +124,7 @@ test("fragments are counted together against the limit", async () => {
 });
 
 test("frames that break the protocol close their socket and nothing else", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using bystander = await node.socket();
   const unmasked = Uint8Array.of(0x81, 0x05, ...Buffer.from("hello"));
   const broken = {
@@ -159,7 +163,7 @@ test("nesting as deep as a message can hold harms neither the socket nor the ser
 });
 
 test("nesting as deep as a request can hold is answered over HTTP too", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
   for (const id of ["1", "1.5"]) {
     const body = `{"jsonrpc":"2.0","method":"node-server_hello","params":${nested},"id":${id}}`;

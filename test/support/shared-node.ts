@@ -63,7 +63,7 @@ function rejections({ node }: TestNode): number {
 function partOf(server: TestNode): TestNode {
   parts += 1;
   const number = parts;
-  const own = (name: string) => `${name}-${number}`;
+  const own = (name: string) => `${name}_${number}`;
   const opened = new AsyncDisposableStack();
   return {
     ...server,
