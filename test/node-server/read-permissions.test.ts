@@ -2,6 +2,9 @@ import { expect, setDefaultTimeout } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { hello, within } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -36,7 +39,7 @@ eachDatabase("a token that may read logs gets the entries in memory, filtered an
 eachDatabase(
   "a token that may read logs is still refused by the methods of the Super Token",
   async (kind) => {
-    await using node = await testNode({ database: kind });
+    await using node = await sharedNode({ database: kind });
     const token = await node.newToken([...readLogs, ...readStorage]);
     await using socket = await node.socket();
     const params = { token, log_filter: "info" };
@@ -45,14 +48,14 @@ eachDatabase(
       await node.send("node-server_database_storage", params),
       await socket.call("node-server_stream_log", params),
     ])
-      expect(error).toMatchObject({ code: 102, message: "Permission Denied: Super token required" });
+      expect(error).toMatchObject({ code: 102, data: { reason: "missing_permission" } });
   },
 );
 
 eachDatabase(
   "without the permission in scope global each method names the one that is missing",
   async (kind) => {
-    await using node = await testNode({ database: kind });
+    await using node = await sharedNode({ database: kind });
     await using socket = await node.socket();
     const elsewhere = [
       { scopes: [{ static_bucket: "*" }], permissions: [{ node: "read_logs" }, { node: "read_storage" }] },
@@ -93,7 +96,7 @@ for (const [how, revoke] of [
   ["is deleted", (node: TestNode, key: string) => ["token_delete", [node.superToken, key]]],
 ] as const)
   eachDatabase(`the log stream of a token that ${how} ends at once`, async (kind) => {
-    await using node = await testNode({ database: kind });
+    await using node = await sharedNode({ database: kind });
     await using socket = await node.socket();
     const token = await node.newToken(readLogs);
     const { result: id } = await socket.call("log_stream", { token, log_filter: "off" });
@@ -111,7 +114,7 @@ for (const [how, revoke] of [
   });
 
 eachDatabase("a token that may read the storage gets what the Super Token gets", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const token = await node.newToken(readStorage);
   const all = await node.call("node-server_database_storage", [node.superToken]);
   expect(await node.call("storage_read", { token })).toEqual(all);
@@ -119,7 +122,7 @@ eachDatabase("a token that may read the storage gets what the Super Token gets",
 });
 
 eachDatabase("the right to read logs can be handed on only by a token that has it", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const maker = await node.newToken([{ scopes: ["global"], permissions: [{ token: "create" }] }]);
   const refused = await node.refused("token_create", [maker, { token_limit: readLogs }]);
   expect(refused).toMatchObject({ code: 102, data: { field: "token_limit" } });

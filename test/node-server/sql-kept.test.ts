@@ -1,8 +1,12 @@
 import { Database } from "bun:sqlite";
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
 import { eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, refusedSql, rows, series } from "../support/sql.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -11,7 +15,7 @@ setDefaultTimeout(180_000);
 const calls = [1, 2, 3];
 
 test("a query has the same answer on a new connection and on a used one, whatever the values", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const [sql, json] of [
     ["9223372036854775807", "9223372036854775807"],
     ["-9223372036854775808", "-9223372036854775808"],
@@ -36,7 +40,7 @@ test("a query has the same answer on a new connection and on a used one, whateve
 });
 
 test("params of a prepared query are those of the call", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   for (const value of [
     1,
     "text",
@@ -58,35 +62,37 @@ test("params of a prepared query are those of the call", async () => {
 });
 
 eachDatabase("a query that was run before has the columns that its table has now", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
+  const t = node.own("t");
   /** On SQLite by another process's connection: a change by the same one would close it. */
   const change = async (sql: string) => {
     if (kind === "postgres") return void (await exec(node, sql));
     using file = new Database(join(node.folder, "data", "node.db"));
     file.run(sql);
   };
-  const all = "SELECT * FROM t";
-  await change("CREATE TABLE t (a INT); INSERT INTO t VALUES (1)");
+  const all = `SELECT * FROM ${t}`;
+  await change(`CREATE TABLE ${t} (a INT); INSERT INTO ${t} VALUES (1)`);
   for (const _ of calls) expect(await rows(node, all)).toEqual([{ a: 1 }]);
-  await change("ALTER TABLE t ADD COLUMN b BOOLEAN DEFAULT true");
+  await change(`ALTER TABLE ${t} ADD COLUMN b BOOLEAN DEFAULT true`);
   for (const _ of calls) expect(await rows(node, all)).toEqual([{ a: 1, b: true }]);
-  await change("ALTER TABLE t DROP COLUMN a");
+  await change(`ALTER TABLE ${t} DROP COLUMN a`);
   for (const _ of calls) expect(await rows(node, all)).toEqual([{ b: true }]);
-  await change("DROP TABLE t");
+  await change(`DROP TABLE ${t}`);
   for (const _ of calls) expect((await refusedSql(node, all)).code).toBe(103);
-  await change("CREATE TABLE t (z TEXT); INSERT INTO t VALUES ('new')");
+  await change(`CREATE TABLE ${t} (z TEXT); INSERT INTO ${t} VALUES ('new')`);
   for (const _ of calls) expect(await rows(node, all)).toEqual([{ z: "new" }]);
 });
 
 test("no counter of a call is there in the next", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
+  const t = node.own("t");
   const counters = "SELECT changes() AS a, total_changes() AS b, last_insert_rowid() AS c";
-  await exec(node, "CREATE TABLE t (a INTEGER PRIMARY KEY)");
+  await exec(node, `CREATE TABLE ${t} (a INTEGER PRIMARY KEY)`);
   for (const change of [
-    "INSERT INTO t VALUES (7)",
-    "WITH w AS (SELECT 8 AS n) INSERT INTO t SELECT n FROM w",
-    "WITH w AS (SELECT 9 AS n) INSERT INTO t SELECT n FROM w RETURNING a",
-    "DELETE FROM t RETURNING a",
+    `INSERT INTO ${t} VALUES (7)`,
+    `WITH w AS (SELECT 8 AS n) INSERT INTO ${t} SELECT n FROM w`,
+    `WITH w AS (SELECT 9 AS n) INSERT INTO ${t} SELECT n FROM w RETURNING a`,
+    `DELETE FROM ${t} RETURNING a`,
   ]) {
     for (const _ of calls) expect(await rows(node, counters)).toEqual([{ a: 0, b: 0, c: 0 }]);
     await exec(node, change);

@@ -1,6 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import { eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, rows } from "../support/sql.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -19,7 +23,7 @@ async function shows(node: Awaited<ReturnType<typeof testNode>>, table: Table): 
 }
 
 test("each kind of value in SQLite comes back as decided", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await shows(node, [
     ["NULL", "null"],
     ["0", "0"],
@@ -63,14 +67,14 @@ test("a SQLite column that is declared boolean holds booleans", async () => {
 });
 
 test("SQLite text that is not UTF-8 does no harm", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   expect(await rows(node, "SELECT CAST(x'61ff62' AS TEXT) AS v, 1 AS after")).toEqual([
     { v: "a\ufffdb", after: 1 },
   ]);
 });
 
 test("each type of PostgreSQL comes back as decided", async () => {
-  await using node = await testNode({ database: "postgres" });
+  await using node = await sharedNode({ database: "postgres" });
   await exec(
     node,
     "CREATE TYPE mood AS ENUM ('sad', 'ok'); CREATE TYPE pair AS (a int, b text); CREATE DOMAIN small AS int CHECK (VALUE < 10)",
@@ -123,8 +127,8 @@ test("each type of PostgreSQL comes back as decided", async () => {
 });
 
 test("PostgreSQL arrays come back as arrays of what they hold", async () => {
-  await using node = await testNode({ database: "postgres" });
-  await exec(node, "CREATE TYPE mood AS ENUM ('sad', 'ok')");
+  await using node = await sharedNode({ database: "postgres" });
+  await exec(node, "CREATE TYPE weather AS ENUM ('sad', 'ok')");
   await shows(node, [
     ["'{}'::int[]", "[]"],
     ["ARRAY[1, NULL, 3]", "[1,null,3]"],
@@ -143,7 +147,7 @@ test("PostgreSQL arrays come back as arrays of what they hold", async () => {
     ["ARRAY['\\x00ff'::bytea]", '["AP8="]'],
     ["ARRAY['2026-11-15 02:03:04+00'::timestamptz]", '["2026-11-15T02:03:04+00:00"]'],
     ["ARRAY['0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10'::uuid]", '["0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10"]'],
-    ["ARRAY['ok'::mood]", '["ok"]'],
+    ["ARRAY['ok'::weather]", '["ok"]'],
     ["ARRAY['1 day'::interval]", '["P1D"]'],
     ["ARRAY['2026-11-15'::date]", '["2026-11-15"]'],
     ["ARRAY[E'a\\nb']", '["a\\nb"]'],
@@ -151,18 +155,18 @@ test("PostgreSQL arrays come back as arrays of what they hold", async () => {
 });
 
 test("a PostgreSQL array that is not parted by commas comes back right too", async () => {
-  await using node = await testNode({ database: "postgres" });
+  await using node = await sharedNode({ database: "postgres" });
   await shows(node, [["ARRAY[box '(1,1),(0,0)', box '(2,2),(0,0)']", '["(1,1),(0,0)","(2,2),(0,0)"]']]);
 });
 
 test("a PostgreSQL array of a domain holds what the domain is made of", async () => {
-  await using node = await testNode({ database: "postgres" });
-  await exec(node, "CREATE DOMAIN small AS int");
-  await shows(node, [["ARRAY[1, 2]::small[]", "[1,2]"]]);
+  await using node = await sharedNode({ database: "postgres" });
+  await exec(node, "CREATE DOMAIN tiny AS int");
+  await shows(node, [["ARRAY[1, 2]::tiny[]", "[1,2]"]]);
 });
 
 test("settings of the same call do not change how PostgreSQL's values are read", async () => {
-  await using node = await testNode({ database: "postgres" });
+  await using node = await sharedNode({ database: "postgres" });
   expect(await rows(node, "SET bytea_output = 'escape'; SELECT 'abc'::bytea AS v")).toEqual([{ v: "YWJj" }]);
   expect(
     await rows(node, "SET timezone = 'Asia/Kolkata'; SELECT '2026-11-15 00:00+00'::timestamptz AS v"),
@@ -170,7 +174,7 @@ test("settings of the same call do not change how PostgreSQL's values are read",
 });
 
 eachDatabase("columns of the same name are numbered, so that none hides another", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const text = await execText(node, "SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS b, 5 AS a");
   expect(text).toContain('"data":[{"a":1,"a_2":2,"a_2_2":3,"b":4,"a_3":5}]');
   const joined = "SELECT * FROM (SELECT 1 AS id) x JOIN (SELECT 1 AS id) y ON x.id = y.id";
@@ -178,7 +182,7 @@ eachDatabase("columns of the same name are numbered, so that none hides another"
 });
 
 eachDatabase("any name of a column comes back, in the order of the statement", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const names = ["__proto__", "constructor", "10", "9", 'a"b', "weiß", " ", "toString"];
   const list = names.map((name, at) => `${at} AS "${name.replaceAll('"', '""')}"`).join(", ");
   const text = await execText(node, `SELECT ${list}`);

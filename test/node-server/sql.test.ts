@@ -1,7 +1,11 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
 import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { exec, refusedSql, rows, series } from "../support/sql.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
@@ -40,22 +44,22 @@ eachDatabase("a SELECT answers its rows, everything else how many rows it change
 });
 
 eachDatabase("a statement that returns what it changed shows the rows and counts them all", async (kind) => {
-  await using node = await testNode({ database: kind });
-  await exec(node, "CREATE TABLE fruit (name TEXT UNIQUE, n INT)");
-  const insert = "INSERT INTO fruit VALUES ('fig', 1), ('pear', 2) RETURNING name, n * 10 AS tens";
+  await using node = await sharedNode({ database: kind });
+  const fruit = node.own("fruit");
+  await exec(node, `CREATE TABLE ${fruit} (name TEXT UNIQUE, n INT)`);
+  const insert = `INSERT INTO ${fruit} VALUES ('fig', 1), ('pear', 2) RETURNING name, n * 10 AS tens`;
   expect(await exec(node, insert)).toEqual(shows({ name: "fig", tens: 10 }, { name: "pear", tens: 20 }));
-  expect(await exec(node, "UPDATE fruit SET n = 9 WHERE n = 2 RETURNING name")).toEqual(
+  expect(await exec(node, `UPDATE ${fruit} SET n = 9 WHERE n = 2 RETURNING name`)).toEqual(
     shows({ name: "pear" }),
   );
-  expect(await exec(node, "UPDATE fruit SET n = 9 WHERE n = 77 RETURNING name")).toEqual(shows());
-  const upsert =
-    "WITH given(name, n) AS (VALUES ('fig', 5)) INSERT INTO fruit SELECT name, n FROM given WHERE true ON CONFLICT (name) DO UPDATE SET n = excluded.n RETURNING n";
+  expect(await exec(node, `UPDATE ${fruit} SET n = 9 WHERE n = 77 RETURNING name`)).toEqual(shows());
+  const upsert = `WITH given(name, n) AS (VALUES ('fig', 5)) INSERT INTO ${fruit} SELECT name, n FROM given WHERE true ON CONFLICT (name) DO UPDATE SET n = excluded.n RETURNING n`;
   expect(await exec(node, upsert)).toEqual(shows({ n: 5 }));
-  expect(await exec(node, "DELETE FROM fruit WHERE name = 'pear' RETURNING *")).toEqual(
+  expect(await exec(node, `DELETE FROM ${fruit} WHERE name = 'pear' RETURNING *`)).toEqual(
     shows({ name: "pear", n: 9 }),
   );
-  expect(await exec(node, "DELETE FROM fruit")).toEqual(affected(1));
-  expect(await rows(node, "SELECT * FROM fruit")).toEqual([]);
+  expect(await exec(node, `DELETE FROM ${fruit}`)).toEqual(affected(1));
+  expect(await rows(node, `SELECT * FROM ${fruit}`)).toEqual([]);
 });
 
 eachDatabase("VALUES, WITH and EXPLAIN answer rows", async (kind) => {
@@ -89,7 +93,7 @@ test("PRAGMA answers rows where it has something to tell, and sets where it sets
 });
 
 test("SQLite's full reach is there: a statement can attach and fill another file", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const file = join(node.folder, "other.db");
   const sql = `ATTACH '${file}' AS other; CREATE TABLE other.t (a); INSERT INTO other.t VALUES (5); SELECT a FROM other.t`;
   expect(await rows(node, sql)).toEqual([{ a: 5 }]);
@@ -120,27 +124,28 @@ test("PostgreSQL's own statements run: SHOW, DO, CALL, VACUUM, an index built be
 });
 
 eachDatabase("several statements run in order, and the last one's result is answered", async (kind) => {
-  await using node = await testNode({ database: kind });
-  const sql =
-    "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (2);; SELECT 'no'; SELECT sum(a) AS sum FROM t;\n";
+  await using node = await sharedNode({ database: kind });
+  const t = node.own("t");
+  const sql = `CREATE TABLE ${t} (a INT); INSERT INTO ${t} VALUES (1), (2);; SELECT 'no'; SELECT sum(a) AS sum FROM ${t};\n`;
   expect(await exec(node, sql)).toEqual(shows({ sum: 3 }));
-  expect(await exec(node, "SELECT a FROM t; UPDATE t SET a = a + 1")).toEqual(affected(2));
-  expect(await exec(node, "INSERT INTO t VALUES (9); DROP TABLE t")).toEqual(affected(0));
+  expect(await exec(node, `SELECT a FROM ${t}; UPDATE ${t} SET a = a + 1`)).toEqual(affected(2));
+  expect(await exec(node, `INSERT INTO ${t} VALUES (9); DROP TABLE ${t}`)).toEqual(affected(0));
 });
 
 eachDatabase("a statement that fails ends the run, and what stood before it is kept", async (kind) => {
-  await using node = await testNode({ database: kind });
-  await exec(node, "CREATE TABLE t (a INT)");
+  await using node = await sharedNode({ database: kind });
+  const t = node.own("t");
+  await exec(node, `CREATE TABLE ${t} (a INT)`);
   const error = await refusedSql(
     node,
-    "INSERT INTO t VALUES (1); INSERT INTO nowhere VALUES (1); INSERT INTO t VALUES (2)",
+    `INSERT INTO ${t} VALUES (1); INSERT INTO nowhere VALUES (1); INSERT INTO ${t} VALUES (2)`,
   );
   expect(error).toMatchObject({ code: 103, message: expect.stringContaining("nowhere") });
-  expect(await rows(node, "SELECT a FROM t")).toEqual([{ a: 1 }]);
+  expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([{ a: 1 }]);
 });
 
 eachDatabase("semicolons in texts, names and comments part nothing", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const sql = `-- one; two
     /* three; 'four */ SELECT ';' AS "a;b", 'it''s; so' AS c /* ; */ -- ; last
     ; -- done;
@@ -150,19 +155,21 @@ eachDatabase("semicolons in texts, names and comments part nothing", async (kind
 });
 
 test("the body of a SQLite trigger is one statement", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
+  const log = node.own("log");
+  const t = node.own("t");
   await exec(
     node,
-    `CREATE TABLE t (a); CREATE TABLE log (a);
-     CREATE TRIGGER watch AFTER INSERT ON t BEGIN
-       INSERT INTO log VALUES (new.a); -- once;
-       INSERT INTO log VALUES (CASE WHEN new.a > 1 THEN 'big;' ELSE 'small;' END);
+    `CREATE TABLE ${t} (a); CREATE TABLE ${log} (a);
+     CREATE TRIGGER watch AFTER INSERT ON ${t} BEGIN
+       INSERT INTO ${log} VALUES (new.a); -- once;
+       INSERT INTO ${log} VALUES (CASE WHEN new.a > 1 THEN 'big;' ELSE 'small;' END);
      END;
-     CREATE TRIGGER also AFTER DELETE ON t BEGIN DELETE FROM log; END`,
+     CREATE TRIGGER also AFTER DELETE ON ${t} BEGIN DELETE FROM ${log}; END`,
   );
   // What the trigger changes is not counted: the caller's statement changed two rows.
-  expect(await exec(node, "INSERT INTO t VALUES (1), (2)")).toEqual(affected(2));
-  expect((await rows(node, "SELECT a FROM log ORDER BY rowid")).map(({ a }) => a)).toEqual([
+  expect(await exec(node, `INSERT INTO ${t} VALUES (1), (2)`)).toEqual(affected(2));
+  expect((await rows(node, `SELECT a FROM ${log} ORDER BY rowid`)).map(({ a }) => a)).toEqual([
     1,
     "small;",
     2,
@@ -171,7 +178,7 @@ test("the body of a SQLite trigger is one statement", async () => {
 });
 
 test("PostgreSQL's bodies are one statement: dollar quotes, BEGIN ATOMIC, escapes", async () => {
-  await using node = await testNode({ database: "postgres" });
+  await using node = await sharedNode({ database: "postgres" });
   const sql = `CREATE FUNCTION a() RETURNS int LANGUAGE plpgsql AS $$ BEGIN PERFORM 1; RETURN 2; END; $$;
     CREATE FUNCTION b() RETURNS text LANGUAGE plpgsql AS $body$ BEGIN RETURN $$;$$ || 'x;'; END; $body$;
     SELECT a() AS a, b() AS b`;
@@ -190,33 +197,36 @@ test("PostgreSQL's bodies are one statement: dollar quotes, BEGIN ATOMIC, escape
 });
 
 test("a PostgreSQL rule with several commands in parentheses is one statement", async () => {
-  await using node = await testNode({ database: "postgres" });
-  await exec(node, "CREATE TABLE t (a INT); CREATE TABLE log (a INT)");
+  await using node = await sharedNode({ database: "postgres" });
+  const log = node.own("log");
+  const t = node.own("t");
+  await exec(node, `CREATE TABLE ${t} (a INT); CREATE TABLE ${log} (a INT)`);
   await exec(
     node,
-    "CREATE RULE twice AS ON INSERT TO t DO ALSO (INSERT INTO log VALUES (1); INSERT INTO log VALUES (2))",
+    `CREATE RULE twice AS ON INSERT TO ${t} DO ALSO (INSERT INTO ${log} VALUES (1); INSERT INTO ${log} VALUES (2))`,
   );
-  await exec(node, "INSERT INTO t VALUES (0)");
-  expect(await rows(node, "SELECT a FROM log ORDER BY a")).toEqual([{ a: 1 }, { a: 2 }]);
+  await exec(node, `INSERT INTO ${t} VALUES (0)`);
+  expect(await rows(node, `SELECT a FROM ${log} ORDER BY a`)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
 eachDatabase("where there is no statement, that is said", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   for (const sql of ["", "  \n", ";", " ; -- nothing\n /* at; all */ ;"]) {
     expect(await refusedSql(node, sql)).toMatchObject({ code: 108, data: { field: "sql" } });
   }
 });
 
 eachDatabase("a NUL character is refused before anything runs", async (kind) => {
-  await using node = await testNode({ database: kind });
-  await exec(node, "CREATE TABLE t (a INT)");
-  const error = await refusedSql(node, "INSERT INTO t VALUES (1)\0; INSERT INTO t VALUES (2)");
-  expect(await rows(node, "SELECT a FROM t")).toEqual([]);
+  await using node = await sharedNode({ database: kind });
+  const t = node.own("t");
+  await exec(node, `CREATE TABLE ${t} (a INT)`);
+  const error = await refusedSql(node, `INSERT INTO ${t} VALUES (1)\0; INSERT INTO ${t} VALUES (2)`);
+  expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([]);
   expect(error).toMatchObject({ code: 108 });
 });
 
 eachDatabase("statements of megabytes pass unharmed", async (kind) => {
-  await using node = await testNode({ database: kind });
+  await using node = await sharedNode({ database: kind });
   const text = "ü😀\u2028''".repeat(300_000);
   const sql = `${" ".repeat(1_000_000)}/*${"*".repeat(1_000_000)}*/ SELECT length('${text}') AS n`;
   expect(await rows(node, sql)).toEqual([{ n: 4 * 300_000 }]);
