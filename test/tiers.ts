@@ -1,15 +1,46 @@
 import { readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Tier } from "./support/tier.ts";
 
-/**
- * Files and folders below test/ that the fast tier leaves to `npm run test:all`. The fast tier proves every decision once, at the
- * cheapest interface that can prove it; what is here proves it again through a costlier one, under load, or with other programs.
- */
-const allOnly: readonly string[] = ["hostile/", "cluster/"];
+// The fast tier proves every decision once, at the cheapest interface that can prove it. `npm run test:all` adds what proves it again
+// through a costlier interface, under load, by luck, or with the programs of others.
 
-/** Files and folders below test/ that run one after the other when all others are done, because they judge times or load the machine. */
-const alone: readonly string[] = ["hostile/", "cluster/"];
+/** Folders whose stories cost much, with those of their files that the fast tier runs. */
+const fastFiles: Readonly<Record<string, readonly string[]>> = {
+  backup: ["bucket-members", "database-copy", "migrate-both", "refused", "restore", "stores", "tar"],
+  cluster: ["check-history", "nodes", "notifications", "roster"],
+  console: [
+    // Stories without a browser.
+    ...["audit-rows", "bundle", "config-diff", "editor", "log-levels", "log-rows", "log-search", "markdown"],
+    ...["request", "server-status", "serving", "sql-changes", "text-file", "texts", "token-limits"],
+    ...["token-names", "upload-plan"],
+    // Jobs, the security of a session, and the walk through all views.
+    ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],
+    ...["jobs-update", "kept-credentials", "kept-sign-in", "plain-http", "service-workers", "sign-in"],
+    ...["sign-in-again", "sign-out", "walk"],
+  ],
+  hostile: [],
+  process: [
+    ...["check", "cli", "crash", "drain", "exposure", "failures", "health", "life", "listen-refused"],
+    ...["overrides", "readme", "reload", "reload-hangs", "reload-listener", "reload-refused", "service"],
+    ...["startup", "tls", "update-once"],
+  ],
+  scripts: ["balancers", "deploy", "release-usage", "runner"],
+};
+
+/** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
+const slowFiles: Readonly<Record<string, readonly string[]>> = {
+  buckets: ["blobs-load", "objects-lost-commit", "private-outage", "s3-faults", "sweep-storm"],
+  client: ["browser"],
+  deploys: ["preview-browser", "storm"],
+  "node-server": ["config-storm", "log-storm"],
+  update: ["download-hostile"],
+  uploads: ["attackers", "full-disk"],
+  webdav: ["cadaver", "clients", "davfs2", "finder", "idle-connections", "office-gvfs", "rclone"],
+};
+
+/** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
+const alone: readonly string[] = ["hostile", "cluster"];
 
 /** longVariables ask the storms, kills, races and sweeps of `npm run test:long` for more than `test:all` does. */
 export const longVariables: Readonly<Record<string, string>> = {
@@ -40,16 +71,27 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/": ["node-server"],
 };
 
-const isBelow = (paths: readonly string[], file: string) =>
-  paths.some((path) => file.startsWith(`test/${path}`));
-
 export function runsAlone(file: string): boolean {
-  return isBelow(alone, file);
+  return alone.includes(folderOf(file));
 }
 
 /** The files of a tier. */
 export function testsOf(files: readonly string[], tier: Tier): readonly string[] {
-  return tier === "fast" ? files.filter((file) => !isBelow(allOnly, file)) : files;
+  return tier === "fast" ? files.filter(isFast) : files;
+}
+
+function isFast(file: string): boolean {
+  const folder = folderOf(file);
+  const name = basename(file, ".test.ts");
+  return fastFiles[folder]?.includes(name) ?? !slowFiles[folder]?.includes(name);
+}
+
+/** Names in the tables of tiers that fit no file. */
+export function unknownNames(files: readonly string[]): readonly string[] {
+  return [fastFiles, slowFiles]
+    .flatMap((table) => Object.entries(table))
+    .flatMap(([folder, names]) => names.map((name) => `test/${folder}/${name}.test.ts`))
+    .filter((file) => !files.includes(file));
 }
 
 /**

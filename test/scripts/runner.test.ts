@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { changedTests, namedTests, testsOf } from "../tiers.ts";
+import { changedTests, namedTests, testsOf, unknownNames } from "../tiers.ts";
 
 const runner = resolve(import.meta.dir, "../../scripts/test.ts");
 const head =
@@ -82,6 +82,10 @@ test("a folder, a file with or without its ending, and a folder outside of the t
   expect(namedTests(files, ["test/auth/", "hostile"], "fast").files).toEqual(files);
   for (const name of ["auth/a", "test/auth/a.test.ts", "./test/auth/a.test.ts"])
     expect(namedTests(files, [name], "fast").files).toEqual(files.slice(0, 1));
+});
+
+test("every file that the tiers name exists", () => {
+  expect(unknownNames([...new Bun.Glob("test/*/*.test.ts").scanSync()])).toEqual([]);
 });
 
 test("changed files choose the tests of their module and the tests that import them", async () => {
