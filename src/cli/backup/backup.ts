@@ -18,44 +18,40 @@ export function backup(
   { config: configPath, files }: CommandOptions & { readonly files?: boolean },
   ctx: Context,
 ): Promise<number> {
-  return interruptible(
-    ctx,
-    async (signal) => {
-      const toStdout = file === "-";
-      if (toStdout && ctx.out.isTTY)
-        throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
-      const config = await readConfig(ctx, configPath, inspectMovedDatabase);
-      const source = {
-        database: config.database,
-        configPath: ctx.path(configPath),
-        serverUuid: await findServerUuid(
-          config.server_uuid,
-          ctx.path(configPath),
-          databaseFile(config.database.database_url),
+  return interruptible(ctx, "ended; no backup was made", async (signal) => {
+    const toStdout = file === "-";
+    if (toStdout && ctx.out.isTTY)
+      throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
+    const config = await readConfig(ctx, configPath, inspectMovedDatabase);
+    const source = {
+      database: config.database,
+      configPath: ctx.path(configPath),
+      serverUuid: await findServerUuid(
+        config.server_uuid,
+        ctx.path(configPath),
+        databaseFile(config.database.database_url),
+      ),
+      files: files ? filesSource(config) : undefined,
+    };
+    const line = new StatusLine(ctx);
+    const options = {
+      signal,
+      progress: (at: { rows: number; files: number; bytes: number }) =>
+        line.update(
+          () => `${countText(at.rows, "row")}, ${countText(at.files, "file")}, ${sizeText(at.bytes)}`,
         ),
-        files: files ? filesSource(config) : undefined,
-      };
-      const line = new StatusLine(ctx);
-      const options = {
-        signal,
-        progress: (at: { rows: number; files: number; bytes: number }) =>
-          line.update(
-            () => `${countText(at.rows, "row")}, ${countText(at.files, "file")}, ${sizeText(at.bytes)}`,
-          ),
-      };
-      let result: BackupResult;
-      try {
-        result = toStdout
-          ? await makeBackup(source, new LogHub(), { ...options, write: ctx.print })
-          : await makeBackupFile(ctx.path(file), source, { ...options, hub: new LogHub() });
-      } finally {
-        line.clear();
-      }
-      report(ctx, result, toStdout ? "standard output" : ctx.path(file));
-      return exitCodes.done;
-    },
-    "ended; no backup was made",
-  );
+    };
+    let result: BackupResult;
+    try {
+      result = toStdout
+        ? await makeBackup(source, new LogHub(), { ...options, write: ctx.print })
+        : await makeBackupFile(ctx.path(file), source, { ...options, hub: new LogHub() });
+    } finally {
+      line.clear();
+    }
+    report(ctx, result, toStdout ? "standard output" : ctx.path(file));
+    return exitCodes.done;
+  });
 }
 
 function report(ctx: Context, result: BackupResult, place: string): void {

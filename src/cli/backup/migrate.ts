@@ -37,12 +37,12 @@ export function migrate(options: MigrateOptions, ctx: Context): Promise<number> 
   const { to, files, delete: deletesOthers = false } = options;
   if (files === undefined && deletesOthers) throw new WrongUsage("--delete belongs to --files");
   if (files === undefined)
-    return interruptible(ctx, (signal) => moveDatabase(ctx, signal, options), "ended; nothing was changed");
+    return interruptible(ctx, "ended; nothing was changed", (signal) => moveDatabase(ctx, signal, options));
   const { config: path, writeConfig = false } = options;
   const target = { path, target: files, deletesOthers, writesConfig: writeConfig };
   const again = "what was copied so far is not copied again when you repeat the command";
   if (to === undefined)
-    return interruptible(ctx, (signal) => migrateFiles(ctx, signal, target), `ended; ${again}`);
+    return interruptible(ctx, `ended; ${again}`, (signal) => migrateFiles(ctx, signal, target));
   return moveBoth(ctx, options, target);
 }
 
@@ -60,6 +60,7 @@ async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFi
         }run \`node-server migrate --files ${target.target}\` with the same -c`;
   return interruptible(
     ctx,
+    () => `ended; ${goOn()}`,
     async (signal) => {
       copied = await copyConfigured(ctx, signal, options);
       const code = await migrateFiles(ctx, signal, { ...target, database: copied }).catch(
@@ -73,7 +74,6 @@ async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFi
       sayOverridden(ctx);
       return code;
     },
-    () => `ended; ${goOn()}`,
   );
 }
 

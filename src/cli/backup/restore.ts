@@ -28,10 +28,8 @@ export interface RestoreCommandOptions extends CommandOptions {
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
 export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
-  return interruptible(
-    ctx,
-    (signal) => restoreUntil(ctx, signal, file, options),
-    "ended; nothing was changed",
+  return interruptible(ctx, "ended; nothing was changed", (signal) =>
+    restoreUntil(ctx, signal, file, options),
   );
 }
 

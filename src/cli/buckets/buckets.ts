@@ -123,7 +123,7 @@ export async function deleteBucket(name: string, options: BucketOptions, ctx: Co
 function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): void {
   const { name, enable } = bucket;
   if (!enable) return void ctx.say(`${name} is off: \`node-server buckets update ${name} --enable\``);
-  ctx.say(`${bucketAddress(client, bucket)}`);
+  ctx.say(bucketAddress(client, bucket));
 }
 
 async function showOne(ctx: Context, bucket: Bucket, options: BucketOptions): Promise<number> {

@@ -31,6 +31,8 @@ interface Subject {
   readonly path: string;
 }
 
+const notice = "interrupted; restored files are complete, and the same command continues from there";
+
 /** Puts back the newest version of every file at or below a path that does not exist now. */
 export async function restoreAll(
   ctx: Context,
@@ -38,32 +40,28 @@ export async function restoreAll(
   { dryRun, json, ...options }: RestoreAllOptions,
 ): Promise<number> {
   const client = await connect(ctx, options);
-  return interruptible(
-    ctx,
-    async (signal) => {
-      const { missing, existing } = await findMissing(client, subject, signal);
-      if (dryRun) {
-        if (json) await ctx.print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
-        else
-          await ctx.print(
-            missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
-          );
-        ctx.say(
-          `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions exist; nothing was done`,
+  return interruptible(ctx, notice, async (signal) => {
+    const { missing, existing } = await findMissing(client, subject, signal);
+    if (dryRun) {
+      if (json) await ctx.print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
+      else
+        await ctx.print(
+          missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
         );
-        return exitCodes.done;
-      }
-      const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
-      sayLeftOut(ctx, "failed", failed);
-      const restored = missing.length - failed.length;
       ctx.say(
-        `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
+        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions exist; nothing was done`,
       );
-      if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
-      return failed.length > 0 ? exitCodes.failed : exitCodes.done;
-    },
-    "interrupted; restored files are complete, and the same command continues from there",
-  );
+      return exitCodes.done;
+    }
+    const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
+    sayLeftOut(ctx, "failed", failed);
+    const restored = missing.length - failed.length;
+    ctx.say(
+      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
+    );
+    if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
+    return failed.length > 0 ? exitCodes.failed : exitCodes.done;
+  });
 }
 
 /** The newest version of each file that does not exist now, and the number of those files with versions that do. */

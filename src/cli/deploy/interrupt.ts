@@ -9,8 +9,8 @@ const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
  */
 export async function interruptible(
   ctx: Context,
-  work: (signal: AbortSignal) => Promise<number>,
   notice: string | (() => string),
+  work: (signal: AbortSignal) => Promise<number>,
 ): Promise<number> {
   const stop = new AbortController();
   const again = Promise.withResolvers<number>();

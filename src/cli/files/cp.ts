@@ -26,34 +26,30 @@ export async function cp(from: string, to: string, options: CopyOptions, ctx: Co
       "both are paths of this machine; a file of a bucket is written BUCKET/PATH, such as site/index.html",
     );
   const client = await connect(ctx, options);
-  return interruptible(
-    ctx,
-    async (signal) => {
-      if (isLocal(source) && !isLocal(target))
-        return report(
-          ctx,
-          await upload(ctx, client, { disk: source.disk, to: target }, options, signal),
-          options,
-        );
-      if (!isLocal(source) && isLocal(target)) {
-        if (target.disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
-        return report(
-          ctx,
-          await download(ctx, client, { from: source, disk: target.disk }, options, signal),
-          options,
-        );
-      }
-      const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
-      if ((await requireEntry(client, there)).folder && !options.recursive)
-        throw new WrongUsage(`${shown(there)} is a folder; -r copies it with all it holds`);
+  return interruptible(ctx, notice, async (signal) => {
+    if (isLocal(source) && !isLocal(target))
       return report(
         ctx,
-        await relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal),
+        await upload(ctx, client, { disk: source.disk, to: target }, options, signal),
         options,
       );
-    },
-    notice,
-  );
+    if (!isLocal(source) && isLocal(target)) {
+      if (target.disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
+      return report(
+        ctx,
+        await download(ctx, client, { from: source, disk: target.disk }, options, signal),
+        options,
+      );
+    }
+    const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
+    if ((await requireEntry(client, there)).folder && !options.recursive)
+      throw new WrongUsage(`${shown(there)} is a folder; -r copies it with all it holds`);
+    return report(
+      ctx,
+      await relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal),
+      options,
+    );
+  });
 }
 
 /** Moves or renames a file or a folder on the server. */
@@ -65,12 +61,8 @@ export async function mv(
 ): Promise<number> {
   const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
   const client = await connect(ctx, options);
-  return interruptible(
-    ctx,
-    async (signal) => {
-      const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
-      return report(ctx, done, options, "moved");
-    },
-    "interrupted; `node-server ls` shows where it is",
-  );
+  return interruptible(ctx, "interrupted; `node-server ls` shows where it is", async (signal) => {
+    const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
+    return report(ctx, done, options, "moved");
+  });
 }

@@ -39,15 +39,11 @@ export function check(options: CheckOptions, ctx: Context): Promise<number> {
   } = options;
   if (!files && (repair || claim || content || json))
     throw new WrongUsage("--repair, --claim, --content and --json belong to --files");
-  return interruptible(
-    ctx,
-    async (signal) => {
-      const config = await checkConfig(ctx, { ...options, isQuiet: json });
-      if (!files) return exitCodes.done;
-      return checkFiles(ctx, { config, configPath: path, repair, claim, content, json, signal });
-    },
-    "ended",
-  );
+  return interruptible(ctx, "ended", async (signal) => {
+    const config = await checkConfig(ctx, { ...options, isQuiet: json });
+    if (!files) return exitCodes.done;
+    return checkFiles(ctx, { config, configPath: path, repair, claim, content, json, signal });
+  });
 }
 
 async function checkConfig(

@@ -36,6 +36,8 @@ interface Deploying {
 /** How long the end of a deploy that failed may take. */
 const dropTimeoutMs = 5000;
 
+const notice = "interrupted; nothing was published, and the same command begins anew";
+
 /** Uploads a folder beside the files of a bucket and puts it in their place at once, or with `--preview` shows it first. */
 export async function deploy(
   dir: string,
@@ -52,11 +54,8 @@ export async function deploy(
   // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
   const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
   const deploying: Deploying = { client, bucket, tree, record, options };
-  return interruptible(
-    ctx,
-    (signal) =>
-      withLease(ctx, client, { bucket, what: "deploy" }, (held) => deployOnce(ctx, deploying, held, signal)),
-    "interrupted; nothing was published, and the same command begins anew",
+  return interruptible(ctx, notice, (signal) =>
+    withLease(ctx, client, { bucket, what: "deploy" }, (held) => deployOnce(ctx, deploying, held, signal)),
   );
 }
 

@@ -52,38 +52,36 @@ interface Pull {
   readonly record: PushRecord;
 }
 
+const notice = "interrupted; downloaded files are complete, and the same command continues from there";
+
 /** Downloads what differs between a bucket and a folder. */
 export async function pull(bucket: string, dir: string, options: PullOptions, ctx: Context): Promise<number> {
   const client = await connect(ctx, options);
   const folder = ctx.path(dir);
-  return interruptible(
-    ctx,
-    async (signal) => {
-      const remote = await listRemote(client, bucket, {
-        missing: "`node-server buckets` lists those that it has",
-        signal,
-      });
-      const problem = folderProblem(folder);
-      if (problem !== undefined)
-        throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
-      if (!options.dryRun) await mkdir(folder, { recursive: true });
-      const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
-      const local = real === undefined ? emptyTree : readLocalTree(real);
-      if (options.delete && remote.size === 0 && local.files.size > 0)
-        throw new Fault(
-          "InvalidInput",
-          `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
-        );
-      const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
-      const wanted = await choose(remote, { local, record }, signal);
-      const gone =
-        options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
-      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
-      const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
-      return report(ctx, bucket, summary, options);
-    },
-    "interrupted; downloaded files are complete, and the same command continues from there",
-  );
+  return interruptible(ctx, notice, async (signal) => {
+    const remote = await listRemote(client, bucket, {
+      missing: "`node-server buckets` lists those that it has",
+      signal,
+    });
+    const problem = folderProblem(folder);
+    if (problem !== undefined)
+      throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
+    if (!options.dryRun) await mkdir(folder, { recursive: true });
+    const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
+    const local = real === undefined ? emptyTree : readLocalTree(real);
+    if (options.delete && remote.size === 0 && local.files.size > 0)
+      throw new Fault(
+        "InvalidInput",
+        `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
+      );
+    const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
+    const wanted = await choose(remote, { local, record }, signal);
+    const gone =
+      options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
+    if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
+    const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
+    return report(ctx, bucket, summary, options);
+  });
 }
 
 /** Files here that the bucket does not have. Those that a push skips cannot be in the bucket, so they stay. */

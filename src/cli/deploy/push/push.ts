@@ -31,6 +31,8 @@ export interface PushOptions extends RemoteOptions, SkipOptions {
 /** Pause between two attempts while a folder is watched. */
 const retryMs = 3000;
 
+const notice = "interrupted; uploaded files are complete, and the same command continues from there";
+
 /** Uploads what differs between a folder and a bucket, once or whenever the folder changes. */
 export async function push(dir: string, bucket: string, options: PushOptions, ctx: Context): Promise<number> {
   const client = await connect(ctx, options);
@@ -40,29 +42,19 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
   const { include = [], exclude = [] } = options;
   const skip = { include, exclude };
   const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
-  return interruptible(
-    ctx,
-    async (signal) => {
-      if (options.dryRun) return showPlan(ctx, site, options, signal);
-      // Opened before the first push, so that no change during it is missed.
-      using folder = options.watch ? new FolderWatch(ctx.path(dir)) : undefined;
-      const summary = await pushAlone(ctx, site, signal);
-      saySkipped(ctx, summary.skipped, options);
-      saySkippedThere(ctx, bucket, summary.skipped_there);
-      const code = await report(ctx, site, summary, options);
-      if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
-      if (folder === undefined) return code;
-      ctx.say(`watching ${dir}; Ctrl+C ends it`);
-      return await keepPushing(
-        ctx,
-        { ...site, force: false },
-        { folder, dir: ctx.path(dir) },
-        options,
-        signal,
-      );
-    },
-    "interrupted; uploaded files are complete, and the same command continues from there",
-  );
+  return interruptible(ctx, notice, async (signal) => {
+    if (options.dryRun) return showPlan(ctx, site, options, signal);
+    // Opened before the first push, so that no change during it is missed.
+    using folder = options.watch ? new FolderWatch(ctx.path(dir)) : undefined;
+    const summary = await pushAlone(ctx, site, signal);
+    saySkipped(ctx, summary.skipped, options);
+    saySkippedThere(ctx, bucket, summary.skipped_there);
+    const code = await report(ctx, site, summary, options);
+    if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
+    if (folder === undefined) return code;
+    ctx.say(`watching ${dir}; Ctrl+C ends it`);
+    return await keepPushing(ctx, { ...site, force: false }, { folder, dir: ctx.path(dir) }, options, signal);
+  });
 }
 
 /** Pushes once, unless somebody else pushes to the bucket or deploys it now. */
