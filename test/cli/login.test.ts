@@ -30,7 +30,6 @@ story("a token that the server refuses is not kept, nor one for a server that is
   await using user = await User.open();
   const refused = await user.run(["login", node.url], { stdin: "wrong:token" });
   expect(refused).toMatchObject({ code: 3, stdout: "" });
-  expect(refused.stderr).toContain("the token is not valid");
   expect(refused.stderr).not.toContain("wrong:token");
   expect(await user.run(["login", "http://127.0.0.1:1"], { stdin: "a:b" })).toMatchObject({ code: 4 });
   expect(await user.run(["login", node.url], { stdin: "" })).toMatchObject({ code: 1 });

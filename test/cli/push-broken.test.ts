@@ -100,9 +100,8 @@ story("a push whose server stays away ends with 4, and the next one goes on from
   });
   // A process: what it left behind is taken over when it is dead.
   const pushing = site.startProcess({ NODE_SERVER_URL: gate.url }, "push", local, "site");
-  const { code, stderr } = await within("the push gives up", pushing.exited, 55_000);
+  const { code } = await within("the push gives up", pushing.exited, 55_000);
   expect(code).toBe(4);
-  expect(stderr).toContain("cannot be reached");
   const there = Object.keys(contents(bucket)).filter((path) => !path.endsWith("/")).length;
   expect(there).toBeGreaterThanOrEqual(14);
   // The first one could not say that it has ended; still it holds the second one up no longer.
