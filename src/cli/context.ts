@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -32,6 +33,8 @@ export interface Surroundings {
   readonly err: Output;
   /** The terminal at standard input; undefined if standard input is a file or a pipe. */
   readonly terminal: Terminal | undefined;
+  /** The time that pauses between attempts take. */
+  readonly clock: Clock;
   /** Opens standard input. */
   input(): ReadableStream<Uint8Array>;
   /** Calls `listener` at each signal of this name, instead of the default action, until the function that it returns is called. */
@@ -73,6 +76,10 @@ export class Context {
 
   get terminal(): Terminal | undefined {
     return this.#surroundings.terminal;
+  }
+
+  get clock(): Clock {
+    return this.#surroundings.clock;
   }
 
   /** Returns the absolute path of one that the user gave. */

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { systemClock } from "../base/clock.ts";
 import { Context } from "./context.ts";
 
 /**
@@ -27,6 +28,7 @@ export function processContext(): Context {
     get terminal() {
       return process.stdin.isTTY ? { keys: process.stdin, screen: process.stderr } : undefined;
     },
+    clock: systemClock,
     input: () => Bun.stdin.stream(),
     onSignal(name, listener) {
       process.on(name, listener);

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { systemClock } from "../../src/base/clock.ts";
 import { Context, type Output } from "../../src/cli/context.ts";
 import { openMeter } from "../../src/cli/deploy/meter.ts";
 
@@ -9,7 +10,15 @@ test("progress off a terminal is in one style, and its percent is that of the by
       written += data;
     },
   };
-  const surroundings = { env: {}, cwd: "/", home: "/", out: err, err, terminal: undefined };
+  const surroundings = {
+    env: {},
+    cwd: "/",
+    home: "/",
+    out: err,
+    err,
+    terminal: undefined,
+    clock: systemClock,
+  };
   const ctx = new Context({ ...surroundings, input: () => new Blob().stream(), onSignal: () => () => {} });
   const meter = openMeter(ctx, "pushing", { bytes: 42_713_000, files: 3361 });
   for (let file = 0; file < 3360; file += 1) {

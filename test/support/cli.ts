@@ -1,3 +1,4 @@
+import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { Context, type Output, type StopSignal } from "../../src/cli/context.ts";
 import { run } from "../../src/cli/run.ts";
 import { type TestNode, type TestNodeOptions, testNode } from "./node.ts";
@@ -10,6 +11,8 @@ const maxCommandMs = 20_000;
 export interface InvokeOptions extends Pick<RunOptions, "env" | "stdin" | "cwd"> {
   /** Whether both outputs are shown on a terminal. Standard input is not one: typing needs a real terminal. */
   readonly isTTY?: boolean;
+  /** A clock that the story turns; default: the system's. */
+  readonly clock?: Clock;
 }
 
 /** Invocation is a command that runs in the process of the test, with a context of its own: its streams are texts in memory. */
@@ -22,7 +25,11 @@ export class Invocation implements AsyncDisposable {
   #alive = true;
 
   /** Runs the command of `args` in the folder `home`. */
-  constructor(home: string, args: readonly string[], { env, stdin = "", cwd, isTTY }: InvokeOptions = {}) {
+  constructor(
+    home: string,
+    args: readonly string[],
+    { env, stdin = "", cwd, isTTY, clock = systemClock }: InvokeOptions = {},
+  ) {
     this.#name = args.join(" ");
     const ctx = new Context({
       env: { PATH: process.env.PATH, HOME: home, ...env },
@@ -31,6 +38,7 @@ export class Invocation implements AsyncDisposable {
       out: this.#output("stdout", isTTY),
       err: this.#output("stderr", isTTY),
       terminal: undefined,
+      clock,
       input: () => new Blob([stdin]).stream(),
       onSignal: (name, listener) => {
         const listeners = this.#listeners.get(name) ?? new Set();

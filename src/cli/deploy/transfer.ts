@@ -1,6 +1,6 @@
+import type { Clock } from "../../base/clock.ts";
 import { visible } from "../../base/visible-text.ts";
 import { type BucketFiles, FileError } from "../../client/index.ts";
-import { pause } from "../../client/pause.ts";
 import { isTemporary, pauseAfter } from "../../client/retry.ts";
 import type { Meter } from "./meter.ts";
 
@@ -46,11 +46,13 @@ export async function inParallel<T>(
 
 /** RetryPolicy repeats work when the connection breaks or the server is busy. It says once that it waits, and once that it goes on. */
 export class RetryPolicy {
+  readonly #clock: Clock;
   readonly #say: (line: string) => void;
   /** What is said when it goes on, while it waits. */
   #restored: string | undefined;
 
-  constructor(say: (line: string) => void) {
+  constructor({ clock, say }: { readonly clock: Clock; readonly say: (line: string) => void }) {
+    this.#clock = clock;
     this.#say = say;
   }
 
@@ -68,7 +70,7 @@ export class RetryPolicy {
         if (pauseMs === undefined) throw error;
         if (this.#restored === undefined) this.#say(`${problemOf(error)}; trying again`);
         this.#restored ??= error instanceof FileError ? "the server works again" : "connected again";
-        await pause(pauseMs, signal);
+        await this.#clock.sleep(pauseMs, signal);
         signal.throwIfAborted();
       }
     }

@@ -39,7 +39,7 @@ export async function copyAll<T extends FileCopy>(
   if (files.length === 0) return done;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const meter = openMeter(ctx, "copying", { bytes, files: files.length });
-  const retry = new RetryPolicy((line) => meter.say(line));
+  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
   try {
     await inParallel(files, signal, async (file, signal) => {
       const result = await copyOne(file, { meter, retry }, signal);
@@ -65,7 +65,7 @@ export async function makeFolders(
   const all = [...folders];
   // Making one makes those above it too.
   const deepest = all.filter((folder) => !all.some((other) => other.startsWith(`${folder}/`)));
-  const retry = new RetryPolicy(ctx.say);
+  const retry = new RetryPolicy(ctx);
   await inParallel(deepest, signal, (folder, signal) =>
     retry.attempt(signal, () => files.makeFolder(folder, { signal })),
   );

@@ -121,7 +121,7 @@ async function watchNodes(
 ): Promise<void> {
   let failed = false;
   for (;;) {
-    await pause(listIntervalMs, signal);
+    await ctx.clock.sleep(listIntervalMs, signal);
     if (signal.aborted) return;
     try {
       followed.update((await listNodes(client, signal)).filter((node) => node.alive));

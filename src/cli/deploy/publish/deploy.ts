@@ -150,7 +150,7 @@ async function finish(ctx: Context, deploying: Deploying, deploy: string, done: 
     return exitCodes.done;
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
-  const published = await new RetryPolicy(ctx.say)
+  const published = await new RetryPolicy(ctx)
     .attempt(new AbortController().signal, () =>
       client.call("static-bucket_deploy_publish", { name: bucket, deploy }),
     )

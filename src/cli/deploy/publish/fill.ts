@@ -95,7 +95,7 @@ async function add(
   signal: AbortSignal,
 ): Promise<string[]> {
   const missing: string[] = [];
-  const retry = new RetryPolicy(ctx.say);
+  const retry = new RetryPolicy(ctx);
   for (let at = 0; at < files.length; at += maxPerCall) {
     const params = { name: bucket, deploy, files: files.slice(at, at + maxPerCall) };
     const answer = await retry.attempt(signal, () =>
@@ -117,7 +117,7 @@ async function sendAll(
   if (uploads.length === 0) return sent;
   const bytes = uploads.reduce((sum, { stamp }) => sum + stamp.size, 0);
   const meter = openMeter(ctx, "deploying", { bytes, files: uploads.length });
-  const retry = new RetryPolicy((line) => meter.say(line));
+  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
   const transfer = { files: client.bucket(`${bucket}@${deploy}`), meter, retry };
   try {
     await inParallel(uploads, signal, async (file, signal) => {

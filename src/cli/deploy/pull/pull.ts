@@ -177,7 +177,7 @@ async function fetchAll(
     bytes: wanted.reduce((sum, { size }) => sum + size, 0),
     files: wanted.length,
   });
-  const retry = new RetryPolicy((line) => meter.say(line));
+  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
   const transfer: Transfer = { files: client.bucket(bucket), meter, retry };
   try {
     await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {

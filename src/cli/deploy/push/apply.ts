@@ -16,7 +16,7 @@ const saveIntervalMs = 5000;
 /** Compares both sides, uploads what differs, and deletes what is gone if requested. The record is saved even when it fails. */
 export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): Promise<PushSummary> {
   try {
-    const { plan, local, remote } = await planPush(site, ctx.say, signal);
+    const { plan, local, remote } = await planPush(ctx, site, signal);
     for (const path of plan.replacesOthers)
       ctx.say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
     const summary = newSummary(plan, local);
@@ -69,7 +69,7 @@ async function sendAll(
     bytes: uploads.reduce((sum, { stamp }) => sum + stamp.size, 0),
     files: uploads.length,
   });
-  const retry = new RetryPolicy((line) => meter.say(line));
+  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
   const transfer: Transfer = { files: site.client.bucket(site.bucket), meter, retry };
   let done = 0;
   try {

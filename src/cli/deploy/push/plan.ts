@@ -1,5 +1,6 @@
 import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
+import type { Context } from "../../context.ts";
 import { hashIfReadable, type LocalFile, type LocalTree, readLocalTree, sameStamp } from "../local-tree.ts";
 import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../remote-tree.ts";
 import { SkipRules } from "../skip/skip-rules.ts";
@@ -44,22 +45,22 @@ interface Sides {
 
 /** Reads both sides and decides what a push has to do. Throws where it would do harm without `--delete`, or would empty the bucket. */
 export async function planPush(
+  ctx: Context,
   { client, bucket, dir, record, force, delete: mayDelete, skip }: Site,
-  say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<PlannedPush> {
   const rules = SkipRules.read(dir, skip);
   const local = readLocalTree(dir, rules);
   const missing = `\`node-server buckets create ${bucket}\` creates it`;
   const remote = await listRemote(client, bucket, { missing, signal });
-  const retry = new RetryPolicy(say);
+  const retry = new RetryPolicy(ctx);
   const files = client.bucket(bucket);
   const remoteHash: Sides["remoteHash"] = (path, signal) =>
     retry
       .attempt(signal, () => hashRemote(files, path, signal))
       .catch((error: unknown) => {
         if (!isContentLost(error)) throw error;
-        say(`note: the server has lost the content of ${visible(path)}; it is uploaded again`);
+        ctx.say(`note: the server has lost the content of ${visible(path)}; it is uploaded again`);
         return undefined;
       });
   const plan = await compare({ local, remote, rules, record, force, remoteHash }, signal);

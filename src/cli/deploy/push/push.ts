@@ -1,7 +1,6 @@
 import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import { ClientError } from "../../../client/index.ts";
-import { pause } from "../../../client/pause.ts";
 import { addressOfBucket } from "../../buckets/bucket-address.ts";
 import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
@@ -73,7 +72,7 @@ async function keepPushing(
 ): Promise<number> {
   for (let isIncomplete = false; ; ) {
     // A push that failed is repeated, with or without another change.
-    await (isIncomplete ? pause(retryMs, signal) : folder.changed(signal));
+    await (isIncomplete ? ctx.clock.sleep(retryMs, signal) : folder.changed(signal));
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
     if (!folder.isThere) {
@@ -103,7 +102,7 @@ async function showPlan(
   { json, verbose }: PushOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  const { plan, local } = await planPush(site, ctx.say, signal);
+  const { plan, local } = await planPush(ctx, site, signal);
   const uploads = plan.uploads.map(({ path, stamp }) => ({ path, size: stamp.size }));
   const deletes = site.delete ? [...plan.gone] : [];
   if (json)

@@ -49,7 +49,7 @@ export async function removeGone(
   if (gone.length === 0) return;
   const { client, bucket, record } = site;
   const files = client.bucket(bucket);
-  const retry = new RetryPolicy(ctx.say);
+  const retry = new RetryPolicy(ctx);
   const now = await retry.attempt(signal, () =>
     listRemote(client, bucket, { missing: "it was deleted during the push", signal }),
   );
