@@ -127,8 +127,6 @@ export interface Gate extends AsyncDisposable {
   readonly url: string;
   /** `PUT index.html`, in the order in which they came to their end. */
   readonly done: string[];
-  /** Cuts every connection and listens again a little later. */
-  breakFor(ms: number): Promise<void>;
   /** Cuts every connection and listens again after `away`. */
   breakWhile(away: () => Promise<unknown>): Promise<void>;
 }
@@ -178,7 +176,6 @@ export async function openGate(
   return {
     url: `http://127.0.0.1:${port}`,
     done,
-    breakFor: (ms) => breakWhile(() => Bun.sleep(ms)),
     breakWhile,
     [Symbol.asyncDispose]: () => server.stop(true),
   };
