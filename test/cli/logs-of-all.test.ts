@@ -4,6 +4,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { User } from "../support/cli.ts";
 import { type TestCluster, testCluster } from "../support/cluster.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until, within } from "../support/process.ts";
 
@@ -63,7 +64,11 @@ story("logs --all shows what every node keeps, by time, with the names of the no
 
 story("logs -f --all follows nodes that come and go, and tells of one that cannot be reached", async () => {
   const [alpha, beta] = cluster.nodes;
-  const follow = user.launch(["logs", "-f", "--all", "--json", "--filter", "task=info"]);
+  const clock = new ManualClock();
+  const follow = user.launch(["logs", "-f", "--all", "--json", "--filter", "task=info"], { clock });
+  /** Turns the clock until the list of nodes has been asked for again, and the command has said what came of it. */
+  const comesToSay = (words: RegExp) =>
+    clock.until(`it says ${words}`, 3000, () => words.test(follow.stderr));
   const shows = (node: string, message: string) =>
     until(`${node} shows ${message}`, () =>
       entriesIn(follow.stdout).some((entry) => entry.node === node && entry.message === message),
@@ -77,20 +82,20 @@ story("logs -f --all follows nodes that come and go, and tells of one that canno
   const { databaseUrl, files } = alpha;
   const gamma = await testNode({ ...named("gamma"), store: "objects over postgres", databaseUrl, files });
   try {
-    await follow.says(/gamma: following http:\S+\n/);
+    await comesToSay(/gamma: following http:\S+\n/);
     logOf(gamma).info("live 3");
     await shows("gamma", "live 3");
     // A node that ended without a notice, and whose port nobody has.
     await alpha.sql(
       `INSERT INTO kv (namespace, key, value) SELECT 'nodes', '00000000-0000-4000-8000-00000000dead/00000000-0000-4000-8000-0000000000b0', value || '{"name":"delta","boot":"00000000-0000-4000-8000-0000000000b0","url":"http://127.0.0.1:1","since":1}' FROM kv WHERE namespace = 'nodes' LIMIT 1`,
     );
-    await follow.says(/delta: \S+ cannot be reached.*; trying again\n/);
+    await comesToSay(/delta: \S+ cannot be reached.*; trying again\n/);
   } finally {
     await gamma[Symbol.asyncDispose]();
     await alpha.sql("DELETE FROM kv WHERE namespace = 'nodes' AND key LIKE '%dead%'");
   }
-  await follow.says(/gamma: left\n/);
-  await follow.says(/delta: left\n/);
+  await comesToSay(/gamma: left\n/);
+  await comesToSay(/delta: left\n/);
   logOf(beta).info("live 4");
   await shows("beta", "live 4");
   follow.signal("SIGINT");
