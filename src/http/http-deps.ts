@@ -49,7 +49,7 @@ export interface HttpOptions {
 
 /** newHttpDeps makes what the routes of all listeners share. */
 export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: HttpOptions): HttpDeps {
-  const contentBudget = new ContentBudget(idleSeconds * 1000);
+  const contentBudget = new ContentBudget(idleSeconds * 1000, shared.clock);
   const memory = new MemoryBudget(() => limits().clientBytes);
   const addresses = new ClientAddresses();
   const staticOptions: StaticOptions = {

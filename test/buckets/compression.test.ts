@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from "node:zlib";
+import { systemClock } from "../../src/base/clock.ts";
 import { DiskStats } from "../../src/buckets/disk/entry.ts";
 import { DiskReader } from "../../src/buckets/disk/read.ts";
 import { PathResolver } from "../../src/buckets/disk/resolve.ts";
@@ -81,7 +82,7 @@ eachStore(
   async (store) => {
     await using stored = await settledFiles(store, 1);
     const files = await Promise.all(Array.from({ length: 60 }, () => stored.open(0)));
-    const compression = new Compression(new ContentBudget(30_000));
+    const compression = new Compression(new ContentBudget(30_000, systemClock));
     const blobs = await Promise.all(files.map((file) => compression.whole(file, "br")));
     expect(new Set(blobs).size).toBe(1);
     expect(brotliDecompressSync(await (blobs[0] ?? new Blob()).bytes()).toString()).toBe(textOf(0));
@@ -97,7 +98,7 @@ test("a file on the disk that was changed a moment ago is compressed for each re
   const files = await Promise.all([reader.open(treePath("new.txt")), reader.open(treePath("new.txt"))]);
   // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
   for (const { stats } of files) stats.state.ctimeMs = Date.now() + 60_000;
-  const compression = new Compression(new ContentBudget(30_000));
+  const compression = new Compression(new ContentBudget(30_000, systemClock));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
   expect(new Set(blobs).size).toBe(2);
   expect(openFilesBelow(folder.path)).toEqual([]);
@@ -106,7 +107,7 @@ test("a file on the disk that was changed a moment ago is compressed for each re
 eachStore("a file goes out plain when too many others wait to be compressed", async (store) => {
   await using stored = await settledFiles(store, 40);
   const files = await openAll(stored, 40);
-  const compression = new Compression(new ContentBudget(30_000));
+  const compression = new Compression(new ContentBudget(30_000, systemClock));
   const answers = files.map((file) => compression.whole(file, "gzip"));
   expect(answers.filter((answer) => answer !== undefined).length).toBe(34);
   await Promise.all(answers);
@@ -122,7 +123,7 @@ eachStore(
   async (store) => {
     await using stored = await settledFiles(store, 10);
     const files = await openAll(stored, 10);
-    const compression = new Compression(new ContentBudget(30_000));
+    const compression = new Compression(new ContentBudget(30_000, systemClock));
     const streams = files.map((file) => compression.stream(file, "zstd"));
     expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
     const meter = new StreamMeter();
@@ -152,7 +153,7 @@ eachStore("every chunk of a large file is compressed before the next takes its p
   const text = Array.from({ length: 300_000 }, (_, n) => Bun.hash(`${n}`).toString().slice(-10)).join("");
   await using stored = await settledFiles(store, [text]);
   for (const [encoding, decompress] of Object.entries(decompressors)) {
-    const stream = new Compression(new ContentBudget(30_000)).stream(
+    const stream = new Compression(new ContentBudget(30_000, systemClock)).stream(
       await stored.open(0),
       encoding as Encoding,
     );
@@ -171,7 +172,7 @@ eachStore("a large file that is cut short while it is compressed is not taken fo
   await using stored = await settledFiles(store, 1);
   const file = await stored.open(0);
   await file.prepare?.();
-  const stream = new Compression(new ContentBudget(30_000)).stream(file, "gzip");
+  const stream = new Compression(new ContentBudget(30_000, systemClock)).stream(file, "gzip");
   await stored.cut(1000);
   await expect(new Response(stream?.start(new StreamMeter())).bytes()).rejects.toThrow("cut short");
   await until("the file is closed", () => stored.openCount() === 0);

@@ -1,20 +1,23 @@
 import { expect, test } from "bun:test";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
 import { siteWith } from "../support/bucket.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 
 const mebibyte = 1024 * 1024;
 
 test("content in memory is counted for a window of time, and small content never", async () => {
-  const budget = new ContentBudget(1000);
+  const clock = new ManualClock();
+  const budget = new ContentBudget(30_000, clock);
   const taken = Array.from({ length: 40 }, () => budget.take(2 * mebibyte));
-  // 16 fit at once; a busy machine lets part of the window pass between them.
-  expect(taken.slice(0, 16)).toEqual(Array(16).fill(true));
-  budget.add(100 * mebibyte);
+  // 16 fit at once.
+  expect(taken.map((isTaken, at) => isTaken === at < 16)).toEqual(Array(40).fill(true));
+  budget.add(32 * mebibyte);
   expect([budget.isSpent, budget.take(2 * mebibyte), budget.take(64 * 1024)]).toEqual([true, false, true]);
-  await until("the window is over", () => budget.take(2 * mebibyte));
-  expect(budget.isSpent).toBe(false);
+  await clock.advance(30_000);
+  expect([budget.isSpent, budget.take(2 * mebibyte)]).toEqual([true, false]);
+  await clock.advance(2000);
+  expect([budget.isSpent, budget.take(2 * mebibyte)]).toEqual([false, true]);
 });
 
 eachStore(

@@ -51,7 +51,7 @@ async function openRoutes(store: StoreOptions, files: Record<string, string>) {
   if (services === undefined) throw new Error("the services were not lent");
   const lent = services;
   const cache = new CountingCache({ maxBytes: () => 64 * 1024 * 1024, records: () => lent.buckets.records });
-  const contentBudget = new ContentBudget(30_000);
+  const contentBudget = new ContentBudget(30_000, systemClock);
   const options = {
     acquire: () => ({ services: lent, release() {} }),
     static: { cache, compression: new Compression(contentBudget), contentBudget },

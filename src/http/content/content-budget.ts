@@ -1,3 +1,4 @@
+import type { Clock } from "../../base/clock.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
 
 /** Content above `uncountedBytes` that requests may bring into memory within the window. */
@@ -11,12 +12,15 @@ const maxBytes = 32 * 1024 * 1024;
  */
 export class ContentBudget {
   #used = 0;
-  #usedAt = performance.now();
+  #usedAt: number;
   readonly #windowMs: number;
+  readonly #clock: Clock;
 
   /** `windowMs` is the time after which a connection without progress is dropped. */
-  constructor(windowMs: number) {
+  constructor(windowMs: number, clock: Clock) {
     this.#windowMs = windowMs;
+    this.#clock = clock;
+    this.#usedAt = clock.monotonic();
   }
 
   get isSpent(): boolean {
@@ -37,7 +41,7 @@ export class ContentBudget {
   }
 
   #level(): number {
-    const now = performance.now();
+    const now = this.#clock.monotonic();
     this.#used = Math.max(0, this.#used - ((now - this.#usedAt) / this.#windowMs) * maxBytes);
     this.#usedAt = now;
     return this.#used;
