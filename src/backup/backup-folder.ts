@@ -36,8 +36,8 @@ export class BackupFolder {
   }
 
   /** Returns a free path for a new backup. One before a migration is named after it, and `prune` leaves it alone. */
-  newPath(migration?: string): string {
-    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+  newPath(madeAt: Date, migration?: string): string {
+    const time = madeAt.toISOString().replace(/[-:]|\.\d+/g, "");
     const reason = migration === undefined ? "" : `-before-${migration.replace(/[^\w.-]/g, "_")}`;
     for (let number = 1; ; number += 1) {
       const count = number === 1 ? "" : `-${number}`;

@@ -27,7 +27,7 @@ export function copyBeforeMigration({
     const before = more.at(-1) ?? first;
     const folder = new BackupFolder(configured, source);
     const begin = performance.now();
-    const target = folder.newPath(before);
+    const target = folder.newPath(new Date(), before);
     try {
       await folder.create();
       const result = await backUpInChild(

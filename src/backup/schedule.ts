@@ -121,10 +121,10 @@ export class BackupSchedule {
   }
 
   async #make(folder: BackupFolder, { files, keep }: BackupSettings, signal: AbortSignal): Promise<void> {
-    const { log, source } = this.#options;
+    const { log, source, clock } = this.#options;
     await folder.create();
     const begin = performance.now();
-    const path = folder.newPath();
+    const path = folder.newPath(new Date(clock.now()));
     const present = source();
     const result = await backUpInChild(
       path,

@@ -4,23 +4,28 @@ import { join } from "node:path";
 import { backUpInChild } from "../../src/backup/backup-process.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { settingsFor } from "../support/database-settings.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { newHome, until } from "../support/process.ts";
 
 const top = (every: string, more = "") => `backup_dir = "BACKUPS"\nbackup_every = "${every}"\n${more}`;
 
+const hourMs = 3_600_000;
+
+type BackingUp = TestNode & { readonly backups: string; readonly clock: ManualClock };
+
 /** A node whose backups go to a folder in its own one. */
-async function backingUp(
-  kind: "sqlite" | "postgres",
-  settings: string,
-): Promise<TestNode & { backups: string }> {
-  const node = await testNode({ database: kind, logging: 'memory_log_filter = "info"\n' });
+async function backingUp(kind: "sqlite" | "postgres", settings: string): Promise<BackingUp> {
+  const clock = new ManualClock();
+  const node = await testNode({ database: kind, logging: 'memory_log_filter = "info"\n', clock });
   const backups = join(node.folder, "backups");
-  await rewrite(node, backups, settings);
-  return Object.assign(node, { backups });
+  const made = Object.assign(node, { backups, clock });
+  await rewrite(made, backups, settings);
+  return made;
 }
 
-async function rewrite(node: TestNode, backups: string, settings: string): Promise<void> {
+/** Applies settings; the schedule looks at once. */
+async function rewrite(node: BackingUp, backups: string, settings: string): Promise<void> {
   const storage = `static_path = ${JSON.stringify(join(node.folder, "static"))}\n`;
   const text = configText(node.databaseUrl, {
     top: storage + settings.replace("BACKUPS", backups),
@@ -28,6 +33,7 @@ async function rewrite(node: TestNode, backups: string, settings: string): Promi
   });
   await writeFile(node.configPath, text);
   await node.node.reload();
+  await node.clock.jump(0);
 }
 
 async function events(node: TestNode, event: string): Promise<Record<string, unknown>[]> {
@@ -47,11 +53,15 @@ eachDatabase(
     await mkdir(node.backups);
     await writeFile(join(node.backups, "by-hand.tar.zst"), "");
     await node.call("static-bucket_create", { token: node.superToken, name: "site" });
-    await rewrite(node, node.backups, top("1s", "backup_keep = 2\nbackup_files = true\n"));
-    const made = await until("four backups were made", async () => {
-      const found = await events(node, "backup.made");
-      return found.length >= 4 && found;
-    });
+    await rewrite(node, node.backups, top("1h", "backup_keep = 2\nbackup_files = true\n"));
+    const isMade = (count: number) =>
+      until(`${count} backups were made`, async () => (await events(node, "backup.made")).length === count);
+    await isMade(1);
+    for (let count = 2; count <= 4; count += 1) {
+      await node.clock.jump(hourMs);
+      await isMade(count);
+    }
+    const made = await events(node, "backup.made");
     expect(made[0]).toMatchObject({ level: "INFO", left_out: 0, bytes: expect.any(Number) });
     await rewrite(node, node.backups, "");
     const names = await until("two are left", async () => {
@@ -92,32 +102,27 @@ eachDatabase("a backup that is young enough is not made again after a reload", a
 
 eachDatabase("a backup that fails is an ERROR line, keeps the old ones, and is tried again", async (kind) => {
   await using node = await backingUp(kind, "");
-  await rewrite(node, node.backups, top("1s"));
-  await until("a backup is made", async () => (await events(node, "backup.made")).length >= 1);
-  let away = 0;
-  await until("a file is where the folder should be", async () => {
-    // The server may create the folder again in between.
-    away += 1;
-    await rename(node.backups, join(node.folder, `away-${away}`)).catch(() => {});
-    return writeFile(node.backups, "").then(
-      () => true,
-      () => false,
-    );
-  });
-  const [failed] = await until("two tries have failed", async () => {
-    const found = await events(node, "backup.failed");
-    return found.length >= 2 && found;
-  });
+  await rewrite(node, node.backups, top("1h"));
+  await until("a backup is made", async () => (await events(node, "backup.made")).length === 1);
+  // A file is where the folder should be.
+  await rename(node.backups, join(node.folder, "away"));
+  await writeFile(node.backups, "");
+  const failures = (count: number) =>
+    until(`${count} tries have failed`, async () => (await events(node, "backup.failed")).length === count);
+  await node.clock.jump(hourMs);
+  await failures(1);
+  await node.clock.jump(hourMs / 6);
+  await failures(2);
+  const [failed] = await events(node, "backup.failed");
   expect(failed).toMatchObject({
     level: "ERROR",
     folder: node.backups,
-    retry_ms: 1000,
+    retry_ms: hourMs / 6,
     reason: expect.stringMatching(/./),
   });
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
-  const made = (await events(node, "backup.made")).length;
-  await rewrite(node, join(node.folder, "elsewhere"), top("1s"));
-  await until("a later try works", async () => (await events(node, "backup.made")).length > made);
+  await rewrite(node, join(node.folder, "elsewhere"), top("1h"));
+  await until("a later try works", async () => (await events(node, "backup.made")).length === 2);
   expect((await stat(join(node.folder, "elsewhere"))).mode & 0o777).toBe(0o700);
 });
 
