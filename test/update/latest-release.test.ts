@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { build } from "../../src/build.ts";
 import { isLater } from "../../src/update/latest-release.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 
 interface Latest {
@@ -11,7 +12,7 @@ interface Latest {
   readonly problem: string | null;
 }
 
-test("the newest release is asked for once, whoever wants to know", async () => {
+test("the newest release is asked for once an hour, whoever wants to know", async () => {
   let asked = 0;
   await using releases = closing(
     Bun.serve({
@@ -25,7 +26,8 @@ test("the newest release is asked for once, whoever wants to know", async () => 
       },
     }),
   );
-  await using node = await testNode({ top: `release_url = "${releases.url}releases/"` });
+  const clock = new ManualClock();
+  await using node = await testNode({ top: `release_url = "${releases.url}releases/"`, clock });
   const ask = (token = node.superToken) =>
     node.call("node-server_latest_release", { token }) as Promise<Latest>;
   const [first] = await Promise.all([ask(), ask(), ask()]);
@@ -37,8 +39,12 @@ test("the newest release is asked for once, whoever wants to know", async () => 
     problem: null,
   });
   const limited = await node.newToken([{ scopes: ["global"], permissions: [{ node: "metrics" }] }]);
+  await clock.jump(3_599_999);
   expect(await ask(limited)).toEqual(first as Latest);
   expect(asked).toBe(1);
+  await clock.jump(1);
+  await ask(limited);
+  expect(asked).toBe(2);
   const other = await node.newToken([{ scopes: ["global"], permissions: [{ node: "read_storage" }] }]);
   await expect(ask(other)).rejects.toThrow(/Metrics/);
 });
