@@ -1,15 +1,19 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { utimes, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 eachStore(
   "a file is served with its type, its validators and the right length, for GET and HEAD",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get } = await siteWith(node, {
       "a b/é.css": "p { }",
       "app.mjs": "1",
@@ -52,7 +56,7 @@ test("a change on the disk is seen by the next request, with a new validator, al
 });
 
 eachStore("conditions are judged in the order of the standard", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { get } = await siteWith(node, { "a.txt": "hello" });
   const first = await get("/a.txt");
   const etag = first.headers.get("etag") ?? "";
@@ -74,7 +78,7 @@ eachStore("conditions are judged in the order of the standard", async (store) =>
 eachStore(
   "ranges: single, open, from the end, several, impossible, and bound to a validator",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get } = await siteWith(node, { "a.bin": "0123456789" });
     const etag = (await get("/a.bin")).headers.get("etag") ?? "";
     const piece = async (range: string, more: Record<string, string> = {}) => {
@@ -101,7 +105,7 @@ eachStore(
 eachStore(
   "text is compressed as the client prefers, small and large, and a compressed neighbour is used while it is not older",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const small = "body { color: red }\n".repeat(100);
     const large = "0123456789abcdef".repeat(400_000);
     const { get, stored } = await siteWith(node, {
@@ -120,7 +124,7 @@ eachStore(
         ["/a.css", small],
         ["/big.txt", large],
       ] as const) {
-        const response = await fetch(`${node.url}/node/static/site${path}`, {
+        const response = await fetch(`${node.url}/node/static/${node.bucket}${path}`, {
           headers: { "accept-encoding": accept },
           decompress: false,
         });
@@ -137,7 +141,7 @@ eachStore(
     ).toBeNull();
     expect((await get("/pic.png", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBeNull();
     await stored.write({ "x.js.br": "ready-made" });
-    const neighbour = await fetch(`${node.url}/node/static/site/x.js`, {
+    const neighbour = await fetch(`${node.url}/node/static/${node.bucket}/x.js`, {
       headers: { "accept-encoding": "br" },
       decompress: false,
     });
@@ -147,7 +151,7 @@ eachStore(
       await neighbour.text(),
     ]).toEqual(["br", "text/javascript; charset=utf-8", "ready-made"]);
     await stored.setModified("x.js.br", 1);
-    const fresh = await fetch(`${node.url}/node/static/site/x.js`, {
+    const fresh = await fetch(`${node.url}/node/static/${node.bucket}/x.js`, {
       headers: { "accept-encoding": "br" },
       decompress: false,
     });
@@ -156,16 +160,16 @@ eachStore(
 );
 
 eachStore("folders: slash form, index.html, the bucket's own 404 page, methods, CORS", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { get } = await siteWith(
     node,
     { "index.html": "<h1>root</h1>", "docs/index.html": "docs", "empty/.keep": "", "404.html": "own" },
     { cors: true },
   );
   const bare = await get("?q=1");
-  expect([bare.status, bare.headers.get("location")]).toEqual([301, "/node/static/site/?q=1"]);
+  expect([bare.status, bare.headers.get("location")]).toEqual([301, `/node/static/${node.bucket}/?q=1`]);
   expect(await (await get("/")).text()).toBe("<h1>root</h1>");
-  expect((await get("/docs")).headers.get("location")).toBe("/node/static/site/docs/");
+  expect((await get("/docs")).headers.get("location")).toBe(`/node/static/${node.bucket}/docs/`);
   expect(await (await get("/docs/")).text()).toBe("docs");
   for (const path of ["/nope", "/empty/", "/index.html/"]) {
     const missing = await get(path);
@@ -265,7 +269,7 @@ function raw(url: string, request: string): Promise<string> {
 eachStore(
   "a missing path of many segments costs no more in letters of any language than in plain ones",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get } = await siteWith(node, { "a.txt": "hello" });
     const processorTime = async (segment: string) => {
       const before = process.cpuUsage();

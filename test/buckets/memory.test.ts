@@ -1,10 +1,14 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 type Site = Awaited<ReturnType<typeof siteWith>>;
 
@@ -31,7 +35,10 @@ function basic({ superToken }: TestNode): string {
 function davGet(node: TestNode): Site["get"] {
   const authorization = basic(node);
   return (path, headers = {}, method = "GET") =>
-    fetch(`${node.url}/node/static-webdav/site${path}`, { method, headers: { authorization, ...headers } });
+    fetch(`${node.url}/node/static-webdav/${node.bucket}${path}`, {
+      method,
+      headers: { authorization, ...headers },
+    });
 }
 
 async function filesInMemory({ url, superToken }: TestNode): Promise<number> {
@@ -125,7 +132,7 @@ for (const protocol of ["plain HTTP", "WebDAV"] as const)
 eachStore(
   "a file that changes all the time is never answered older than it was when asked for, nor two contents under one tag",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await siteWith(node, { "n.txt": "00000000" });
     const file = join(site.folder, "n.txt");
     const isDisk = node.store === "disk";
@@ -150,7 +157,7 @@ eachStore(
 );
 
 eachStore("compressed neighbours and index.html come and go with the next request", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const site = await siteWith(node, { "x.js": style, "docs/index.html": "first" });
   const { write, remove, setModified } = site.stored;
   const neighbour = style.toUpperCase();
@@ -184,7 +191,7 @@ eachStore("compressed neighbours and index.html come and go with the next reques
 });
 
 eachStore("nobody gets an encoding that he did not ask for, whoever asked before him", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const site = await siteWith(node, { "x.js": style, "y.js": style, "y.js.gz": Bun.gzipSync(style) });
   const wishes = ["zstd, br, gzip", "zstd, gzip", "zstd", "br, gzip;q=0.5", "br", "gzip", "gzip;q=0", ""];
   await heat(site, ["x.js", "y.js"]);
@@ -203,7 +210,7 @@ eachStore("nobody gets an encoding that he did not ask for, whoever asked before
 eachStore(
   "a name as long as a store takes, whose neighbours would be too long, is answered again and again",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const long = `${"n".repeat(250)}.css`;
     const site = await siteWith(node, { [long]: style });
     await heat(site, [long], { "accept-encoding": "zstd, br" });
@@ -212,7 +219,7 @@ eachStore(
 
 // Only another program can write both forms: the server takes them for one name.
 test("a file is seen that appears under the very name for which another Unicode form was in memory", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const site = await siteWith(node, { "e\u0301.txt": "decomposed" });
   await heat(site, ["%C3%A9.txt"]);
   writeFileSync(join(site.folder, "\u00e9.txt"), "composed");

@@ -1,13 +1,17 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { filesOf, siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+
+const sharedNode = sharedNodes();
 
 const error = (code: number, words: RegExp) => ({ code, message: expect.stringMatching(words) });
 
 eachStore(
   "a folder where a file is meant, and a file where a folder is meant, are told apart and touched by nothing",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { stored, get } = await siteWith(node, { "folder/in.txt": "in", "file.txt": "file" });
     const { refused, remove } = filesOf(node);
     const isFolder = error(108, /folder/);
@@ -33,9 +37,9 @@ eachStore(
 eachStore(
   "a file as large as a request can carry is taken as base64, as text and as bytes",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { stored } = await siteWith(node, {});
-    const params = { token: node.superToken, name: "site", path: "a" };
+    const params = { token: node.superToken, name: node.bucket, path: "a" };
     for (const [content, size] of [
       [{ base64: "AAAA".repeat(2.49 * 1024 * 1024) }, 3 * Math.floor(2.49 * 1024 * 1024)],
       [{ body: "x".repeat(9_900_000) }, 9_900_000],
@@ -83,7 +87,7 @@ const names = [
 eachStore(
   "names in any language and with any sign are kept as given by upload, list, read, rename, delete and GET",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { stored, get } = await siteWith(node, {});
     const { upload, list, read, rename, remove } = filesOf(node);
     const encode = (path: string) => path.split("/").map(encodeURIComponent).join("/");
@@ -113,7 +117,7 @@ for (const [stored, asked] of [
   eachStore(
     `a name stored in ${form} is found by its other form by every method, and stays as it is`,
     async (store) => {
-      await using node = await testNode(store);
+      await using node = await sharedNode(store);
       const { stored: files, get } = await siteWith(node, {});
       const { upload, list, read, rename, remove } = filesOf(node);
       const [place, other] = [`${stored}/${stored}`, `${asked}/${asked}`];

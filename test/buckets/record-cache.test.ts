@@ -3,6 +3,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 /** Makes a bucket past the server, as another server would, with one file that says the bucket's name. */
 async function foreignBucket(node: TestNode, name: string, isRoot: boolean): Promise<void> {
@@ -20,14 +23,14 @@ const get = async ({ url }: TestNode, path: string) => {
 };
 
 eachDatabase("a bucket that was missing is served once another server has made it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   expect(await get(node, "/node/static/late/")).toBe(404);
   await foreignBucket(node, "late", false);
   await until("it is served", async () => (await get(node, "/node/static/late/")) === "late");
 });
 
 eachDatabase("a bucket that was missing is served at once when this server makes it", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   const { superToken: token } = node;
   for (const name of ["one", "two", "three"]) {
     expect(await get(node, `/node/static/${name}/a.txt`)).toBe(404);
@@ -72,7 +75,7 @@ eachDatabase("many buckets asked for at once are each answered with their own fi
 });
 
 eachDatabase("a name that no database can hold is no bucket's", async (database) => {
-  await using node = await testNode({ database });
+  await using node = await sharedNode({ database });
   for (const name of ["a\0b", "\ud800", "x".repeat(100_000)]) {
     expect(await node.call("static-bucket_read", { token: node.superToken, name })).toBeNull();
     const list = { token: node.superToken, name };

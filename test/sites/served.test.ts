@@ -1,6 +1,9 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 const redirects = `
 # comment
@@ -160,14 +163,14 @@ eachStore(
 eachStore(
   "WebDAV's GET has the headers that are about no content, keeps its sandbox, and knows no redirects",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await siteWith(node, {
       _headers: `${headers}/*\n  Cache-Control: max-age=99\n  Content-Type: text/plain\n  X-Robots-Tag: none\n`,
       _redirects: "/page.html /other 301!\n/* /page.html 200",
       "page.html": "page",
     });
     const dav = (path: string) =>
-      fetch(`${node.url}/node/static-webdav/site/${path}`, {
+      fetch(`${node.url}/node/static-webdav/${node.bucket}/${path}`, {
         headers: { authorization: `Bearer ${node.superToken}` },
         redirect: "manual",
       });
@@ -187,7 +190,7 @@ eachStore(
 eachStore(
   "with clean_urls every page has one address, and what exists under another name keeps it",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get, settled, stored } = await siteWith(
       node,
       {
@@ -208,7 +211,7 @@ eachStore(
     await settled();
     const answer = async (path: string) => {
       const response = await get(path, { "cache-control": "no-cache" });
-      const location = response.headers.get("location")?.replace("/node/static/site", "") ?? "";
+      const location = response.headers.get("location")?.replace(`/node/static/${node.bucket}`, "") ?? "";
       return `${response.status} ${location || (await response.text())}`;
     };
     for (let round = 0; round < 3; round += 1) {
@@ -240,7 +243,7 @@ eachStore(
     await stored.remove("about");
     expect(await answer("/about.html")).toBe("308 /about");
     expect(await answer("/about")).toBe("200 about");
-    await node.call("static-bucket_update", { token: node.superToken, name: "site", clean_urls: false });
+    await node.call("static-bucket_update", { token: node.superToken, name: node.bucket, clean_urls: false });
     expect(await answer("/about.html")).toBe("200 about");
     expect(await answer("/about")).toBe("301 /index.html");
   },
@@ -283,7 +286,7 @@ eachStore(
 eachStore(
   "a private bucket's rules tell strangers nothing and let no shared cache keep a file",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get, settled } = await siteWith(
       node,
       {
@@ -330,7 +333,7 @@ const gone = `
 eachStore(
   "rules for errors have their status, and what cannot be fetched is no page of the site",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get } = await siteWith(node, {
       _redirects: gone,
       "index.html": "app",
@@ -357,7 +360,7 @@ eachStore(
 eachStore(
   "files for which _headers wants a password are not public, and neither are the passwords",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { get } = await siteWith(
       node,
       {
@@ -379,7 +382,7 @@ eachStore(
       const home = await get("/");
       expect([await home.text(), home.headers.get("x-part")]).toEqual(["home", "a"]);
     }
-    await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
+    await node.call("static-bucket_update", { token: node.superToken, name: node.bucket, public: false });
     const mine = await get("/team/a.txt", { authorization: `Bearer ${node.superToken}` });
     expect(await mine.text()).toBe("team");
     expect((await get("/team/a.txt")).status).toBe(401);
