@@ -1,6 +1,9 @@
 import { expect } from "bun:test";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const basicChallenge = 'Basic realm="Node Static WebDAV", charset="UTF-8"';
 const bearerChallenge = 'Bearer realm="Node Static WebDAV"';
@@ -62,7 +65,7 @@ const fromElsewhere: Readonly<Record<string, Record<string, string>>> = {
 };
 
 async function ask(node: TestNode, headers: Record<string, string>, method = "PROPFIND") {
-  const response = await fetch(`${node.url}/node/static-webdav/site/`, { method, headers });
+  const response = await fetch(`${node.url}/node/static-webdav/${node.bucket}/`, { method, headers });
   await response.body?.cancel();
   return response;
 }
@@ -70,7 +73,7 @@ async function ask(node: TestNode, headers: Record<string, string>, method = "PR
 eachStore(
   "Basic credentials that a browser may have added by itself are refused, and no browser is asked for them",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { authorization } = await webdavSite(node);
     for (const [who, headers] of Object.entries(fromPages)) {
       for (const method of ["GET", "HEAD", "PROPFIND", "PUT", "DELETE", "MKCOL", "LOCK"])
@@ -86,7 +89,7 @@ eachStore(
 );
 
 eachStore("programs sign in with Basic as ever, and are asked for it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { authorization } = await webdavSite(node);
   for (const [who, headers] of Object.entries(programs)) {
     const stranger = await ask(node, headers);
@@ -97,7 +100,7 @@ eachStore("programs sign in with Basic as ever, and are asked for it", async (st
 });
 
 eachStore("pages of other origins and extensions may send Basic credentials of their own", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { authorization } = await webdavSite(node);
   for (const [who, headers] of Object.entries(fromElsewhere)) {
     const stranger = await ask(node, headers);
@@ -108,10 +111,10 @@ eachStore("pages of other origins and extensions may send Basic credentials of t
 });
 
 eachStore("Bearer takes both forms of a token, percent-encoded where a header needs it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   await webdavSite(node);
   const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
-  const limits = [{ scopes: [{ static_bucket: "site" }], permissions }];
+  const limits = [{ scopes: [{ static_bucket: node.bucket }], permissions }];
   const username = "[agent]:blåbær";
   const token = await node.newToken(limits, { username, password: "100 % |密碼:" });
   const right = [token, encodeURIComponent(token), encodeURIComponent(`${username}|100 % |密碼:`)];

@@ -5,12 +5,15 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { AuthType, type CreateReadStreamOptions, createClient, type DiskQuota, type FileStat } from "webdav";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
-/** curl with the bucket `site`; `-w` tells the last status. */
+const sharedNode = sharedNodes();
+
+/** curl with the story's bucket; `-w` tells the last status. */
 async function openCurl(node: TestNode) {
   const tool = await findTool("the curl story", "curl");
   if (tool === undefined) return undefined;
@@ -35,7 +38,7 @@ const statuses = (stderr: string) =>
 eachStore(
   "curl uploads a file of known length and one of unknown length from a pipe, and downloads parts of them",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openCurl(node);
     if (site === undefined) return;
     const { home, base, curl, stored } = site;
@@ -64,7 +67,7 @@ eachStore(
 );
 
 eachStore("curl waits for 100 Continue before a body of 2 MB, and is given it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   await using site = await openCurl(node);
   if (site === undefined) return;
   const bytes = randomBytes(2 * 1024 * 1024);
@@ -79,7 +82,7 @@ eachStore("curl waits for 100 Continue before a body of 2 MB, and is given it", 
 eachStore(
   "curl without credentials at first is asked for them once, and its upload arrives whole",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openCurl(node);
     if (site === undefined) return;
     for (const size of [10, 2 * 1024 * 1024]) {
@@ -98,7 +101,7 @@ eachStore(
 eachStore(
   "an upload of 20 MB with a wrong password ends with 401, however it is sent, and leaves nothing",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openCurl(node);
     if (site === undefined) return;
     const bytes = randomBytes(20_000_000);
@@ -121,7 +124,7 @@ eachStore(
   },
 );
 
-/** The npm client on a new bucket `site`. */
+/** The npm client on the story's bucket, which is new. */
 async function openClient(node: TestNode) {
   const { base } = await webdavSite(node);
   const [username = "", password = ""] = node.superToken.split(":");
@@ -131,7 +134,7 @@ async function openClient(node: TestNode) {
 }
 
 eachStore("the npm client webdav does all that it can do", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { client } = await openClient(node);
   expect(await client.exists("/deep")).toBe(false);
   await client.createDirectory("/deep/er/folder #1 100%", { recursive: true });
@@ -143,7 +146,7 @@ eachStore("the npm client webdav does all that it can do", async (store) => {
   const bytes = randomBytes(200_000);
   await client.putFileContents("/bytes.bin", Buffer.from(bytes));
   expect(Buffer.from((await client.getFileContents("/bytes.bin")) as ArrayBuffer).equals(bytes)).toBe(true);
-  const plain = await fetch(`${node.url}/node/static/site/bytes.bin`, { method: "HEAD" });
+  const plain = await fetch(`${node.url}/node/static/${node.bucket}/bytes.bin`, { method: "HEAD" });
   expect(await client.stat("/bytes.bin")).toMatchObject({
     filename: "/bytes.bin",
     basename: "bytes.bin",
@@ -192,7 +195,7 @@ eachStore("the npm client webdav does all that it can do", async (store) => {
 eachStore(
   "the npm client webdav locks a file against another, unlocks it, and streams in both directions",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { client: one, open } = await openClient(node);
     const other = open();
     await one.putFileContents("/a.txt", "first");
@@ -221,7 +224,7 @@ eachStore(
 eachStore(
   "the npm client webdav unlocks a file with the token as lock() gave it, without the brackets of RFC 4918",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { client } = await openClient(node);
     await client.putFileContents("/a.txt", "first");
     const { token } = await client.lock("/a.txt");

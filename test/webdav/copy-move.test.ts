@@ -1,14 +1,18 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { lstatSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { eachStore, tempFolder, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+import { test } from "../support/test.ts";
 import { type Contents, contentsOf, hrefs, openSite, staged } from "../support/webdav-disk.ts";
+
+const sharedNode = sharedNodes();
 
 eachStore(
   "COPY and MOVE put a file or a folder over a file or a folder, whole, or leave both alone with Overwrite: F",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { to, write, contents, dav, uploads } = await storedSite(node);
     const trees = {
       file: (name: string) => ({ [name]: "one file" }),
@@ -60,7 +64,7 @@ eachStore(
 eachStore(
   "COPY of a folder with Depth 0 makes the folder alone, also over one that holds something; Depth 1 is refused",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { to, contents } = await storedSite(node, { "from/a.txt": "a", "to/old.txt": "old" });
     expect(await to("COPY", "/from", "/new", { depth: "0" })).toBe(201);
     expect(await to("COPY", "/from", "/to", { depth: "0" })).toBe(204);
@@ -105,7 +109,7 @@ eachStore(
 );
 
 test("links and special files inside a folder are not followed: not copied, moved as they are, deleted without what they point to", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using outside = await tempFolder();
   writeFileSync(join(outside.path, "secret.txt"), "secret");
   const { to, at, contents, dav } = await openSite(node, { "from/a.txt": "a", "beside.txt": "beside" });
@@ -128,7 +132,7 @@ test("links and special files inside a folder are not followed: not copied, move
 eachStore(
   "a locked member keeps its folder from being deleted, moved and replaced, and nothing is changed",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const files = { "folder/a.txt": "a", "folder/deep/b.txt": "b", "folder/z.txt": "z", "other/c.txt": "c" };
     const { to, contents, dav, uploads } = await storedSite(node, files);
     const before = await contents();
@@ -152,7 +156,7 @@ eachStore(
       ]);
     expect([await contents(), uploads()]).toEqual([before, []]);
     expect(await to("COPY", "/folder", "/copy")).toBe(201);
-    const shown = { if: `</node/static-webdav/site/folder/deep/b.txt> (${token})` };
+    const shown = { if: `</node/static-webdav/${node.bucket}/folder/deep/b.txt> (${token})` };
     expect((await dav("DELETE", "/folder", shown)).status).toBe(204);
     expect(Object.keys(await contents()).some((path) => path.startsWith("folder"))).toBe(false);
     expect((await dav("PUT", "/copy/deep/b.txt", {}, "free")).status).toBe(204);

@@ -1,12 +1,15 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachStore, testNode } from "../support/node.ts";
+import { eachStore } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+
+const sharedNode = sharedNodes();
 
 eachStore(
   "a part of a file is given when it is asked for, and the whole when the file has changed since",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await storedSite(node, { "a.txt": "0123456789" });
     const whole = await dav("GET", "/a.txt");
     const [tag, date] = [whole.headers.get("etag") ?? "", whole.headers.get("last-modified") ?? ""];
@@ -51,7 +54,7 @@ eachStore(
 eachStore(
   "HEAD tells what GET tells, of a file, of an empty one, of a folder and of nothing, and sends no body",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const style = "p { color: red }\n".repeat(1000);
     const { dav, authorization } = await storedSite(node, {
       "style.css": style,
@@ -82,7 +85,7 @@ eachStore(
       using wire = await Wire.open(node.url);
       const ask = (method: string, where: string) =>
         wire.write(
-          `${method} /node/static-webdav/site${where} HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\n\r\n`,
+          `${method} /node/static-webdav/${node.bucket}${where} HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\n\r\n`,
         );
       ask("HEAD", path);
       await wire.hears(new RegExp(`content-length: ${length}\\r\\n`, "i"));
@@ -97,7 +100,7 @@ eachStore(
 eachStore(
   "a folder in a browser is a page that lists what it holds, whatever the names, and runs nothing of them",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const names = [
       "<script>alert(1)<\u2215script>\"&'.txt",
       "100% #1?.txt",
@@ -125,8 +128,8 @@ eachStore(
     reader.transform(html);
     expect(links.map(([, text]) => text).sort()).toEqual(["..", "<b>/", ...names].sort());
     for (const [href, text] of links) {
-      expect(href).toMatch(/^\/node\/static-webdav\/site\//);
-      const answer = await dav("GET", href.replace("/node/static-webdav/site", ""));
+      expect(href).toStartWith(`/node/static-webdav/${node.bucket}/`);
+      const answer = await dav("GET", href.replace(`/node/static-webdav/${node.bucket}`, ""));
       const body = await answer.text();
       expect(answer.status).toBe(200);
       if (names.includes(text)) expect(body).toBe(`I am ${text}`);

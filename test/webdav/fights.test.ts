@@ -1,12 +1,14 @@
 import { expect } from "bun:test";
 import { everyStore, testNode } from "../support/node.ts";
 import { roundsOf } from "../support/random.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-const url = (path: string) => `/node/static-webdav/site${path}`;
 const times = <T>(count: number, work: (n: number) => T): T[] =>
   Array.from({ length: count }, (_, n) => work(n));
 
@@ -98,7 +100,7 @@ everyStore("a file that is replaced all the time is there for everybody all the 
 });
 
 everyStore("of many who write over the same version, one wins and the others are told", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   let etag = await etagOf(dav("PUT", "/file", {}, "first"));
   for (let round = 0; round < roundsOf(5); round += 1) {
@@ -116,7 +118,7 @@ everyStore("of many who write over the same version, one wins and the others are
 });
 
 everyStore("of many who make the same file, one makes it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   for (let round = 0; round < roundsOf(5); round += 1) {
     const answers = await Promise.all(
@@ -132,7 +134,7 @@ everyStore("of many who make the same file, one makes it", async (store) => {
 everyStore(
   "of many who make the same folder, one makes it, and the others hear that it is there",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(times(10, () => dav("MKCOL", `/folder${round}`)));
@@ -143,7 +145,7 @@ everyStore(
 );
 
 everyStore("of many who want the same lock, one gets it, there or not there before", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/present", {}, "x");
   for (const path of ["/present", "/missing"]) {
@@ -163,7 +165,7 @@ everyStore("of many who want the same lock, one gets it, there or not there befo
 everyStore(
   "of those who lock a folder and those who lock what is in it, only one side gets in",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("MKCOL", "/f");
     await dav("PUT", "/f/member", {}, "x");
@@ -182,7 +184,7 @@ everyStore(
 );
 
 everyStore("an upload under a lock and one without never both count", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "start");
   for (let round = 0; round < roundsOf(5); round += 1) {
@@ -205,6 +207,7 @@ everyStore(
   "moves, copies, deletes and uploads in one folder leave whole files and clear answers",
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
+    const url = hrefsIn(node);
     const { dav } = await webdavSite(node);
     const names = ["/d", "/d/a", "/d/b", "/d/e", "/d/e/c", "/f", "/f/a"];
     let seed = 42;

@@ -1,8 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { test } from "../support/test.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const agent = "WebDAVFS/3.0.0 (03008000) Darwin/23.4.0 (arm64)";
 const statfs =
@@ -36,7 +40,7 @@ async function finder(node: TestNode) {
 }
 
 eachStore("Finder mounts a bucket, copies a file in with its resource fork, and ejects", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { ask, status, put, stored } = await finder(node);
   expect((await ask("OPTIONS", "/")).headers.get("dav")?.split(", ")).toContain("2");
   expect(await status("PROPFIND", "/", { depth: "0" }, stat)).toBe(207);
@@ -92,7 +96,7 @@ eachStore("Finder mounts a bucket, copies a file in with its resource fork, and 
   expect([back.status, await back.text()]).toEqual([206, "billede"]);
   // Finder renames with its lock's token and the fork after the file.
   for (const prefix of ["", "._"]) {
-    const destination = `${node.url}/node/static-webdav/site/${prefix}Ferie.png`;
+    const destination = `${node.url}/node/static-webdav/${node.bucket}/${prefix}Ferie.png`;
     expect(await status("MOVE", `/${prefix}Billede%201.png`, { destination })).toBe(201);
   }
   expect(await stored.names()).toEqual([".DS_Store", "._Ferie.png", "Ferie.png"]);
@@ -104,7 +108,7 @@ eachStore("Finder mounts a bucket, copies a file in with its resource fork, and 
 eachStore(
   "Finder's lock on a name that is not there yet makes an empty file that nobody else can fill",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { ask, status, put, dav, stored } = await finder(node);
     const locked = await ask("LOCK", "/new.txt", { depth: "0", timeout: "Second-600" }, lockinfo);
     const token = locked.headers.get("lock-token") ?? "";
@@ -126,7 +130,7 @@ eachStore(
 eachStore(
   "an upload in chunks whose length is not the expected one is refused, and the old file stays",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, put, stored } = await finder(node);
     await dav("PUT", "/old.txt", {}, "the old content");
     for (const path of ["/old.txt", "/new.txt"])
@@ -147,7 +151,7 @@ eachStore(
 );
 
 test("the quota of a disk is kept from Finder alone: others who ask for it are told", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   const { dav } = await finder(node);
   for (const [who, told] of [
     [agent, false],

@@ -1,13 +1,16 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import fc from "fast-check";
 import { HttpError } from "../../src/http/request/http-error.ts";
 import { type ConditionList, parseIf } from "../../src/http/webdav/if-header.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-const url = (path: string) => `/node/static-webdav/site${path}`;
 const never = `urn:uuid:${crypto.randomUUID()}`;
 
 async function siteWithLock(node: TestNode) {
@@ -20,7 +23,8 @@ async function siteWithLock(node: TestNode) {
 }
 
 eachStore("a request is done when one list of its If header holds, and not otherwise", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav, base, lock, etag } = await siteWithLock(node);
   await dav("MKCOL", "/f");
   for (const path of ["/file", "/other", "/f/member"]) await dav("PUT", path, {}, "x");
@@ -80,7 +84,8 @@ eachStore("a request is done when one list of its If header holds, and not other
 eachStore(
   "the lock of a bucket's own folder is found by an If header that names it, and on the folder itself",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
+    const url = hrefsIn(node);
     const { dav, lock } = await siteWithLock(node);
     const token = await lock("/", { depth: "infinity" });
     const status = async (method: string, path: string, header: string) =>
@@ -93,7 +98,8 @@ eachStore(
 );
 
 eachStore("an If header that cannot be read is refused, and the request with it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithLock(node);
   await dav("PUT", "/file", {}, "before");
   const unreadable = [

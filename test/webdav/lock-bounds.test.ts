@@ -1,20 +1,23 @@
 import { expect } from "bun:test";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { lockInfo, locksNamespace, storeLocks } from "../support/webdav-locks.ts";
 
-/** Stores so many locks of one holder in the bucket `site`. */
+const sharedNode = sharedNodes();
+
+/** Stores so many locks of one holder in the story's bucket. */
 const storeMany = (node: TestNode, count: number, lock: { holder: string; until: number }) =>
   storeLocks(
     node,
-    "site",
+    node.bucket,
     Array.from({ length: count }, (_, number) => ({ path: `${lock.holder}-${number}`, ...lock })),
   );
 
 async function rowCount(node: TestNode): Promise<number> {
   const { data } = (await node.call("node-server_exec_sql", {
     token: node.superToken,
-    sql: `SELECT count(*) AS n FROM kv WHERE namespace = '${locksNamespace("site")}'`,
+    sql: `SELECT count(*) AS n FROM kv WHERE namespace = '${locksNamespace(node.bucket)}'`,
   })) as { data: [{ n: number }] };
   return data[0].n;
 }
@@ -23,11 +26,11 @@ const inAnHour = () => Date.now() + 3_600_000;
 const keyOf = (token: string) => token.split(":", 1)[0] ?? "";
 
 eachStore("a token holds so many locks and no more; others still get theirs", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   const token = await node.newToken([
     {
-      scopes: [{ static_bucket: "site" }],
+      scopes: [{ static_bucket: node.bucket }],
       permissions: ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action })),
     },
   ]);
@@ -42,7 +45,7 @@ eachStore("a token holds so many locks and no more; others still get theirs", as
 });
 
 eachStore("a bucket holds so many locks and no more", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 10_000, { holder: "somebody", until: inAnHour() });
   const refused = await dav("LOCK", "/more", {}, lockInfo);
@@ -51,7 +54,7 @@ eachStore("a bucket holds so many locks and no more", async (store) => {
 });
 
 eachStore("expired locks are removed from the database by the next lock", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 1200, { holder: "gone", until: Date.now() - 1 });
   await storeMany(node, 3, { holder: "here", until: inAnHour() });

@@ -3,11 +3,14 @@ import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
 
-const fourPermissions = [
+const sharedNode = sharedNodes();
+
+const fourPermissions = ({ bucket }: TestNode) => [
   {
-    scopes: [{ static_bucket: "site" }],
+    scopes: [{ static_bucket: bucket }],
     permissions: ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action })),
   },
 ];
@@ -38,19 +41,19 @@ async function activeLocks(dav: Dav, path: string, depth = "0"): Promise<XmlElem
 }
 
 async function siteWithFiles(node: TestNode) {
-  const site = await webdavSite(node, await node.newToken(fourPermissions));
+  const site = await webdavSite(node, await node.newToken(fourPermissions(node)));
   for (const folder of ["/kept", "/kept/inner", "/free"]) await site.dav("MKCOL", folder);
   for (const path of ["/kept/file", "/kept/inner/file", "/free/file"])
     await site.dav("PUT", path, {}, "before");
   return site;
 }
 
-const url = (path: string) => `/node/static-webdav/site${path}`;
-
 /** Every verb that writes to something under a deep lock on /kept: what it is sent to, and how it ends once it may. */
-const writes: Array<
+const writes = (
+  url: (path: string) => string,
+): Array<
   [method: string, path: string, headers: Record<string, string>, body: string | undefined, done: number]
-> = [
+> => [
   ["PUT", "/kept/file", {}, "after", 204],
   ["PUT", "/kept/new", {}, "after", 201],
   ["PROPPATCH", "/kept/file", {}, propertyUpdate, 207],
@@ -67,9 +70,10 @@ const writes: Array<
 eachStore(
   "what is locked is read by all and written by nobody but who shows the token in its own name",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
+    const url = hrefsIn(node);
     const { dav } = await siteWithFiles(node);
-    const stranger = `Basic ${Buffer.from(await node.newToken(fourPermissions)).toString("base64")}`;
+    const stranger = `Basic ${Buffer.from(await node.newToken(fourPermissions(node))).toString("base64")}`;
     const token = await locked(dav, "/kept/");
     for (const method of ["GET", "HEAD", "PROPFIND"]) {
       const status = (await dav(method, "/kept/file", { authorization: stranger })).status;
@@ -78,7 +82,7 @@ eachStore(
     const shown = { if: `<${url("/kept/")}> (<${token}>)` };
     const unlocked = `<urn:uuid:${crypto.randomUUID()}>`;
     const refusals = [{}, { authorization: stranger, ...shown }, { if: `(Not ${unlocked})` }];
-    for (const [method, path, headers, body] of writes) {
+    for (const [method, path, headers, body] of writes(url)) {
       for (const more of refusals) {
         const response = await dav(method, path, { ...headers, ...more }, body);
         const said = all(parseXml(await response.bytes()), "lock-token-submitted");
@@ -100,7 +104,7 @@ eachStore(
       ["/", "/free/", "/free/file", "/kept/", "/kept/file", "/kept/inner/", "/kept/inner/file"].map(url),
     );
     expect(await (await dav("GET", "/kept/file")).text()).toBe("before");
-    for (const [method, path, headers, body, done] of writes) {
+    for (const [method, path, headers, body, done] of writes(url)) {
       const { status } = await dav(method, path, { ...headers, ...shown }, body);
       expect({ method, path, status }).toEqual({ method, path, status: done });
     }
@@ -108,7 +112,8 @@ eachStore(
 );
 
 eachStore("a folder locked alone keeps its names, while what is in its files stays free", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/", "0");
   const stories: Array<[method: string, path: string, destination?: string]> = [
@@ -137,7 +142,8 @@ eachStore("a folder locked alone keeps its names, while what is in its files sta
 });
 
 eachStore("a folder does not go while something deep in it is locked", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/inner/file");
   const outcome = async (response: Response) => [
@@ -161,9 +167,9 @@ eachStore("a folder does not go while something deep in it is locked", async (st
 });
 
 eachStore("any one of several shared locks opens the door to its own holder", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await siteWithFiles(node);
-  const other = `Basic ${Buffer.from(await node.newToken(fourPermissions)).toString("base64")}`;
+  const other = `Basic ${Buffer.from(await node.newToken(fourPermissions(node))).toString("base64")}`;
   const mine = await locked(dav, "/kept/file", "0", "shared");
   const given = await dav("LOCK", "/kept/file", { authorization: other }, lockInfo("shared"));
   const theirs = /^<(.+)>$/.exec(given.headers.get("lock-token") ?? "")?.[1];
@@ -182,7 +188,8 @@ eachStore("any one of several shared locks opens the door to its own holder", as
 });
 
 eachStore("a lock goes with its resource and is not found at its new place", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithFiles(node);
   const first = await locked(dav, "/kept/file", "0");
   expect((await dav("DELETE", "/kept/file", { if: `(<${first}>)` })).status).toBe(204);
@@ -200,7 +207,8 @@ eachStore("a lock goes with its resource and is not found at its new place", asy
 });
 
 eachStore("what replaces a folder has none of the locks that were below it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithFiles(node);
   for (const method of ["COPY", "MOVE"]) {
     await dav("MKCOL", "/free/inner");
@@ -214,6 +222,7 @@ eachStore("what replaces a folder has none of the locks that were below it", asy
 
 eachStore("a lock outlives the server that gave it", async (store) => {
   await using node = await testNode(store);
+  const url = hrefsIn(node);
   const { dav, authorization } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/");
   await node.node.close();
@@ -231,7 +240,8 @@ eachStore("a lock outlives the server that gave it", async (store) => {
 });
 
 eachStore("who holds a lock is told in its own words, with all there is to know of it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav } = await siteWithFiles(node);
   const words = `Jürgen &amp; &lt;co&gt; <o:mail xmlns:o="urn:o" kind="a&quot;b" xml:lang="de">x@y <b xmlns=""><![CDATA[<]]></b></o:mail> 🔒`;
   const owner = `<D:owner xmlns:D="DAV:">${words}</D:owner>`;
@@ -250,7 +260,7 @@ eachStore("who holds a lock is told in its own words, with all there is to know 
 });
 
 eachStore("hundreds of locks in one bucket all count and all end", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await siteWithFiles(node);
   const many = async <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> => {
     const done: T[] = [];

@@ -1,12 +1,15 @@
 import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
 
-const fourPermissions = [
+const sharedNode = sharedNodes();
+
+const fourPermissions = ({ bucket }: TestNode) => [
   {
-    scopes: [{ static_bucket: "site" }],
+    scopes: [{ static_bucket: bucket }],
     permissions: ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action })),
   },
 ];
@@ -16,7 +19,7 @@ const lockInfo = (scope = "exclusive") =>
 
 /** A bucket, and somebody who is not the operator, with a lock as one call. */
 async function lockSite(node: TestNode) {
-  const site = await webdavSite(node, await node.newToken(fourPermissions));
+  const site = await webdavSite(node, await node.newToken(fourPermissions(node)));
   const lock = (path: string, scope = "exclusive", headers: Record<string, string> = {}) =>
     site.dav("LOCK", path, headers, lockInfo(scope));
   return {
@@ -54,8 +57,6 @@ function all(element: XmlElement, name: string): XmlElement[] {
   return [...own, ...element.children.filter(isElement).flatMap((child) => all(child, name))];
 }
 
-const at = (path: string) => `/node/static-webdav/site${path}`;
-
 /** What a refused LOCK says: the roots that are in the way, and the resources it was refused for because of them. */
 async function refusal(response: Response) {
   const body = parseXml(await response.bytes());
@@ -69,7 +70,8 @@ async function refusal(response: Response) {
 }
 
 eachStore("two locks go together or the later one is refused, whichever way they meet", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const at = hrefsIn(node);
   const { dav, lock, locked, unlock } = await lockSite(node);
   for (const folder of ["/a", "/a/b"]) await dav("MKCOL", folder);
   for (const file of ["/a/b/f", "/a/g"]) await dav("PUT", file, {}, "x");
@@ -126,7 +128,8 @@ eachStore("two locks go together or the later one is refused, whichever way they
 });
 
 eachStore("a lock on nothing makes an empty file, in a folder that is there", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const at = hrefsIn(node);
   const { dav, lock, locked, unlock } = await lockSite(node);
   const made = await lock("/new.txt");
   expect(made.status).toBe(201);
@@ -150,7 +153,7 @@ eachStore("a lock on nothing makes an empty file, in a folder that is there", as
 });
 
 eachStore("a lock is refreshed by who holds it, also through a member of its folder", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, locked, timeouts, as } = await lockSite(node);
   await dav("MKCOL", "/f");
   await dav("PUT", "/f/member", {}, "x");
@@ -172,7 +175,7 @@ eachStore("a lock is refreshed by who holds it, also through a member of its fol
     expect((await refresh(path, shown)).status).toBe(412);
   }
   expect((await dav("LOCK", "/f/")).status).toBe(400);
-  const stranger = as(await node.newToken(fourPermissions));
+  const stranger = as(await node.newToken(fourPermissions(node)));
   expect((await stranger("LOCK", "/f/", { if: `(<${token}>)`, timeout: "Second-20000" })).status).toBe(412);
   expect(close(await timeouts("/f/"))).toEqual([9000]);
 });
@@ -180,7 +183,7 @@ eachStore("a lock is refreshed by who holds it, also through a member of its fol
 eachStore(
   "a lock lasts as long as asked for, within a day, whatever the Timeout header looks like",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { locked, timeouts, unlock } = await lockSite(node);
     const day = 24 * 3600;
     const stories: Array<[header: string | undefined, least: number, most: number]> = [
@@ -212,9 +215,9 @@ eachStore(
 );
 
 eachStore("a lock that ran out frees the file, and its token is worth nothing", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, locked, timeouts, unlock, as } = await lockSite(node);
-  const stranger = as(await node.newToken(fourPermissions));
+  const stranger = as(await node.newToken(fourPermissions(node)));
   const inUse = async (seconds: number): Promise<string> => {
     const token = await locked("/file", "exclusive", { timeout: `Second-${seconds}` });
     const { status } = await stranger("PUT", "/file", {}, "too early");
@@ -234,7 +237,7 @@ eachStore("a lock that ran out frees the file, and its token is worth nothing", 
 });
 
 eachStore("only its holder and the operator release a lock, by its token", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, locked, unlock, timeouts, as } = await lockSite(node);
   await dav("MKCOL", "/f");
   await dav("PUT", "/f/member", {}, "x");
@@ -246,7 +249,7 @@ eachStore("only its holder and the operator release a lock, by its token", async
   const misplaced = await unlock("/file", other);
   expect(misplaced.status).toBe(409);
   expect(all(parseXml(await misplaced.bytes()), "lock-token-matches-request-uri")).toHaveLength(1);
-  const stranger = as(await node.newToken(fourPermissions));
+  const stranger = as(await node.newToken(fourPermissions(node)));
   expect((await stranger("UNLOCK", "/file", { "lock-token": `<${token}>` })).status).toBe(403);
   expect((await unlock("/nowhere", token)).status).toBe(409);
   expect(await timeouts("/file")).toHaveLength(1);
@@ -261,7 +264,7 @@ eachStore("only its holder and the operator release a lock, by its token", async
 });
 
 eachStore("what is no request for a lock is refused, and no file is made for it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, lock } = await lockSite(node);
   const info = lockInfo();
   const stories: Array<[body: string, status: number]> = [

@@ -1,8 +1,11 @@
 import { expect } from "bun:test";
 import { XMLValidator } from "fast-xml-parser";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { hrefsOf, webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 async function placesOf(node: TestNode) {
   const site = await webdavSite(node);
@@ -19,7 +22,7 @@ async function placesOf(node: TestNode) {
 eachStore(
   "a folder goes neither into its own child, nor onto itself, nor onto a folder above it, and nothing is made",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, status, names, base } = await placesOf(node);
     for (const path of ["/a", "/a/b", "/a/b/c"]) await dav("MKCOL", path);
     await dav("PUT", "/a/f.txt", {}, "words");
@@ -62,7 +65,7 @@ eachStore(
 eachStore(
   "of many who make the same folder at the same moment one succeeds, and the others hear that it is there",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { status } = await placesOf(node);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(
@@ -76,7 +79,7 @@ eachStore(
 eachStore(
   "the same folder by its other Unicode form is still itself: nothing is copied or moved into it",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, status, names } = await placesOf(node);
     const [nfc, nfd] = ["é", "é"].map(
       (name, at) => `/${encodeURIComponent(name.normalize(at === 0 ? "NFC" : "NFD"))}`,
@@ -93,7 +96,7 @@ eachStore(
 eachStore(
   "a name is found in its other Unicode form by every verb, and no twin is made beside it",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, status, names, base } = await placesOf(node);
     const forms = [(name: string) => name.normalize("NFC"), (name: string) => name.normalize("NFD")];
     for (const [made, asked] of [forms, [...forms].reverse()] as const) {
@@ -108,7 +111,7 @@ eachStore(
       const listing = await (await dav("PROPFIND", at(asked, "Møller é"), { depth: "1" })).text();
       expect(
         hrefsOf(listing).map(
-          (href) => base.replace(node.url, "") && href?.replace("/node/static-webdav/site", ""),
+          (href) => base.replace(node.url, "") && href?.replace(`/node/static-webdav/${node.bucket}`, ""),
         ),
       ).toEqual([`${at(made, "Møller é")}/`, at(made, "Møller é", "Ångström.txt")]);
       expect([
@@ -144,7 +147,7 @@ eachStore(
 eachStore(
   "a client's own times are kept: X-OC-Mtime on PUT and MKCOL, and the times that Windows sets",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, stored } = await placesOf(node);
     const seconds = 1_000_000_000;
     const timeOf = async (path: string) => (await stored.stats(path.replace(/^\//, ""))).modifiedMs / 1000;
@@ -229,7 +232,7 @@ eachStore(
 eachStore(
   "the locks in a folder that is replaced are gone with it, and stand in nobody's way",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, status, base, names } = await placesOf(node);
     const lockinfo =
       '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';

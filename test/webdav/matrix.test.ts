@@ -2,10 +2,13 @@ import { expect } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const cutAt = 900_000;
 const whole = 2_000_000;
@@ -65,7 +68,7 @@ for (const chunked of [false, true]) {
     eachStore(
       `an upload ${chunked ? "in chunks" : "of a known length"} that ends after 900 kB by ${how} leaves the old file, or none, and nothing else`,
       async (store) => {
-        await using node = await testNode(store);
+        await using node = await sharedNode(store);
         const site = await siteOf(node);
         await site.dav("PUT", "/old.bin", {}, "the old content");
         const { modifiedMs } = await site.stats("old.bin");
@@ -91,7 +94,7 @@ for (const chunked of [false, true]) {
 eachStore(
   "who reads while an upload is half done gets the old file whole, or 404, and then the new one whole",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await siteOf(node);
     await site.dav("PUT", "/old.bin", {}, "the old content");
     for (const chunked of [false, true]) {
@@ -100,13 +103,13 @@ eachStore(
         [`/new-${chunked}.bin`, undefined, "201"],
       ] as const) {
         using upload = await halfPut(site, path, chunked);
-        for (const url of [`${node.url}/node/static/site${path}`, site.base + path]) {
+        for (const url of [`${node.url}/node/static/${node.bucket}${path}`, site.base + path]) {
           const response = await fetch(url, { headers: { authorization: site.authorization } });
           const text = await response.text();
           expect(response.status === 404 ? undefined : text).toBe(before);
         }
         const listing = await (await site.dav("PROPFIND", "/", { depth: "1" })).text();
-        expect([path, listing.includes(`site${path}<`)]).toEqual([path, before !== undefined]);
+        expect([path, listing.includes(`${node.bucket}${path}<`)]).toEqual([path, before !== undefined]);
         expect(await upload.finish()).toBe(status);
         const after = await (await site.dav("GET", path)).text();
         expect([path, after.length, after.replaceAll("x", "")]).toEqual([path, whole, ""]);
@@ -120,7 +123,7 @@ eachStore(
 eachStore(
   "conditions hold for an upload: If-None-Match: * spares what is there, a stale If-Match spares the newer file",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, read, names } = await siteOf(node);
     const first = (await dav("PUT", "/a.txt", { "if-none-match": "*" }, "one")).headers.get("etag") ?? "";
     expect((await dav("PUT", "/a.txt", { "if-none-match": "*" }, "bad")).status).toBe(412);
@@ -141,7 +144,7 @@ eachStore(
       for (const [verb, extra] of [
         ["PUT", {}],
         ["DELETE", {}],
-        ["MOVE", { destination: "/node/static-webdav/site/b.txt" }],
+        ["MOVE", { destination: `/node/static-webdav/${node.bucket}/b.txt` }],
       ] as const) {
         const { status } = await dav(
           verb,
@@ -161,7 +164,7 @@ eachStore(
 );
 
 eachStore("a part of a file is refused and never stored as the file", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, read, names, staged } = await siteOf(node);
   await dav("PUT", "/a.txt", {}, "0123456789");
   for (const range of ["bytes 3-5/10", "bytes 0-2/*", "bytes 0-2/3", "nonsense"])
@@ -174,10 +177,12 @@ eachStore("a part of a file is refused and never stored as the file", async (sto
 eachStore(
   "of Destination only the path counts: any scheme and host, encoded or not, as long as it stays in the bucket",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, base, read, names } = await siteOf(node);
-    await node.call("static-bucket_create", { token: node.superToken, name: "other" });
-    await node.call("static-bucket_create", { token: node.superToken, name: "site2" });
+    // One has a name that begins with that of the bucket.
+    const [other, longer] = [node.own("other"), `${node.bucket}2`];
+    await node.call("static-bucket_create", { token: node.superToken, name: other });
+    await node.call("static-bucket_create", { token: node.superToken, name: longer });
     await dav("MKCOL", "/a dir");
     await dav("PUT", "/0", {}, "words");
     const { host, pathname } = new URL(base);
@@ -188,8 +193,8 @@ eachStore(
       [`${pathname}/4`, "4"],
       [`${pathname}/a%20dir/5%25%23%3F%26`, "a dir/5%#?&"],
       [`${pathname}/%61%20dir//6`, "a dir/6"],
-      [`/node/static-webdav//site//7`, "7"],
-      [`/node/static-webdav/s%69te/%C3%A9`, "é"],
+      [`/node/static-webdav//${node.bucket}//7`, "7"],
+      [`${pathname.replace("site", "s%69te")}/%C3%A9`, "é"],
       [`${base}/0`, "0"],
     ];
     let from = "/0";
@@ -202,35 +207,41 @@ eachStore(
     const before = await names();
     const bad = [
       ...[
-        `${node.url}/node/static-webdav/other/x`,
-        "/node/static-webdav/site2/x",
+        `${node.url}/node/static-webdav/${other}/x`,
+        `/node/static-webdav/${longer}/x`,
         "/node/static-webdav/none/x",
       ],
       ...[
         "/",
         "/x",
-        "/node/static/site/x",
+        `/node/static/${node.bucket}/x`,
         "/node/static-webdav",
         "/node/static-webdav/",
         "https://elsewhere.example/x",
       ],
       ...[
-        "/node/static-webdavx/site/x",
-        "/node/static-webdav/site/../other/x",
-        "/node/static-webdav/site/%2e%2e/other/x",
+        `/node/static-webdavx/${node.bucket}/x`,
+        `/node/static-webdav/${node.bucket}/../${other}/x`,
+        `/node/static-webdav/${node.bucket}/%2e%2e/${other}/x`,
       ],
       ...[
-        "/node/static-webdav/site/..%2fother/x",
+        `/node/static-webdav/${node.bucket}/..%2f${other}/x`,
         "/node/static-webdav/../x",
-        "/node/static-webdav/site/./x",
+        `/node/static-webdav/${node.bucket}/./x`,
       ],
       ...[
-        "/node/static-webdav/site/a%5cx",
-        "/node/static-webdav/site/C:/x",
-        "/node/static-webdav/site/%00",
+        `/node/static-webdav/${node.bucket}/a%5cx`,
+        `/node/static-webdav/${node.bucket}/C:/x`,
+        `/node/static-webdav/${node.bucket}/%00`,
         "x",
       ],
-      ...["", "http://", "/node/static-webdav/site/%zz", "/node/static-webdav/site/%ff", `${pathname}/x#y`],
+      ...[
+        "",
+        "http://",
+        `/node/static-webdav/${node.bucket}/%zz`,
+        `/node/static-webdav/${node.bucket}/%ff`,
+        `${pathname}/x#y`,
+      ],
     ];
     for (const destination of bad) {
       for (const verb of ["MOVE", "COPY"]) {
@@ -241,19 +252,19 @@ eachStore(
           true,
           status,
         ]);
-        if (/^(https?:\/\/[^/]+)?\/node\/static-webdav\/(other|site2|none)\/x$/.test(destination))
+        if ([other, longer, "none"].some((name) => destination.endsWith(`/node/static-webdav/${name}/x`)))
           expect([destination, [403, 502].includes(status)]).toEqual([destination, true]);
       }
     }
     expect((await dav("MOVE", "/0")).status).toBe(400);
-    expect([await names(), await storedFiles(node, "other").names()]).toEqual([before, []]);
+    expect([await names(), await storedFiles(node, other).names()]).toEqual([before, []]);
   },
 );
 
 eachStore(
   "a folder is the same with and without a slash at its end, and with slashes doubled; no verb is sent elsewhere",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, base, names } = await siteOf(node);
     const expectStatus = async (
       status: number,

@@ -1,17 +1,19 @@
 import { expect } from "bun:test";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 
+const sharedNode = sharedNodes();
+
 const rights = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
-const path = "/node/static-webdav/site";
 const lockinfo = (owner: string) =>
   `<?xml version="1.0" encoding="utf-8" ?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype><D:owner><D:href>${owner}</D:href></D:owner></D:lockinfo>`;
 
 /** A client with a token of its own. */
 async function client(node: TestNode, agent: string) {
-  const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions: rights }]);
+  const token = await node.newToken([{ scopes: [{ static_bucket: node.bucket }], permissions: rights }]);
   const ask = (verb: string, name: string, headers: Record<string, string> = {}, body?: string) =>
-    fetch(`${node.url}${path}${name}`, {
+    fetch(`${node.url}/node/static-webdav/${node.bucket}${name}`, {
       method: verb,
       headers: { authorization: `Basic ${btoa(token)}`, "user-agent": agent, ...headers },
       redirect: "manual",
@@ -34,8 +36,8 @@ const office = "Microsoft Office Word 2014";
 eachStore(
   "Microsoft Office locks a document, saves by way of a temporary file, and keeps its lock until it closes",
   async (store) => {
-    await using node = await testNode(store);
-    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    await using node = await sharedNode(store);
+    await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
     const stored = storedFiles(node);
     const [anna, bo] = [await client(node, office), await client(node, office)];
     await anna.ask("PUT", "/Plan.docx", {}, "version 1");
@@ -52,13 +54,17 @@ eachStore(
     const second = await bo.lock("/Plan.docx", "Bo");
     expect([second.status, second.token]).toEqual([423, ""]);
     expect(second.text).toMatch(
-      new RegExp(`<D:no-conflicting-lock>.*${path}/Plan.docx.*</D:no-conflicting-lock>`),
+      new RegExp(
+        `<D:no-conflicting-lock>.*/node/static-webdav/${node.bucket}/Plan.docx.*</D:no-conflicting-lock>`,
+      ),
     );
     const refused = await bo.ask("PUT", "/Plan.docx", {}, "bo's");
     expect([refused.status, await refused.text()]).toEqual([
       423,
       expect.stringMatching(
-        new RegExp(`<D:lock-token-submitted>.*${path}/Plan.docx.*</D:lock-token-submitted>`),
+        new RegExp(
+          `<D:lock-token-submitted>.*/node/static-webdav/${node.bucket}/Plan.docx.*</D:lock-token-submitted>`,
+        ),
       ),
     ]);
     const who = await (
@@ -94,11 +100,11 @@ eachStore(
 
     // Save: a temporary file, then over the locked one, whose token is shown in a tagged list.
     for (const [version, tag] of [
-      ["version 2", `${node.url}${path}/Plan.docx`],
-      ["version 3", `${path}/Plan.docx`],
+      ["version 2", `${node.url}/node/static-webdav/${node.bucket}/Plan.docx`],
+      ["version 3", `/node/static-webdav/${node.bucket}/Plan.docx`],
     ]) {
       expect(await anna.status("PUT", "/~WRD0001.tmp", {}, version)).toBe(201);
-      const to = { destination: `${node.url}${path}/Plan.docx`, overwrite: "T" };
+      const to = { destination: `${node.url}/node/static-webdav/${node.bucket}/Plan.docx`, overwrite: "T" };
       expect(await anna.status("MOVE", "/~WRD0001.tmp", to)).toBe(423);
       expect(await anna.status("MOVE", "/~WRD0001.tmp", { ...to, if: `<${tag}> (<urn:uuid:wrong>)` })).toBe(
         412,
@@ -132,8 +138,8 @@ eachStore(
 eachStore(
   "a document that Office makes and saves by stepping aside keeps its content at every step",
   async (store) => {
-    await using node = await testNode(store);
-    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    await using node = await sharedNode(store);
+    await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
     const stored = storedFiles(node);
     const { status, lock } = await client(node, office);
     const made = await lock("/New.xlsx", "Anna");
@@ -142,7 +148,7 @@ eachStore(
     ]);
     // Excel: the new content under a name of eight digits, the old one aside, the new one in place, the old one gone.
     expect(await status("PUT", "/5F3A0000", {}, "two")).toBe(201);
-    const url = `${node.url}${path}`;
+    const url = `${node.url}/node/static-webdav/${node.bucket}`;
     const old = { destination: `${url}/8C1B.tmp`, overwrite: "F" };
     expect(await status("MOVE", "/New.xlsx", old)).toBe(423);
     expect(await status("MOVE", "/New.xlsx", { ...old, if: `(${made.token})` })).toBe(201);
@@ -159,8 +165,8 @@ eachStore(
 eachStore(
   "GNOME's gvfs mounts a bucket, looks around, copies, renames without overwriting, and moves to no trash",
   async (store) => {
-    await using node = await testNode(store);
-    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    await using node = await sharedNode(store);
+    await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
     const stored = storedFiles(node);
     const { ask, status } = await client(node, "gvfs/1.54.4");
     const query =
@@ -184,8 +190,8 @@ eachStore(
     const etag = put.headers.get("etag") ?? "";
     const listing = await (await ask("PROPFIND", "/", { ...xml, depth: "1" }, query)).text();
     for (const part of [
-      `<D:href>${path}/</D:href>`,
-      `<D:href>${path}/dokument%20%231.txt</D:href>`,
+      `<D:href>/node/static-webdav/${node.bucket}/</D:href>`,
+      `<D:href>/node/static-webdav/${node.bucket}/dokument%20%231.txt</D:href>`,
       "<D:displayname>dokument #1.txt</D:displayname>",
       "<D:getcontentlength>5</D:getcontentlength>",
     ])
@@ -194,7 +200,7 @@ eachStore(
     expect(await status("PUT", "/dokument%20%231.txt", { "if-match": etag }, "words 2")).toBe(204);
     expect(await status("PUT", "/dokument%20%231.txt", { "if-match": etag }, "words 3")).toBe(412);
 
-    const url = `${node.url}${path}`;
+    const url = `${node.url}/node/static-webdav/${node.bucket}`;
     expect(await status("MKCOL", "/mappe/")).toBe(201);
     expect(
       await status("COPY", "/dokument%20%231.txt", {

@@ -1,8 +1,11 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { actions, ask, basic, challenge, inSite } from "./auth-requests.ts";
+
+const sharedNode = sharedNodes();
 
 const allVerbs = "PROPFIND GET HEAD PROPPATCH PUT DELETE MKCOL COPY MOVE LOCK UNLOCK".split(" ");
 
@@ -21,7 +24,7 @@ eachStore(
     await node.call("static-bucket_create", { token: node.superToken, name: "off" });
     await node.call("static-bucket_update", { token: node.superToken, name: "off", enable: false });
     const paths = ["/", "/node/static-webdav", "/node/static-webdav/"];
-    for (const bucket of ["site", "none", "off", "%zz"])
+    for (const bucket of [node.bucket, "none", "off", "%zz"])
       paths.push(`/node/static-webdav/${bucket}`, `/node/static-webdav/${bucket}/some/file.txt`);
     const answers = await Promise.all(
       paths.flatMap((path) =>
@@ -74,7 +77,7 @@ eachStore(
 eachStore(
   "who has no credentials, or wrong ones, gets one and the same challenge for every verb, whatever they name",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "words");
     const [key = ""] = node.superToken.split(":");
@@ -97,13 +100,14 @@ eachStore(
       "the right pair under another scheme": basic(node.superToken).replace("Basic", "Digest"),
     };
     for (const [who, authorization] of Object.entries(strangers)) {
-      const there = await told(await ask(node, "PROPFIND", "/site/a.txt", authorization));
+      const there = await told(await ask(node, "PROPFIND", `/${node.bucket}/a.txt`, authorization));
       expect([who, there.status, there.headers["www-authenticate"]]).toEqual([who, 401, challenge]);
       const elsewhere = await told(await ask(node, "PROPFIND", "/none/a.txt", authorization));
       expect([who, elsewhere]).toEqual([who, there]);
     }
+    const site = `/${node.bucket}`;
     for (const method of [...allVerbs, "POST", "PATCH"]) {
-      for (const path of ["/site/a.txt", "/site/", "/none/x", "/%zz/x", "/site/%2e%2e%2fx", ""]) {
+      for (const path of [`${site}/a.txt`, `${site}/`, "/none/x", "/%zz/x", `${site}/%2e%2e%2fx`, ""]) {
         const { status, headers } = await told(await ask(node, method, path));
         expect([method, path, status, headers["www-authenticate"]]).toEqual([method, path, 401, challenge]);
         expect([method, path, headers["access-control-allow-origin"]]).toEqual([method, path, "*"]);
@@ -114,10 +118,10 @@ eachStore(
 );
 
 eachStore("a stranger's request gets a single challenge header on the wire", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   await webdavSite(node);
   using wire = await Wire.open(node.url);
-  wire.write("PROPFIND /node/static-webdav/site/ HTTP/1.1\r\nHost: here\r\nDepth: 1\r\n\r\n");
+  wire.write(`PROPFIND /node/static-webdav/${node.bucket}/ HTTP/1.1\r\nHost: here\r\nDepth: 1\r\n\r\n`);
   const [head] = await wire.hears(/^[\s\S]*?\r\n\r\n/);
   expect(head.startsWith("HTTP/1.1 401 ")).toBe(true);
   expect(head.match(/^www-authenticate:.*$/gim)?.map((line) => line.trim())).toEqual([
@@ -128,19 +132,24 @@ eachStore("a stranger's request gets a single challenge header on the wire", asy
 eachStore(
   "right credentials that lack any one of the four permissions in the bucket are refused with 403, every verb alike",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "words");
     const lacking = await Promise.all(
       actions.map(async (lacks) => ({
         lacks,
-        token: await node.newToken(inSite(actions.filter((action) => action !== lacks))),
+        token: await node.newToken(
+          inSite(
+            actions.filter((action) => action !== lacks),
+            node.bucket,
+          ),
+        ),
       })),
     );
     lacking.push({ lacks: "this bucket", token: await node.newToken(inSite(actions, "other")) });
     for (const { lacks, token } of lacking) {
       for (const method of [...allVerbs, "POST"]) {
-        const response = await ask(node, method, "/site/a.txt", basic(token));
+        const response = await ask(node, method, `/${node.bucket}/a.txt`, basic(token));
         expect([lacks, method, response.status]).toEqual([lacks, method, 403]);
         expect(response.headers.has("www-authenticate")).toBe(false);
         expect([lacks, (await ask(node, method, "/none/a.txt", basic(token))).status]).toEqual([lacks, 403]);
@@ -151,7 +160,7 @@ eachStore(
 );
 
 eachStore("405 names the methods that can be used on the file or the folder at the path", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("MKCOL", "/folder");
   await dav("PUT", "/a.txt", {}, "words");
@@ -169,7 +178,7 @@ eachStore("405 names the methods that can be used on the file or the folder at t
 eachStore(
   "an unknown bucket, a disabled one and no bucket at all are 404 for who may ask, and 405 names what an address takes",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "words");
     const token = await node.newToken(inSite(actions, "*"));
@@ -182,15 +191,15 @@ eachStore(
             404,
           ]);
       for (const method of ["POST", "PATCH"]) {
-        const response = await ask(node, method, "/site/a.txt", basic(pair));
+        const response = await ask(node, method, `/${node.bucket}/a.txt`, basic(pair));
         const allow = response.headers.get("allow")?.split(", ").sort();
         expect([method, response.status, allow]).toEqual([method, 405, ["OPTIONS", ...allVerbs].sort()]);
       }
     }
-    await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
+    await node.call("static-bucket_update", { token: node.superToken, name: node.bucket, enable: false });
     for (const method of [...allVerbs, "POST"])
       expect([method, (await dav(method, "/a.txt")).status]).toEqual([method, 404]);
-    await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: true });
+    await node.call("static-bucket_update", { token: node.superToken, name: node.bucket, enable: true });
     expect(await (await dav("GET", "/a.txt")).text()).toBe("words");
   },
 );

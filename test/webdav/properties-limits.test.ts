@@ -1,8 +1,11 @@
 import { expect } from "bun:test";
 import { isElement, parseXml, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const update = (inside: string, declarations = "") =>
   `<D:propertyupdate xmlns:D="DAV:" xmlns:x="urn:x" ${declarations}><D:set><D:prop>${inside}</D:prop></D:set></D:propertyupdate>`;
@@ -25,7 +28,7 @@ async function siteWithFile(node: TestNode) {
 }
 
 eachStore("no property makes an answer that is not well-formed", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { patch, shown } = await siteWithFile(node);
   for (const value of [
     "<x:a b='1&#10;2'>]]&gt;&#13;</x:a>",
@@ -39,7 +42,7 @@ eachStore("no property makes an answer that is not well-formed", async (store) =
 });
 
 eachStore("what one file may carry has a bound, and what goes over it changes nothing", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, patch, shown } = await siteWithFile(node);
   expect((await patch(`<x:a>${"b".repeat(1024 * 1024)}</x:a>`)).status).toBe(413);
   const large = (n: number) => `<x:a${n}>${"ü".repeat(200_000)}</x:a${n}>`;
@@ -58,7 +61,7 @@ eachStore("what one file may carry has a bound, and what goes over it changes no
 });
 
 eachStore("names that are long in all are not repeated for every file of a folder", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "x");
   const ask = (count: number, space: string) => {
@@ -73,7 +76,7 @@ eachStore("names that are long in all are not repeated for every file of a folde
 });
 
 eachStore("a small request is not answered with a monster", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, patch } = await siteWithFile(node);
   const names = Array.from({ length: 1000 }, (_, n) => `<p:a${n}/>`).join("");
   const space = `xmlns:p="${"n".repeat(10_000)}"`;
@@ -87,7 +90,7 @@ eachStore("a small request is not answered with a monster", async (store) => {
 eachStore(
   "a path too long to be kept is neither locked nor described, and says so; its file works all the same",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await siteWithFile(node);
     let path = "";
     // Random, so that no compression in the database makes it short.

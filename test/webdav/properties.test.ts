@@ -3,9 +3,11 @@ import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
 
-const url = (path: string) => `/node/static-webdav/site${path}`;
+const sharedNode = sharedNodes();
+
 const update = (...instructions: string[]) =>
   `<D:propertyupdate xmlns:D="DAV:" xmlns:x="urn:x">${instructions.join("")}</D:propertyupdate>`;
 const set = (inside: string) => `<D:set><D:prop>${inside}</D:prop></D:set>`;
@@ -48,7 +50,7 @@ async function propertySite(node: TestNode) {
 }
 
 eachStore("properties are set and removed in the order of the instructions", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   expect(await outcome(await patch("/file", set("<x:a>1</x:a><x:b>2</x:b>")))).toEqual({
@@ -78,7 +80,7 @@ eachStore("properties are set and removed in the order of the instructions", asy
 });
 
 eachStore("one instruction that cannot be followed stops all of them", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", { "x-oc-mtime": "1600000000" }, "x");
   await patch("/file", set("<x:a>kept</x:a>"));
@@ -112,7 +114,7 @@ eachStore("one instruction that cannot be followed stops all of them", async (st
 eachStore(
   "a property is kept with its nested XML, namespaces, language and every character",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, dead, patch } = await propertySite(node);
     await dav("PUT", "/file", {}, "x");
     const values = [
@@ -143,7 +145,7 @@ eachStore(
 );
 
 eachStore("a display name can be given and taken back", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, patch } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   const shown = async () => {
@@ -162,7 +164,8 @@ eachStore("a display name can be given and taken back", async (store) => {
 });
 
 eachStore("properties go where their file or folder goes, by WebDAV and by RPC", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
+  const url = hrefsIn(node);
   const { dav, dead, patch, named } = await propertySite(node);
   const token = node.superToken;
   for (const folder of ["/d", "/d/e"]) await dav("MKCOL", folder);
@@ -174,23 +177,24 @@ eachStore("properties go where their file or folder goes, by WebDAV and by RPC",
   expect(await dead("/m%20v/e/")).toEqual(named("/d/e"));
   expect(await dead("/m%20v/e/100%25_ü")).toEqual(named("/d/e/100%25_ü"));
   expect(await dead("/dd")).toEqual(named("/dd"));
-  await node.call("static-bucket-file_rename", [token, "site", "m v/file", "n/ew/file"]);
+  await node.call("static-bucket-file_rename", [token, node.bucket, "m v/file", "n/ew/file"]);
   expect(await dead("/n/ew/file")).toEqual(named("/d/file"));
   await dav("PUT", "/m%20v/file", {}, "anew");
   expect(await dead("/m%20v/file")).toEqual([]);
   expect((await dav("MOVE", "/n/ew/file", { destination: url("/dd") })).status).toBe(204);
   expect(await dead("/dd")).toEqual(named("/d/file"));
   await patch("/m%20v/file", set("<x:a>over</x:a>"));
-  await node.call("static-bucket-file_rename", [token, "site", "m v/file", "dd"]);
+  await node.call("static-bucket-file_rename", [token, node.bucket, "m v/file", "dd"]);
   expect(await dead("/dd")).toEqual(named("over"));
-  await node.call("static-bucket-file_upload", { token, name: "site", path: "dd", body: "new content" });
+  await node.call("static-bucket-file_upload", { token, name: node.bucket, path: "dd", body: "new content" });
   expect(await dead("/dd")).toEqual(named("over"));
 });
 
 eachStore(
   "a copy has the properties of its original, and what it replaced takes its own away",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
+    const url = hrefsIn(node);
     const { dav, dead, patch, named } = await propertySite(node);
     for (const folder of ["/d", "/old"]) await dav("MKCOL", folder);
     for (const path of ["/d/file", "/old/file", "/old/gone"]) await dav("PUT", path, {}, "x");
@@ -208,7 +212,7 @@ eachStore(
 );
 
 eachStore("properties end with their file, their folder and their bucket", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, dead, patch } = await propertySite(node);
   const token = node.superToken;
   await dav("MKCOL", "/d");
@@ -219,19 +223,20 @@ eachStore("properties end with their file, their folder and their bucket", async
   }
   await patch("/d", set("<x:a>1</x:a>"));
   await dav("DELETE", "/one");
-  await node.call("static-bucket-file_delete", [token, "site", "two"]);
+  await node.call("static-bucket-file_delete", [token, node.bucket, "two"]);
   await dav("DELETE", "/d");
   await dav("MKCOL", "/d");
   for (const path of paths) await dav("PUT", path, {}, "anew");
   for (const path of [...paths, "/d"]) expect({ path, dead: await dead(path) }).toEqual({ path, dead: [] });
   await patch("/one", set("<x:a>1</x:a>"));
-  await node.call("static-bucket_delete", [token, "site"]);
-  await node.call("static-bucket_create", [token, "site"]);
+  await node.call("static-bucket_delete", [token, node.bucket]);
+  await node.call("static-bucket_create", [token, node.bucket]);
   expect(await dead("/one")).toEqual([]);
 });
 
 eachStore("properties outlive the server that kept them", async (store) => {
   await using node = await testNode(store);
+  const url = hrefsIn(node);
   const { dav, authorization, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   await patch("/file", set("<x:a>1</x:a>"));

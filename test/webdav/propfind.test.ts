@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { XMLValidator } from "fast-xml-parser";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const elements = ({ children }: XmlElement) => children.filter(isElement);
 const named = (parent: XmlElement | undefined, name: string) =>
@@ -64,7 +67,7 @@ const props = (inside: string) => `<?xml version="1.0"?><D:propfind xmlns:D="DAV
 eachStore(
   "prop, allprop, propname and include each tell what they are for, and what is not there is told as 404",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     const put = await dav("PUT", "/a.txt", {}, "hello");
     await dav("MKCOL", "/dir");
@@ -87,7 +90,7 @@ eachStore(
       expect(value(live("creationdate"))).toMatch(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
       expect(value(live("displayname"))).toBe("a.txt");
       expect(value(live("getcontenttype"))).toMatch(/^text\/plain\b/);
-      const plain = await fetch(`${node.url}/node/static/site/a.txt`, {
+      const plain = await fetch(`${node.url}/node/static/${node.bucket}/a.txt`, {
         headers: { "accept-encoding": "identity" },
       });
       const tags = [
@@ -110,7 +113,7 @@ eachStore(
     expect(elements(folder.found[live("resourcetype")] as XmlElement)).toMatchObject([
       { namespace: "DAV:", name: "collection" },
     ]);
-    expect((await about("/")).found[live("displayname")]?.children).toEqual(["site"]);
+    expect((await about("/")).found[live("displayname")]?.children).toEqual([node.bucket]);
 
     const names = await about("/a.txt", props("<D:propname/>"));
     expect(Object.keys(names.found)).toEqual(expect.arrayContaining([...onAll, ...onFiles, ...dead]));
@@ -155,7 +158,7 @@ eachStore(
 eachStore(
   "lockdiscovery shows a lock on the file, on a folder above it, and its owner's own words",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("MKCOL", "/dir");
     await dav("PUT", "/dir/a.txt", {}, "a");
@@ -174,7 +177,7 @@ eachStore(
         expect.objectContaining({
           owner: "Anna <a@b>",
           locktoken: token,
-          lockroot: "/node/static-webdav/site/dir/",
+          lockroot: `/node/static-webdav/${node.bucket}/dir/`,
           depth: "infinity",
         }),
       ]);
@@ -188,13 +191,13 @@ eachStore(
 eachStore(
   "depth 0, 1 and infinity, given or left out, reach as far as they say; anything else is refused",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     for (const path of ["/d", "/d/e"]) await dav("MKCOL", path);
     for (const path of ["/d/1", "/d/e/2", "/d/e/3", "/4"]) await dav("PUT", path, {}, path);
     const seen = async (path: string, headers: Record<string, string>) =>
       (await multistatus(await dav("PROPFIND", path, headers)))
-        .map(({ href }) => href.replace("/node/static-webdav/site", ""))
+        .map(({ href }) => href.replace(`/node/static-webdav/${node.bucket}`, ""))
         .sort();
     for (const path of ["/d", "/d/"]) {
       expect(await seen(path, { depth: "0" })).toEqual(["/d/"]);
@@ -245,7 +248,7 @@ eachStore(
 eachStore(
   "any name that a disk can hold is listed in well-formed XML, under an address that leads back to it",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     const files = storedFiles(node);
     const plain =
@@ -258,17 +261,18 @@ eachStore(
     await files.write(Object.fromEntries(names.map((name) => [name, name])));
     await files.makeFolder("fold & er");
     // A name that is no UTF-8 has no address: it is passed over, and the rest is told.
-    const folder = Buffer.from(`${join(node.folder, "static/site")}/`);
+    const folder = Buffer.from(`${join(node.folder, "static", node.bucket)}/`);
     if (node.store === "disk") writeFileSync(Buffer.concat([folder, Buffer.from([0x62, 0xff, 0xfe])]), "x");
     for (const depth of ["1", "infinity"]) {
       const told = await multistatus(await dav("PROPFIND", "/", { depth }));
       const hrefs = told.map(({ href }) => href);
       const rest = hrefs
-        .map((href) => decodeURIComponent(href.replace("/node/static-webdav/site/", "")))
+        .map((href) => decodeURIComponent(href.replace(`/node/static-webdav/${node.bucket}/`, "")))
         .sort();
       expect(rest).toEqual(["", "fold & er/", ...names].sort());
       for (const href of hrefs) {
-        expect(href).toMatch(/^\/node\/static-webdav\/site\/(?:[A-Za-z0-9\-._~!*'()/]|%[0-9A-F]{2})*$/);
+        expect(href).toStartWith(`/node/static-webdav/${node.bucket}/`);
+        expect(href).toMatch(/^\/(?:[A-Za-z0-9\-._~!*'()/]|%[0-9A-F]{2})*$/);
         if (href.endsWith("/")) continue;
         const back = await fetch(node.url + href, {
           headers: { authorization: `Basic ${btoa(node.superToken)}` },

@@ -3,12 +3,15 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
-/** rclone with the bucket `site` as its remote `:webdav:`, set up by its environment alone. */
+const sharedNode = sharedNodes();
+
+/** rclone with the story's bucket as its remote `:webdav:`, set up by its environment alone. */
 async function openRclone(node: TestNode, vendor = "other") {
   const tool = await findTool("the rclone story", "rclone");
   if (tool === undefined) return undefined;
@@ -93,7 +96,7 @@ const oddNames = [
 eachStore(
   "five rclones at once copy 250 files into a bucket, and each finds its own there unchanged",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openRclone(node);
     if (site === undefined) return;
     const { local, stored, rclone, attempt } = site;
@@ -122,7 +125,7 @@ eachStore(
 eachStore(
   "rclone copies files and folders of every odd name to a bucket and back, byte for byte, empty folders too",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openRclone(node);
     if (site === undefined) return;
     const { local, stored, rclone, attempt } = site;
@@ -152,7 +155,7 @@ eachStore(
 eachStore(
   "of many who make the same folder at once, as the transfers of one rclone do, one makes it and the others hear that it is there",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     for (let round = 0; round < 5; round += 1) {
       const answers = await Promise.all(Array.from({ length: 20 }, () => dav("MKCOL", `/folder${round}`)));
@@ -163,7 +166,7 @@ eachStore(
 );
 
 eachStore("rclone tells a file whose content alone differs", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   await using site = await openRclone(node);
   if (site === undefined) return;
   await fill(site.local, { "a.txt": "same", "b.txt": "here" });
@@ -176,7 +179,7 @@ eachStore("rclone tells a file whose content alone differs", async (store) => {
 eachStore(
   "rclone sync makes the bucket equal to a folder in which files were changed, added, renamed and deleted",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openRclone(node);
     if (site === undefined) return;
     const { local, stored, rclone } = site;
@@ -208,7 +211,7 @@ eachStore(
 eachStore(
   "rclone moves a file and a folder on the server, and purges a folder with all that is in it",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openRclone(node);
     if (site === undefined) return;
     const { local, stored, rclone } = site;
@@ -220,7 +223,7 @@ eachStore(
     });
     await rclone("copy", local, ":webdav:");
     // Renamed where they are: nothing went through the client.
-    const inode = (path: string) => statSync(join(node.folder, "static/site", path)).ino;
+    const inode = (path: string) => statSync(join(node.folder, "static", node.bucket, path)).ino;
     const before = node.store === "disk" ? [inode("a b.txt"), inode("from #1")] : [];
     await rclone("moveto", ":webdav:a b.txt", ":webdav:new place/ä & 😀.txt");
     await rclone("moveto", ":webdav:from #1", ":webdav:new place/to [2]");
@@ -248,7 +251,7 @@ eachStore(
 eachStore(
   "a file of 20 MB goes up and comes back through rclone with every byte in its place",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     await using site = await openRclone(node);
     if (site === undefined) return;
     const content = randomBytes(20_000_000);
@@ -268,7 +271,7 @@ for (const vendor of ["owncloud", "nextcloud"]) {
   eachStore(
     `rclone keeps the times of files when it takes the server for a ${vendor}, and copies only what is newer`,
     async (store) => {
-      await using node = await testNode(store);
+      await using node = await sharedNode(store);
       await using site = await openRclone(node, vendor);
       if (site === undefined) return;
       const { local, stored, rclone } = site;

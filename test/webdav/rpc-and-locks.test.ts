@@ -2,7 +2,10 @@ import { expect } from "bun:test";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const lockInfo = (scope = "exclusive") =>
   `<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:${scope}/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>`;
@@ -11,7 +14,7 @@ async function rpcSite(node: TestNode) {
   const { dav } = await webdavSite(node);
   const token = node.superToken;
   const call = (method: string, params: object) =>
-    node.send(`static-bucket-file_${method}`, { token, name: "site", ...params });
+    node.send(`static-bucket-file_${method}`, { token, name: node.bucket, ...params });
   const upload = (path: string, body = "by RPC") => call("upload", { path, body });
   for (const path of ["file", "free", "folder/member", "folder/inner/deep"]) await upload(path, "before");
   return {
@@ -27,9 +30,11 @@ async function rpcSite(node: TestNode) {
     unlock: (path: string, token: string) => dav("UNLOCK", path, { "lock-token": token }),
     /** Every file with its content. */
     async content(): Promise<Record<string, string>> {
-      const files = (await node.call("static-bucket-file_list", [token, "site"])) as Array<{ path: string }>;
+      const files = (await node.call("static-bucket-file_list", [token, node.bucket])) as Array<{
+        path: string;
+      }>;
       const read = files.map(async ({ path }) => {
-        const base64 = await node.call("static-bucket-file_read", [token, "site", path]);
+        const base64 = await node.call("static-bucket-file_read", [token, node.bucket, path]);
         return [path, Buffer.from(String(base64), "base64").toString()] as const;
       });
       return Object.fromEntries(await Promise.all(read));
@@ -50,7 +55,7 @@ const done = { result: { success: true } };
 eachStore(
   "a locked file is neither uploaded, deleted nor renamed by RPC, not even by the operator",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { lock, unlock, upload, remove, rename, content } = await rpcSite(node);
     const before = await content();
     for (const scope of ["exclusive", "shared"]) {
@@ -73,7 +78,7 @@ eachStore(
 );
 
 eachStore("a locked folder keeps RPC from all that is in it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { lock, unlock, upload, remove, rename, content } = await rpcSite(node);
   const before = await content();
   const token = await lock("/folder/");
@@ -96,7 +101,7 @@ eachStore("a locked folder keeps RPC from all that is in it", async (store) => {
 });
 
 eachStore("a folder locked alone keeps its names from RPC, and lets its files be written", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { lock, upload, remove, rename, content } = await rpcSite(node);
   const before = await content();
   await lock("/folder/", "0");
@@ -115,7 +120,7 @@ eachStore("a folder locked alone keeps its names from RPC, and lets its files be
 });
 
 eachStore("no folder on the way is made by RPC in a folder whose names are locked", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, lock, upload, rename, content } = await rpcSite(node);
   const before = await content();
   await lock("/folder/", "0");
@@ -126,7 +131,7 @@ eachStore("no folder on the way is made by RPC in a folder whose names are locke
 });
 
 eachStore("deleting what is not there succeeds, also in a locked folder", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { lock, remove } = await rpcSite(node);
   await lock("/folder/");
   expect(await remove("folder/nothing")).toMatchObject(done);
@@ -135,7 +140,7 @@ eachStore("deleting what is not there succeeds, also in a locked folder", async 
 eachStore(
   "a lock on the whole bucket stops every change by RPC, reads go on, and its end frees all",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { lock, unlock, upload, remove, content } = await rpcSite(node);
     const before = await content();
     const token = await lock("/");

@@ -1,11 +1,15 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { Wire } from "../support/hostile.ts";
 import { configText, eachStore, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+import { test } from "../support/test.ts";
 import { mounted, openSite } from "../support/webdav-disk.ts";
+
+const sharedNode = sharedNodes();
 
 async function openUploads(node: TestNode, files: Record<string, string> = {}) {
   const site = await storedSite(node, files);
@@ -15,13 +19,13 @@ async function openUploads(node: TestNode, files: Record<string, string> = {}) {
     async begin(path: string, ...headers: string[]): Promise<Wire> {
       const wire = await Wire.open(node.url);
       const all = [`Authorization: ${site.authorization}`, "Host: here", ...headers];
-      wire.write(`PUT /node/static-webdav/site${path} HTTP/1.1\r\n${all.join("\r\n")}\r\n\r\n`);
+      wire.write(`PUT /node/static-webdav/${node.bucket}${path} HTTP/1.1\r\n${all.join("\r\n")}\r\n\r\n`);
       return wire;
     },
   };
 }
 
-/** What uploads left behind: every file below `static_path` that is not of the bucket, or unfinished blobs. */
+/** What uploads left behind: every file below `static_path` that is not of a bucket, or unfinished blobs. */
 function strays(node: TestNode): string[] {
   if (node.store !== "disk") {
     const unfinished = join(node.folder, "blobs/unfinished");
@@ -32,7 +36,7 @@ function strays(node: TestNode): string[] {
   const files = found
     .filter((entry) => !entry.isDirectory())
     .map((entry) => join(entry.parentPath, entry.name));
-  return files.filter((path) => !path.startsWith(join(folder, "site/")));
+  return files.filter((path) => !/^site(_\d+)?\//.test(relative(folder, path)));
 }
 
 /** Undefined when it has been moved to its place since it was listed. */
@@ -43,7 +47,7 @@ const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 eachStore(
   "a file is taken with its length told, in chunks, and empty; 201 when it is new, 204 when it was there, always with the tag that GET and plain HTTP give",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, bytes: stored } = await openUploads(node);
     const bytes = new Uint8Array(3_000_001).map((_, index) => (index * 31 + (index >> 8)) % 251);
     const inPieces = () =>
@@ -66,7 +70,7 @@ eachStore(
         const tag = answer.headers.get("etag");
         expect(tag).toMatch(/^"[^"]+"$/);
         const read = await dav("GET", `/${name}`);
-        const plain = await fetch(`${node.url}/node/static/site/${name}`, {
+        const plain = await fetch(`${node.url}/node/static/${node.bucket}/${name}`, {
           headers: { "accept-encoding": "identity" },
         });
         expect([read.headers.get("etag"), plain.headers.get("etag")]).toEqual([tag, tag]);
@@ -84,7 +88,7 @@ eachStore(
 eachStore(
   "the time that a client sends with a file becomes the file's, and this is told; what is no time is left alone",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav, stats } = await openUploads(node);
     const answer = await dav("PUT", "/a.txt", { "x-oc-mtime": "1234567890" }, "a");
     expect([answer.status, answer.headers.get("x-oc-mtime")]).toEqual([201, "accepted"]);
@@ -130,7 +134,7 @@ eachStore(
 );
 
 eachStore("an upload that is cut off leaves the old file, or none, and nothing else", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { begin, exists, text, dav } = await openUploads(node, { "a.txt": "old" });
   const part = "x".repeat(300_000);
   for (const [path, header, body] of [
@@ -175,7 +179,7 @@ eachStore(
       top: "max_upload_size = 1000\n",
       logging: 'memory_log_filter = "info"',
     };
-    await using node = await testNode(options);
+    await using node = await sharedNode(options);
     const { begin, dav, text } = await openUploads(node, { "a.txt": "old" });
     for (const limit of [1000, 5000]) {
       if (limit !== 1000) await setLimit(node, limit);
@@ -203,7 +207,7 @@ eachStore(
 );
 
 eachStore("what cannot be a file is refused with its own status, and nothing is made", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav, paths, text } = await openUploads(node, { "folder/in.txt": "in", "file.txt": "file" });
   const long = "n".repeat(256);
   for (const [path, headers, expected] of [

@@ -1,14 +1,15 @@
 import { expect } from "bun:test";
-import { eachStore, testNode } from "../support/node.ts";
-import { webdavSite } from "../support/webdav.ts";
+import { eachStore } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+import { hrefsIn, webdavSite } from "../support/webdav.ts";
+
+const sharedNode = sharedNodes();
 
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-const url = (path: string) => `/node/static-webdav/site${path}`;
-
-const writes: Array<
-  [method: string, headers: Record<string, string>, body: string | undefined, done: number]
-> = [
+const writes = (
+  url: (path: string) => string,
+): Array<[method: string, headers: Record<string, string>, body: string | undefined, done: number]> => [
   ["PUT", {}, "after", 204],
   [
     "PROPPATCH",
@@ -23,12 +24,12 @@ const writes: Array<
 ];
 
 eachStore("the conditions of HTTP hold for every verb that writes", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   const etag = async (path: string) => (await dav("HEAD", path)).headers.get("etag") ?? "";
   await dav("PUT", "/file", {}, "first");
   const old = await etag("/file");
-  for (const [method, headers, body, done] of writes) {
+  for (const [method, headers, body, done] of writes(hrefsIn(node))) {
     const path = `/${method}`;
     await dav("PUT", path, { "x-oc-mtime": "1700000000" }, "before");
     const tag = await etag(path);
@@ -57,7 +58,7 @@ eachStore("the conditions of HTTP hold for every verb that writes", async (store
 });
 
 eachStore("conditions on what is not there: only something that exists matches", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   for (const [method, body, done] of [
     ["MKCOL", undefined, 201],
@@ -78,7 +79,7 @@ eachStore("conditions on what is not there: only something that exists matches",
 eachStore(
   "conditions come before the instructions of a PROPPATCH, even those that cannot be followed",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/file", {}, "x");
     const body =
