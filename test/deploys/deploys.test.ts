@@ -37,7 +37,7 @@ describe("a deploy", () => {
     expect(await site.rollback()).toMatchObject({ deploy: replaced ?? "", replaced: first.deploy });
     expect(await site.page("old.html")).toBe("old page");
     const nothing = await site.refused("rollback");
-    expect(nothing.message).toContain("no earlier deploy");
+    expect(nothing.data).toMatchObject({ kind: "NotFound", field: "deploy" });
 
     expect((await site.rollback(second.deploy)).deploy).toBe(second.deploy);
     expect(await site.page("index.html")).toBe("two");
