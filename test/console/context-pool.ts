@@ -104,11 +104,23 @@ export class PooledContext {
 
   /** signIn signs the context in to a server like its console does, which stores the token in a cookie that no script can read. */
   async signIn(url: string, token: string): Promise<void> {
-    const stored = await this.context.request.post(`${url}/node/console/remember`, {
-      headers: { origin: url },
-      data: { token, persistent: false },
+    const { host, origin } = new URL(url);
+    // Only the browser knows where `plainHost` is.
+    const stored = await fetch(`${url.replace(plainHost, "127.0.0.1")}/node/console/remember`, {
+      method: "POST",
+      headers: { host, origin, "content-type": "application/json" },
+      body: JSON.stringify({ token, persistent: false }),
+      tls: { rejectUnauthorized: false },
     });
-    if (!stored.ok()) throw new Error(`the token was not stored: ${await stored.text()}`);
+    if (!stored.ok) throw new Error(`the token was not stored: ${await stored.text()}`);
+    const cookies = stored.headers.getSetCookie().map((line) => Bun.Cookie.parse(line));
+    await this.context.addCookies(
+      cookies.map(({ name, value, httpOnly, secure, path }) => ({
+        ...{ name, value, httpOnly, secure, path },
+        domain: new URL(url).hostname,
+        sameSite: "Strict",
+      })),
+    );
   }
 
   /** Pages that the test opened, and those that its pages opened. */
