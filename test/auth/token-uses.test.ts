@@ -6,8 +6,8 @@ import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
+  bothDatabases,
   type DatabaseKind,
-  eachDatabase,
   initDatabase,
   newDatabase,
   type TestNode,
@@ -29,7 +29,7 @@ interface Times {
 const timesOf = async ({ call, superToken }: TestNode, token: string) =>
   (await call("token_get", { token, supertoken: superToken })) as Times;
 
-eachDatabase("a token shows when it was created and when it was last used, at once", async (database) => {
+bothDatabases("a token shows when it was created and when it was last used, at once", async (database) => {
   await using node = await testNode({ database });
   const before = Date.now();
   const token = await node.newToken([]);
@@ -44,7 +44,7 @@ eachDatabase("a token shows when it was created and when it was last used, at on
   expect(tokens[1]).toMatchObject({ last_used_at: own.last_used_at });
 });
 
-eachDatabase("WebDAV is a use; a call that is refused for any reason is not", async (database) => {
+bothDatabases("WebDAV is a use; a call that is refused for any reason is not", async (database) => {
   await using node = await testNode({ database });
   const weak = await node.newToken([]);
   await node.refused("node-server_exec_sql", { token: weak, sql: "SELECT 1" });
@@ -59,7 +59,7 @@ eachDatabase("WebDAV is a use; a call that is refused for any reason is not", as
   for (const token of [weak, unused, expired]) expect((await timesOf(node, token)).last_used_at).toBeNull();
 });
 
-eachDatabase("a stream that stays open uses its token", async (database) => {
+bothDatabases("a stream that stays open uses its token", async (database) => {
   await using node = await testNode({ database });
   await using socket = await node.socket();
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "read_logs" }] }]);
@@ -70,7 +70,7 @@ eachDatabase("a stream that stays open uses its token", async (database) => {
   recorded.mockRestore();
 });
 
-eachDatabase("a server that stops stores the uses, and the next one shows them", async (kind) => {
+bothDatabases("a server that stops stores the uses, and the next one shows them", async (kind) => {
   await using folder = await tempFolder();
   const place = await newDatabase(kind, folder.path);
   const superToken = "SuperKey12345678:SuperSecret12345678901234567890ab";
@@ -123,7 +123,7 @@ async function storedTimes(database: Database): Promise<(number | null)[]> {
   return rows.map(({ lastUsedAt }) => lastUsedAt);
 }
 
-eachDatabase(
+bothDatabases(
   "many uses within a minute are one statement, with the first time of each token",
   async (kind) => {
     await using scene = await withTokens(kind);
@@ -141,7 +141,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("uses are stored in the background, again and again", async (kind) => {
+bothDatabases("uses are stored in the background, again and again", async (kind) => {
   await using scene = await withTokens(kind);
   const { database, log, stored } = scene;
   const clock = new ManualClock();
@@ -155,7 +155,7 @@ eachDatabase("uses are stored in the background, again and again", async (kind) 
   await uses.close();
 });
 
-eachDatabase(
+bothDatabases(
   "a later use that another server stored stays, and a deleted token is no problem",
   async (kind) => {
     await using scene = await withTokens(kind);
@@ -168,7 +168,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a database that cannot be used drops the uses, and nothing fails", async (kind) => {
+bothDatabases("a database that cannot be used drops the uses, and nothing fails", async (kind) => {
   await using scene = await withTokens(kind);
   const clock = new ManualClock();
   const uses = new TokenUses(scene.database.tokenUses, { log: scene.log, clock });
@@ -193,7 +193,7 @@ test("a PostgreSQL that does not answer does not delay a stop", async () => {
   await database.close();
 });
 
-eachDatabase("tokens from before the names and times keep working, without them", async (kind) => {
+bothDatabases("tokens from before the names and times keep working, without them", async (kind) => {
   await using folder = await tempFolder();
   const place = await newDatabase(kind, folder.path);
   const open = () => openDatabase(settingsFor(place.url), new LogHub(), { create: true });

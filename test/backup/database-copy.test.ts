@@ -5,7 +5,7 @@ import { openSnapshot } from "../../src/db/dump/snapshot.ts";
 import { ServerLock } from "../../src/db/server-lock.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, newDatabase, tempFolder } from "../support/node.ts";
 import { rowsOf } from "./support.ts";
 
 const hub = new LogHub();
@@ -27,7 +27,7 @@ async function copy(from: string, to: string): Promise<void> {
   }
 }
 
-eachDatabase("rows keep every digit, byte and NULL through another database and back", async (kind) => {
+bothDatabases("rows keep every digit, byte and NULL through another database and back", async (kind) => {
   await using folder = await tempFolder();
   await using back = await tempFolder();
   const place = await newDatabase(kind, folder.path);
@@ -61,7 +61,7 @@ function withoutMigrations<Row extends readonly unknown[]>(rows: readonly Row[])
   return rows.filter((row) => row[1] !== "migrations");
 }
 
-eachDatabase(
+bothDatabases(
   "a database that a server uses is not replaced, and what was read of it is one state",
   async (kind) => {
     await using folder = await tempFolder();

@@ -13,8 +13,8 @@ import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import {
+  bothDatabases,
   type DatabaseKind,
-  eachDatabase,
   eachStore,
   newDatabase,
   type StoreKind,
@@ -117,7 +117,7 @@ eachStore(
   120_000,
 );
 
-eachDatabase("a file whose content the store has lost is left out of a backup, and named", async (kind) => {
+bothDatabases("a file whose content the store has lost is left out of a backup, and named", async (kind) => {
   await using node = await testNode({ store: `objects over ${kind}` });
   const { dav } = await webdavSite(node);
   expect((await dav("PUT", "/kept.txt", {}, "kept")).status).toBe(201);

@@ -3,13 +3,13 @@ import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { checkBlobs } from "../../src/buckets/objects/check-blobs.ts";
 import { never } from "../support/blob-stores.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { agedBlob, fileValue, folderValue, objectRows, oldBlob } from "../support/object-rows.ts";
 
 const pathOf = (folder: string, blob: string | null) =>
   join(folder, "blobs", String(blob).slice(-2), String(blob));
 
-eachDatabase("a check finds orphans, missing blobs and wrong sizes, and names their files", async (kind) => {
+bothDatabases("a check finds orphans, missing blobs and wrong sizes, and names their files", async (kind) => {
   await using store = await objectRows(kind);
   const { folder, blobs, database } = store;
   const [whole, missing, cut, removed, inRemoved] = [

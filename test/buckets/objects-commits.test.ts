@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath } from "../../src/buckets/path.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 
 const at = (text: string) => folderPath(text);
@@ -22,7 +22,7 @@ async function create(store: ObjectStore, path: string, text: string): Promise<"
   }
 }
 
-eachDatabase(
+bothDatabases(
   "changes that wait are committed together, and a refused one drops only itself",
   async (kind) => {
     await using nodes = await objectNodes(kind);
@@ -54,7 +54,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a change that reads or is refused does not raise the version", async (kind) => {
+bothDatabases("a change that reads or is refused does not raise the version", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, database, changes } = await nodes.open();
   await putText(store, at("a"), "text");
@@ -73,7 +73,7 @@ eachDatabase("a change that reads or is refused does not raise the version", asy
   expect(await store.metadata.properties.get(at("a"))).toEqual({ "{x}y": "<y/>" });
 });
 
-eachDatabase(
+bothDatabases(
   "of two nodes that create one file at the same time, one wins in each of 200 rounds",
   async (kind) => {
     await using nodes = await objectNodes(kind);
@@ -95,7 +95,7 @@ eachDatabase(
   120_000,
 );
 
-eachDatabase(
+bothDatabases(
   "two nodes that count in one file under If-Match lose no update",
   async (kind) => {
     await using nodes = await objectNodes(kind);
@@ -130,7 +130,7 @@ eachDatabase(
   120_000,
 );
 
-eachDatabase("a bucket without a head is refused, and says so", async (kind) => {
+bothDatabases("a bucket without a head is refused, and says so", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, database } = await nodes.open();
   await database.kv.removeAll(["static-files/heads"]);

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import { folderPath, treePath, treeRoot } from "../../src/buckets/path.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 
 const at = (text: string) => folderPath(text);
@@ -15,7 +15,7 @@ async function faultOf(work: Promise<unknown>): Promise<Fault> {
   throw new Error(`expected a Fault, got ${error}`);
 }
 
-eachDatabase("a file is placed, found, read, replaced and removed", async (kind) => {
+bothDatabases("a file is placed, found, read, replaced and removed", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, blobs } = await nodes.open();
   expect(await store.reader.find(treePath("a/b.txt"))).toBeUndefined();
@@ -37,7 +37,7 @@ eachDatabase("a file is placed, found, read, replaced and removed", async (kind)
   expect(await blobKeys(blobs)).toHaveLength(2);
 });
 
-eachDatabase("an empty file has no blob, and staged content that is not placed is deleted", async (kind) => {
+bothDatabases("an empty file has no blob, and staged content that is not placed is deleted", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, blobs } = await nodes.open();
   await putText(store, at("empty"), "");
@@ -57,7 +57,7 @@ eachDatabase("an empty file has no blob, and staged content that is not placed i
   expect(await blobKeys(blobs)).toEqual([]);
 });
 
-eachDatabase("what cannot be at a path is refused, and changes nothing", async (kind) => {
+bothDatabases("what cannot be at a path is refused, and changes nothing", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, database } = await nodes.open();
   await putText(store, at("folder/file"), "text");
@@ -81,7 +81,7 @@ eachDatabase("what cannot be at a path is refused, and changes nothing", async (
   expect(await database.heads.read("site")).toEqual(before);
 });
 
-eachDatabase("names are matched as given, then in NFC, then in NFD", async (kind) => {
+bothDatabases("names are matched as given, then in NFC, then in NFD", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store } = await nodes.open();
   const [nfc, nfd] = ["é", "e\u0301"];

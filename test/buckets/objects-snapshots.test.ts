@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { FileSnapshot } from "../../src/buckets/file-reader.ts";
 import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath } from "../../src/buckets/path.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { objectNodes, putText } from "../support/object-store.ts";
 
 const at = (text: string) => folderPath(text);
@@ -24,7 +24,7 @@ async function seenCurrent(look: () => Promise<void>, ...snapshots: FileSnapshot
   return false;
 }
 
-eachDatabase("a snapshot is current until its own node changes the path", async (kind) => {
+bothDatabases("a snapshot is current until its own node changes the path", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, look } = await nodes.open();
   await putText(store, at("a"), "one");
@@ -36,7 +36,7 @@ eachDatabase("a snapshot is current until its own node changes the path", async 
   expect(isCurrent(missing)).toBe(false);
 });
 
-eachDatabase("a snapshot whose folder was moved away or replaced is not current", async (kind) => {
+bothDatabases("a snapshot whose folder was moved away or replaced is not current", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, look } = await nodes.open();
   await putText(store, at("a/file"), "one");
@@ -66,7 +66,7 @@ test("on SQLite a change by another process is seen at once, and one elsewhere l
   expect(isCurrent(missing)).toBe(false);
 });
 
-eachDatabase(
+bothDatabases(
   "content on a local disk is held for the kernel to send, while the file is the same",
   async (kind) => {
     await using nodes = await objectNodes(kind);
@@ -82,7 +82,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("HEAD, listings and open files ask the blob store for nothing", async (kind) => {
+bothDatabases("HEAD, listings and open files ask the blob store for nothing", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store } = await nodes.open();
   await putText(store, at("a/b"), "content");

@@ -4,7 +4,7 @@ import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath, treeRoot } from "../../src/buckets/path.ts";
 import { removedNamespace } from "../../src/db/entry-rows.ts";
 import type { RemovedValue } from "../../src/db/entry-values.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 
 const at = (text: string) => folderPath(text);
@@ -37,7 +37,7 @@ const paths = async (store: ObjectStore) => {
   return found.sort();
 };
 
-eachDatabase("a folder is moved with everything in it, in place of what exists there", async (kind) => {
+bothDatabases("a folder is moved with everything in it, in place of what exists there", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, database } = await nodes.open();
   await putText(store, at("a/one.txt"), "one");
@@ -52,7 +52,7 @@ eachDatabase("a folder is moved with everything in it, in place of what exists t
   expect(Object.values(kept)).toEqual([expect.objectContaining({ path: "b" })]);
 });
 
-eachDatabase("a copy names the same blobs, and changes to it leave the original", async (kind) => {
+bothDatabases("a copy names the same blobs, and changes to it leave the original", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, blobs } = await nodes.open();
   await putText(store, at("a/one.txt"), "one");
@@ -79,7 +79,7 @@ eachDatabase("a copy names the same blobs, and changes to it leave the original"
   expect(await readText(store, at("b/deep/two.txt"))).toBe("one");
 });
 
-eachDatabase("a copy that is aborted has changed nothing", async (kind) => {
+bothDatabases("a copy that is aborted has changed nothing", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, stop } = await nodes.open();
   await putText(store, at("a/one.txt"), "one");
@@ -88,7 +88,7 @@ eachDatabase("a copy that is aborted has changed nothing", async (kind) => {
   expect(await paths(store)).toEqual(["a/", "a/one.txt"]);
 });
 
-eachDatabase("what is deleted or replaced is kept with its path and until when", async (kind) => {
+bothDatabases("what is deleted or replaced is kept with its path and until when", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store, database } = await nodes.open({ keepRemovedMs: 5000 });
   await putText(store, at("a/one.txt"), "one");
@@ -103,7 +103,7 @@ eachDatabase("what is deleted or replaced is kept with its path and until when",
   expect(until - time).toBe(5000);
 });
 
-eachDatabase(
+bothDatabases(
   "times are those that a client sets, and a change of a name is one of its folder",
   async (kind) => {
     await using nodes = await objectNodes(kind);
@@ -133,7 +133,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("entries are sorted by code units, in batches, and sizes are counted", async (kind) => {
+bothDatabases("entries are sorted by code units, in batches, and sizes are counted", async (kind) => {
   await using nodes = await objectNodes(kind);
   const { store } = await nodes.open();
   const names = ["b", "B", "a b", "ä", "😀", "\uffee", "Z", "_", "a"];

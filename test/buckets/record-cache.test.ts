@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 
@@ -22,14 +22,14 @@ const get = async ({ url }: TestNode, path: string) => {
   return response.status === 200 ? await response.text() : response.status;
 };
 
-eachDatabase("a bucket that was missing is served once another server has made it", async (database) => {
+bothDatabases("a bucket that was missing is served once another server has made it", async (database) => {
   await using node = await sharedNode({ database });
   expect(await get(node, "/node/static/late/")).toBe(404);
   await foreignBucket(node, "late", false);
   await until("it is served", async () => (await get(node, "/node/static/late/")) === "late");
 });
 
-eachDatabase("a bucket that was missing is served at once when this server makes it", async (database) => {
+bothDatabases("a bucket that was missing is served at once when this server makes it", async (database) => {
   await using node = await sharedNode({ database });
   const { superToken: token } = node;
   for (const name of ["one", "two", "three"]) {
@@ -42,7 +42,7 @@ eachDatabase("a bucket that was missing is served at once when this server makes
   }
 });
 
-eachDatabase(
+bothDatabases(
   "the HTTP root follows what another server sets, and what this one sets at once",
   async (database) => {
     await using node = await testNode({ database });
@@ -64,7 +64,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("many buckets asked for at once are each answered with their own files", async (database) => {
+bothDatabases("many buckets asked for at once are each answered with their own files", async (database) => {
   await using node = await testNode({ database });
   const names = Array.from({ length: 40 }, (_, at) => `bucket-${at}`);
   for (const name of names) await foreignBucket(node, name, false);
@@ -74,7 +74,7 @@ eachDatabase("many buckets asked for at once are each answered with their own fi
   expect(await node.call("static-bucket_list", { token: node.superToken })).toEqual(names.sort());
 });
 
-eachDatabase("a name that no database can hold is no bucket's", async (database) => {
+bothDatabases("a name that no database can hold is no bucket's", async (database) => {
   await using node = await sharedNode({ database });
   for (const name of ["a\0b", "\ud800", "x".repeat(100_000)]) {
     expect(await node.call("static-bucket_read", { token: node.superToken, name })).toBeNull();

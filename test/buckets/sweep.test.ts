@@ -10,7 +10,7 @@ import type { FileValue } from "../../src/db/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { never } from "../support/blob-stores.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import {
   agedBlob,
   fileValue,
@@ -25,7 +25,7 @@ const optionsOf = ({ database, blobs }: ObjectRows) => ({ rows: database.removed
 const keysOf = (...files: readonly FileValue[]) => files.map(({ blob }) => String(blob)).sort();
 const dayMs = 24 * 3600 * 1000;
 
-eachDatabase("a sweep deletes old blobs that nothing names, and no others", async (kind) => {
+bothDatabases("a sweep deletes old blobs that nothing names, and no others", async (kind) => {
   await using store = await objectRows(kind);
   const { folder } = store;
   const deep = folderValue();
@@ -56,7 +56,7 @@ eachDatabase("a sweep deletes old blobs that nothing names, and no others", asyn
   expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
 });
 
-eachDatabase("what was removed goes when its time has passed, folders with their content", async (kind) => {
+bothDatabases("what was removed goes when its time has passed, folders with their content", async (kind) => {
   await using store = await objectRows(kind);
   const { folder } = store;
   const [top, sub, shared, kept] = [folderValue(), folderValue(), folderValue(), folderValue()];
@@ -87,7 +87,7 @@ eachDatabase("what was removed goes when its time has passed, folders with their
   expect(await storedKeys(folder)).toEqual(keysOf(content, lasting));
 });
 
-eachDatabase("a purge that was interrupted is continued, and nobody restores its half", async (kind) => {
+bothDatabases("a purge that was interrupted is continued, and nobody restores its half", async (kind) => {
   await using store = await objectRows(kind);
   const { removed } = store.database;
   const top = folderValue();
@@ -102,7 +102,7 @@ eachDatabase("a purge that was interrupted is continued, and nobody restores its
   expect(await store.removedKeys("site")).toEqual([]);
 });
 
-eachDatabase("a name that moves while the rows are read is never missed", async (kind) => {
+bothDatabases("a name that moves while the rows are read is never missed", async (kind) => {
   await using store = await objectRows(kind);
   const moving = await oldBlob(store.folder, "moving");
   await store.head("site", "root");
@@ -128,7 +128,7 @@ eachDatabase("a name that moves while the rows are read is never missed", async 
   expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
 });
 
-eachDatabase("content whose only name goes to and fro between two rows is never deleted", async (kind) => {
+bothDatabases("content whose only name goes to and fro between two rows is never deleted", async (kind) => {
   await using store = await objectRows(kind);
   const content = await oldBlob(store.folder, "content");
   await store.head("site", "root");
@@ -170,7 +170,7 @@ eachDatabase("content whose only name goes to and fro between two rows is never 
   expect(await storedKeys(store.folder)).toEqual(keysOf(content));
 });
 
-eachDatabase(
+bothDatabases(
   "a store that seems to be another server's is left alone unless that is confirmed",
   async (kind) => {
     await using store = await objectRows(kind);
@@ -187,7 +187,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("of two servers one sweeps, once a day, and the log says what was done", async (kind) => {
+bothDatabases("of two servers one sweeps, once a day, and the log says what was done", async (kind) => {
   await using store = await objectRows(kind);
   const other = await store.open();
   const ring = new LogRing(100, parseFilter("info"));
@@ -218,7 +218,7 @@ eachDatabase("of two servers one sweeps, once a day, and the log says what was d
   await other.close();
 });
 
-eachDatabase("a lease ends by itself, is renewed by its holder alone, and is given back", async (kind) => {
+bothDatabases("a lease ends by itself, is renewed by its holder alone, and is given back", async (kind) => {
   await using store = await objectRows(kind);
   const { leases } = store.database;
   const everyMs = dayMs;

@@ -4,7 +4,7 @@ import type { BlobPurpose } from "../../src/buckets/objects/blob-store.ts";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
-import { eachDatabase } from "../support/node.ts";
+import { bothDatabases } from "../support/node.ts";
 import { blobKeys, type ObjectNode, objectNodes, putText, readText } from "../support/object-store.ts";
 
 /** Blobs as of a node that was suspended between the upload and its commit. */
@@ -19,7 +19,7 @@ const allowed: WriteConditions = { holdsLock: () => false, assertPreconditions: 
 const at = (path: string): TreePath => treePath(path);
 const filesOf = ({ store }: ObjectNode) => new BucketFiles(store, store.metadata);
 
-eachDatabase("the versions of a file are listed, the newest first, and come back", async (kind) => {
+bothDatabases("the versions of a file are listed, the newest first, and come back", async (kind) => {
   await using nodes = await objectNodes(kind);
   const node = await nodes.open();
   const files = filesOf(node);
@@ -51,7 +51,7 @@ eachDatabase("the versions of a file are listed, the newest first, and come back
   await expect(files.restore(wrong, path, allowed)).rejects.toThrow("no such version of this path");
 });
 
-eachDatabase("a deleted folder comes back as it was, or one file of it", async (kind) => {
+bothDatabases("a deleted folder comes back as it was, or one file of it", async (kind) => {
   await using nodes = await objectNodes(kind);
   const node = await nodes.open();
   const files = filesOf(node);
@@ -97,7 +97,7 @@ eachDatabase("a deleted folder comes back as it was, or one file of it", async (
   await expect(files.restore(folder, at("again"), allowed)).rejects.toThrow("no such version");
 });
 
-eachDatabase("what has expired is neither listed nor restored", async (kind) => {
+bothDatabases("what has expired is neither listed nor restored", async (kind) => {
   await using nodes = await objectNodes(kind);
   const node = await nodes.open({ keepRemovedMs: -1 });
   const files = filesOf(node);
@@ -110,7 +110,7 @@ eachDatabase("what has expired is neither listed nor restored", async (kind) => 
   await expect(files.restore(gone, path, allowed)).rejects.toThrow("no such version");
 });
 
-eachDatabase("an upload that a sweep may be about to delete is refused", async (kind) => {
+bothDatabases("an upload that a sweep may be about to delete is refused", async (kind) => {
   await using nodes = await objectNodes(kind);
   const node = await nodes.open();
   const { store, blobs } = node;

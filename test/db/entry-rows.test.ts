@@ -3,7 +3,7 @@ import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { FileValue, FolderValue } from "../../src/db/entry-values.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, newDatabase, tempFolder } from "../support/node.ts";
 
 async function openTree(kind: DatabaseKind): Promise<{ database: Database; root: string } & AsyncDisposable> {
   const folder = await tempFolder();
@@ -30,7 +30,7 @@ const fileOf = (text: string): FileValue => ({
 });
 const folderOf = (id: string): FolderValue => ({ id, ...times });
 
-eachDatabase("names are followed from the top in one statement, as far as they exist", async (kind) => {
+bothDatabases("names are followed from the top in one statement, as far as they exist", async (kind) => {
   await using tree = await openTree(kind);
   const { entries, heads } = tree.database;
   await entries.put(tree.root, "a", folderOf("one"));
@@ -49,7 +49,7 @@ eachDatabase("names are followed from the top in one statement, as far as they e
   expect(found?.head).toEqual(await heads.read("site"));
 });
 
-eachDatabase("a path of 200 folders is followed to its end", async (kind) => {
+bothDatabases("a path of 200 folders is followed to its end", async (kind) => {
   await using tree = await openTree(kind);
   const { entries } = tree.database;
   const path = Array.from({ length: 200 }, (_, at) => `f${at}`);
@@ -60,7 +60,7 @@ eachDatabase("a path of 200 folders is followed to its end", async (kind) => {
   expect((await entries.follow("site", path.toSpliced(130, 1, "x")))?.entries).toHaveLength(130);
 });
 
-eachDatabase("a folder of 2,500 entries is listed and copied in batches", async (kind) => {
+bothDatabases("a folder of 2,500 entries is listed and copied in batches", async (kind) => {
   await using tree = await openTree(kind);
   const { entries } = tree.database;
   const names = Array.from({ length: 2500 }, (_, at) => `file ${at}`);
@@ -89,7 +89,7 @@ eachDatabase("a folder of 2,500 entries is listed and copied in batches", async 
   expect(await entries.isEmpty("copy")).toBe(true);
 });
 
-eachDatabase("a head is created once, and its version is known to all", async (kind) => {
+bothDatabases("a head is created once, and its version is known to all", async (kind) => {
   await using tree = await openTree(kind);
   const { heads } = tree.database;
   await tree.database.transact(async (transaction) => {

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { type DatabaseKind, eachDatabase, tempFolder, testNode } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, tempFolder, testNode } from "../support/node.ts";
 import { newPostgresDatabase, postgresUser } from "../support/postgres.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { mounted } from "../support/webdav-disk.ts";
@@ -53,7 +53,7 @@ function fill(disk: string): () => void {
   };
 }
 
-eachDatabase(
+bothDatabases(
   "a full disk of the database is told as what it is, 507 by WebDAV, and everything works when there is room again",
   async (kind) => {
     await using folder = await tempFolder();

@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, newDatabase, tempFolder } from "../support/node.ts";
 
 async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDisposable> {
   const folder = await tempFolder();
@@ -70,7 +70,7 @@ const oddNames = [
   "00",
 ];
 
-eachDatabase("a key and what is below it are found by whole names, whatever they hold", async (kind) => {
+bothDatabases("a key and what is below it are found by whole names, whatever they hold", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   const keys = oddNames.flatMap((name) => [`/${name}`, `/${name}/x`, `/${name}/x/${name}`]);
@@ -86,7 +86,7 @@ eachDatabase("a key and what is below it are found by whole names, whatever they
   expect(await rows.subtree("N", "/")).toEqual([]);
 });
 
-eachDatabase(
+bothDatabases(
   "a key moves with all below it, takes the other's place and touches nothing else",
   async (kind) => {
     await using database = await openRows(kind);
@@ -110,7 +110,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+bothDatabases(
   "removing a key removes all below it, the key itself as wished, and nothing beside it",
   async (kind) => {
     await using database = await openRows(kind);
@@ -131,7 +131,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a change sees what it asked for, writes all of its answer or nothing", async (kind) => {
+bothDatabases("a change sees what it asked for, writes all of its answer or nothing", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   await put(rows, "n", { "/a": [1], "/b": { deep: { null: null } }, "/b/c": "ü'\"", "/z": [] });
@@ -161,7 +161,7 @@ eachDatabase("a change sees what it asked for, writes all of its answer or nothi
   expect(sorted(await rows.getMany("n", ["/b", "/b", "/nope", "/z"]))).toEqual(["/b", "/z"]);
 });
 
-eachDatabase("a hundred changes of one key at once lose nothing", async (kind) => {
+bothDatabases("a hundred changes of one key at once lose nothing", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   const add = (n: number) =>
@@ -175,7 +175,7 @@ eachDatabase("a hundred changes of one key at once lose nothing", async (kind) =
   expect(kept?.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
 });
 
-eachDatabase("every JSON value comes back as it was kept", async (kind) => {
+bothDatabases("every JSON value comes back as it was kept", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   const values = {
@@ -193,7 +193,7 @@ eachDatabase("every JSON value comes back as it was kept", async (kind) => {
   }
 });
 
-eachDatabase("a key may be as long as it says, and what a move would make longer is gone", async (kind) => {
+bothDatabases("a key may be as long as it says, and what a move would make longer is gone", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   // Random, so that no compression makes it short.
@@ -215,7 +215,7 @@ test("on SQLite, as many keys as a folder has files are asked for at once", asyn
   expect(await rows.getMany("n", keys)).toEqual([{ key: "/5", value: [5] }]);
 });
 
-eachDatabase(
+bothDatabases(
   "both databases agree with a plain map on what is below and what moves",
   async (kind) => {
     await using database = await openRows(kind);

@@ -6,7 +6,7 @@ import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder, testNode } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, newDatabase, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
 const future = "m99990101_000001_future";
@@ -74,7 +74,7 @@ async function writeNode(
   );
 }
 
-eachDatabase(
+bothDatabases(
   "a version goes on with a schema that a newer one has only expanded, and says so",
   async (kind) => {
     await using place = await open(kind);
@@ -92,7 +92,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a version refuses a schema that a newer one has contracted", async (kind) => {
+bothDatabases("a version refuses a schema that a newer one has contracted", async (kind) => {
   await using place = await open(kind);
   for (const effect of [
     { effect: "contracts", requires: future },
@@ -111,7 +111,7 @@ eachDatabase("a version refuses a schema that a newer one has contracted", async
   }
 });
 
-eachDatabase(
+bothDatabases(
   "a schema without what this version has stopped to use is one that it goes on with",
   async (kind) => {
     await using place = await open(kind);
@@ -121,7 +121,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a contracting migration waits until no node runs that could not go on", async (kind) => {
+bothDatabases("a contracting migration waits until no node runs that could not go on", async (kind) => {
   await using place = await open(kind);
   const copied: string[] = [];
   const newer = (requires?: string) =>
@@ -155,7 +155,7 @@ eachDatabase("a contracting migration waits until no node runs that could not go
   expect(place.warnings()).toMatchObject([{ fields: { migrations: [future] } }]);
 });
 
-eachDatabase(
+bothDatabases(
   "a node that runs while a newer one contracts the schema is not ready any more, and says why",
   async (kind) => {
     await using node = await testNode({ database: kind, logging: 'memory_log_filter = "info"' });

@@ -6,7 +6,7 @@ import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { TokenRow } from "../../src/db/token-row.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { configText, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, configText, newDatabase, tempFolder } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");
@@ -25,7 +25,7 @@ const versions = (url: string) =>
     "SELECT version, applied_at FROM seaql_migrations ORDER BY version",
   );
 
-eachDatabase("a database that is opened again keeps its rows and its record of migrations", async (kind) => {
+bothDatabases("a database that is opened again keeps its rows and its record of migrations", async (kind) => {
   await using folder = await tempFolder();
   const place = await newDatabase(kind, folder.path);
   const before = Date.now();
@@ -45,45 +45,48 @@ eachDatabase("a database that is opened again keeps its rows and its record of m
   await place.drop();
 });
 
-eachDatabase("a step that fails leaves nothing behind, and is done whole by the next start", async (kind) => {
-  await using folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
-  await read(place.url, "SELECT 1").catch(() => undefined);
-  await (await open(place.url)).close();
-  const tables = [
-    "monitoring_uuid",
-    "static_monitoring",
-    "dynamic_monitoring",
-    "token",
-    "kv",
-    "task",
-    "crontab",
-  ];
-  const all = (await versions(place.url)).length;
-  await place.run("DELETE FROM seaql_migrations");
-  for (const table of tables.filter((name) => name !== "kv")) await place.run(`DROP TABLE ${table}`);
+bothDatabases(
+  "a step that fails leaves nothing behind, and is done whole by the next start",
+  async (kind) => {
+    await using folder = await tempFolder();
+    const place = await newDatabase(kind, folder.path);
+    await read(place.url, "SELECT 1").catch(() => undefined);
+    await (await open(place.url)).close();
+    const tables = [
+      "monitoring_uuid",
+      "static_monitoring",
+      "dynamic_monitoring",
+      "token",
+      "kv",
+      "task",
+      "crontab",
+    ];
+    const all = (await versions(place.url)).length;
+    await place.run("DELETE FROM seaql_migrations");
+    for (const table of tables.filter((name) => name !== "kv")) await place.run(`DROP TABLE ${table}`);
 
-  await expect(open(place.url)).rejects.toMatchObject({
-    kind: "DatabaseError",
-    detail: expect.stringContaining("exists"),
-  });
-  expect(await versions(place.url)).toEqual([]);
-  await expect(read(place.url, "SELECT * FROM monitoring_uuid")).rejects.toThrow(/monitoring_uuid/);
+    await expect(open(place.url)).rejects.toMatchObject({
+      kind: "DatabaseError",
+      detail: expect.stringContaining("exists"),
+    });
+    expect(await versions(place.url)).toEqual([]);
+    await expect(read(place.url, "SELECT * FROM monitoring_uuid")).rejects.toThrow(/monitoring_uuid/);
 
-  for (const { name } of await read<{ name: string }>(
-    place.url,
-    kind === "sqlite"
-      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'seaql_migrations')"
-      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'seaql_migrations'",
-  ))
-    await place.run(`DROP TABLE "${name}"`);
-  await (await open(place.url)).close();
-  expect(await versions(place.url)).toHaveLength(all);
-  expect(await read(place.url, "SELECT * FROM monitoring_uuid")).toHaveLength(0);
-  await place.drop();
-});
+    for (const { name } of await read<{ name: string }>(
+      place.url,
+      kind === "sqlite"
+        ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'seaql_migrations')"
+        : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'seaql_migrations'",
+    ))
+      await place.run(`DROP TABLE "${name}"`);
+    await (await open(place.url)).close();
+    expect(await versions(place.url)).toHaveLength(all);
+    expect(await read(place.url, "SELECT * FROM monitoring_uuid")).toHaveLength(0);
+    await place.drop();
+  },
+);
 
-eachDatabase(
+bothDatabases(
   "a database from before tokens had a maker is brought up to date, its tokens kept",
   async (kind) => {
     await using folder = await tempFolder();
@@ -99,7 +102,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+bothDatabases(
   "a database whose skeletons were made without other writing systems gets new ones, and none twice",
   async (kind) => {
     await using folder = await tempFolder();
@@ -127,7 +130,7 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+bothDatabases(
   "a database from before skeletons were stored gets them, and of alike names the oldest token's counts",
   async (kind) => {
     await using folder = await tempFolder();
@@ -178,7 +181,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a database made by a newer version is refused and left alone", async (kind) => {
+bothDatabases("a database made by a newer version is refused and left alone", async (kind) => {
   await using folder = await tempFolder();
   const place = await newDatabase(kind, folder.path);
   await (await open(place.url)).close();

@@ -11,8 +11,8 @@ import { LogHub } from "../../src/log/hub.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import {
+  bothDatabases,
   type DatabaseKind,
-  eachDatabase,
   newDatabase,
   type TestNode,
   tempFolder,
@@ -57,7 +57,7 @@ const agents = async ({ query }: Dialect) =>
     ({ uuid }) => uuid,
   );
 
-eachDatabase(
+bothDatabases(
   "a statement that finds no free connection in time says so and names the setting",
   async (kind) => {
     await using database = await openOne(kind, 50);
@@ -82,7 +82,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("statements that wait for the connection run in the order they came", async (kind) => {
+bothDatabases("statements that wait for the connection run in the order they came", async (kind) => {
   await using database = await openOne(kind, 60_000);
   const { dialect } = database;
   const held = Promise.withResolvers<void>();
@@ -98,22 +98,25 @@ eachDatabase("statements that wait for the connection run in the order they came
   expect(await agents(dialect)).toHaveLength(3);
 });
 
-eachDatabase("a statement that fails inside a transaction takes the whole transaction back", async (kind) => {
-  await using database = await openOne(kind, 60_000);
-  const { dialect } = database;
-  const failing = dialect.exclusively(schemaScope, async (transaction) => {
-    await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
-    await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
-  });
-  await expect(failing).rejects.toMatchObject({ kind: "DatabaseError", data: { unique: true } });
-  expect(await agents(dialect)).toEqual([]);
-  await dialect.exclusively(schemaScope, (transaction) =>
-    transaction.insertInto("monitoring_uuid").values(agent(2)).execute(),
-  );
-  expect(await agents(dialect)).toEqual([agent(2).uuid]);
-});
+bothDatabases(
+  "a statement that fails inside a transaction takes the whole transaction back",
+  async (kind) => {
+    await using database = await openOne(kind, 60_000);
+    const { dialect } = database;
+    const failing = dialect.exclusively(schemaScope, async (transaction) => {
+      await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
+      await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
+    });
+    await expect(failing).rejects.toMatchObject({ kind: "DatabaseError", data: { unique: true } });
+    expect(await agents(dialect)).toEqual([]);
+    await dialect.exclusively(schemaScope, (transaction) =>
+      transaction.insertInto("monitoring_uuid").values(agent(2)).execute(),
+    );
+    expect(await agents(dialect)).toEqual([agent(2).uuid]);
+  },
+);
 
-eachDatabase(
+bothDatabases(
   "work that throws inside a transaction takes it back, and the error stays what it was",
   async (kind) => {
     await using database = await openOne(kind, 60_000);

@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, newDatabase, tempFolder } from "../support/node.ts";
 
 /** `column type N|?[=default]`, after `id`. */
 const columns: Readonly<Record<string, string>> = {
@@ -117,7 +117,7 @@ async function migrated(kind: DatabaseKind) {
   };
 }
 
-eachDatabase(
+bothDatabases(
   "a new database has the 13 business tables and the record of migrations, and no other",
   async (kind) => {
     await using database = await migrated(kind);
@@ -128,7 +128,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("every table has its columns, with type, nullability and default", async (kind) => {
+bothDatabases("every table has its columns, with type, nullability and default", async (kind) => {
   await using database = await migrated(kind);
   const rows = await database.read<ColumnRow>(catalogue[kind].columns);
   for (const [table, expected] of Object.entries(columns)) {
@@ -163,7 +163,7 @@ eachDatabase("every table has its columns, with type, nullability and default", 
   ]);
 });
 
-eachDatabase(
+bothDatabases(
   "every table has its indexes, unique and partial where they should be, and no other",
   async (kind) => {
     await using database = await migrated(kind);
@@ -185,7 +185,7 @@ function toWords(definition: string): string {
   return `${unique === undefined ? "" : "unique "}(${on.toLowerCase()})${where === undefined ? "" : ` where ${where}`}`;
 }
 
-eachDatabase("two buckets cannot both be the HTTP root, any number can be none", async (kind) => {
+bothDatabases("two buckets cannot both be the HTTP root, any number can be none", async (kind) => {
   await using database = await migrated(kind);
   const add = (name: string, root: boolean) =>
     database.read(
@@ -201,7 +201,7 @@ eachDatabase("two buckets cannot both be the HTTP root, any number can be none",
   );
 });
 
-eachDatabase(
+bothDatabases(
   "tokens without a user name do not stand in each other's way, two with the same name do",
   async (kind) => {
     await using database = await migrated(kind);

@@ -14,7 +14,7 @@ import {
 } from "../../src/db/scopes.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, newDatabase, tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
 async function openDialects(
@@ -40,7 +40,7 @@ async function openDialects(
   };
 }
 
-eachDatabase("changes of one scope take turns on all nodes", async (kind) => {
+bothDatabases("changes of one scope take turns on all nodes", async (kind) => {
   await using dialects = await openDialects(kind);
   let running = 0;
   let most = 0;

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finishOverwrite } from "../../src/config/config-file.ts";
-import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "../support/node.ts";
+import { bothDatabases, configText, tempFolder, testNode, type WireReply } from "../support/node.ts";
 import { newHome, sqliteUrl, until } from "../support/process.ts";
 
 // A busy machine may take its time.
@@ -97,7 +97,7 @@ test("a folder that is swapped for a link, all the time, never leads outside", a
   expect(await readdir(outside.path)).toEqual(["config.toml"]);
 }, 180_000);
 
-eachDatabase(
+bothDatabases(
   "of twenty edits at once one wins whole, and the winner is what is in force",
   async (kind) => {
     await using node = await testNode({ database: kind, top: 'server_uuid = "auto_gen"' });

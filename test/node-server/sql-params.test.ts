@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout } from "bun:test";
-import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, refusedSql, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -14,7 +14,7 @@ const mark = (kind: DatabaseKind, n: number) => (kind === "sqlite" ? "?" : `$${n
 const marks = (kind: DatabaseKind, count: number) =>
   Array.from({ length: count }, (_, at) => mark(kind, at + 1)).join(", ");
 
-eachDatabase("params fill the placeholders, in every kind of statement", async (kind) => {
+bothDatabases("params fill the placeholders, in every kind of statement", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   const [one, two] = [mark(kind, 1), mark(kind, 2)];
@@ -36,7 +36,7 @@ eachDatabase("params fill the placeholders, in every kind of statement", async (
   expect(await rows(node, `SELECT id FROM ${t}`, null)).toEqual([{ id: 1 }]);
 });
 
-eachDatabase("positional params of the call work as the named ones do", async (kind) => {
+bothDatabases("positional params of the call work as the named ones do", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const cast = kind === "sqlite" ? "?" : "$1::int";
   expect(await node.call("node-server_exec_sql", [node.superToken, `SELECT ${cast} AS a`, [5]])).toEqual({
@@ -138,7 +138,7 @@ test("every JSON type binds on PostgreSQL, as the type that the placeholder stan
   }
 });
 
-eachDatabase("integers keep all 64 bits, in and out", async (kind) => {
+bothDatabases("integers keep all 64 bits, in and out", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a BIGINT)`);
@@ -165,7 +165,7 @@ eachDatabase("integers keep all 64 bits, in and out", async (kind) => {
   expect(found).toContain('"data":[{"n":1}]');
 });
 
-eachDatabase("an integer beyond 64 bits is refused, not bent", async (kind) => {
+bothDatabases("an integer beyond 64 bits is refused, not bent", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a BIGINT)`);
@@ -176,7 +176,7 @@ eachDatabase("an integer beyond 64 bits is refused, not bent", async (kind) => {
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([]);
 });
 
-eachDatabase("integers within arrays and objects keep their digits too", async (kind) => {
+bothDatabases("integers within arrays and objects keep their digits too", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const [given, type] = ['{"a":[9007199254740993,1]}', kind === "sqlite" ? "" : "::json"];
   const text = await execText(node, `SELECT ${mark(kind, 1)}${type} AS v`, `[${given}]`);
@@ -189,7 +189,7 @@ test("a PostgreSQL array of 64-bit integers binds exactly", async () => {
   expect(text).toContain('"v":[9007199254740993,null,-1]');
 });
 
-eachDatabase("params that are no array are invalid input, and nothing runs", async (kind) => {
+bothDatabases("params that are no array are invalid input, and nothing runs", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -200,7 +200,7 @@ eachDatabase("params that are no array are invalid input, and nothing runs", asy
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([]);
 });
 
-eachDatabase("too few or too many params are refused before the statement runs", async (kind) => {
+bothDatabases("too few or too many params are refused before the statement runs", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT, b INT)`);
@@ -213,7 +213,7 @@ eachDatabase("too few or too many params are refused before the statement runs",
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([]);
 });
 
-eachDatabase("placeholders without any params are refused, not taken for NULL", async (kind) => {
+bothDatabases("placeholders without any params are refused, not taken for NULL", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -224,7 +224,7 @@ eachDatabase("placeholders without any params are refused, not taken for NULL", 
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([]);
 });
 
-eachDatabase("params go with a single statement, a closing semicolon or comment aside", async (kind) => {
+bothDatabases("params go with a single statement, a closing semicolon or comment aside", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -237,7 +237,7 @@ eachDatabase("params go with a single statement, a closing semicolon or comment 
   expect(await exec(node, `${insert}; -- ; done\n ; /* really */`, [1])).toMatchObject({ row_count: 1 });
 });
 
-eachDatabase("a value that the column cannot take is the database's own error", async (kind) => {
+bothDatabases("a value that the column cannot take is the database's own error", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT CHECK (a < 10))`);
@@ -254,7 +254,7 @@ eachDatabase("a value that the column cannot take is the database's own error", 
   }
 });
 
-eachDatabase("no param is written into the log", async (kind) => {
+bothDatabases("no param is written into the log", async (kind) => {
   await using node = await testNode({ database: kind, logging: 'memory_log_filter = "trace"' });
   const secret = "a-very-secret-value";
   await exec(node, `SELECT CAST(${mark(kind, 1)} AS TEXT) AS a`, [secret]);

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { bothDatabases, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, refusedSql, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -13,7 +13,7 @@ setDefaultTimeout(180_000);
 /** More calls than there are connections or children, so that every one of them is met. */
 const rounds = Array.from({ length: 12 }, (_, round) => round);
 
-eachDatabase(
+bothDatabases(
   "a transaction that is left open is rolled back, and the next calls do not notice",
   async (kind) => {
     await using node = await sharedNode({ database: kind });
@@ -33,7 +33,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a transaction that fails leaves nothing behind", async (kind) => {
+bothDatabases("a transaction that fails leaves nothing behind", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -44,7 +44,7 @@ eachDatabase("a transaction that fails leaves nothing behind", async (kind) => {
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([{ a: 2 }]);
 });
 
-eachDatabase("no temporary table outlives its call", async (kind) => {
+bothDatabases("no temporary table outlives its call", async (kind) => {
   await using node = await testNode({ database: kind });
   const sql = "CREATE TEMP TABLE token (a INT); INSERT INTO token VALUES (7); SELECT a FROM token";
   for (const _ of rounds) {
@@ -82,7 +82,7 @@ test("no setting, role, prepared statement or lock of a call is there in the nex
   expect(await node.call("token_get", [node.superToken])).toMatchObject({ username: "root" });
 });
 
-eachDatabase("what a statement changes counts for the very next call", async (kind) => {
+bothDatabases("what a statement changes counts for the very next call", async (kind) => {
   await using node = await testNode({ database: kind });
   const limits = [{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }];
   const token = await node.newToken(limits, { username: "alice", password: "incorrect horse" });
@@ -110,7 +110,7 @@ eachDatabase("what a statement changes counts for the very next call", async (ki
   ]);
 });
 
-eachDatabase("a password hash that is none refuses like a wrong password", async (kind) => {
+bothDatabases("a password hash that is none refuses like a wrong password", async (kind) => {
   await using node = await testNode({ database: kind });
   await exec(node, "UPDATE token SET password_hash = 'none' WHERE id = 1");
   expect(await node.refused("token_get", [`root|${node.rootPassword}`])).toMatchObject({
@@ -119,7 +119,7 @@ eachDatabase("a password hash that is none refuses like a wrong password", async
   });
 });
 
-eachDatabase("what the server changes is seen by the next statement", async (kind) => {
+bothDatabases("what the server changes is seen by the next statement", async (kind) => {
   await using node = await testNode({ database: kind });
   for (const round of rounds) {
     await node.newToken([]);
@@ -127,7 +127,7 @@ eachDatabase("what the server changes is seen by the next statement", async (kin
   }
 });
 
-eachDatabase("running SQL and reading the kind of database are two permissions", async (kind) => {
+bothDatabases("running SQL and reading the kind of database are two permissions", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const holding = (scopes: unknown[], ...actions: string[]) =>
     node.newToken([{ scopes, permissions: actions.map((action) => ({ node: action })) }]);
@@ -160,7 +160,7 @@ eachDatabase("running SQL and reading the kind of database are two permissions",
   }
 });
 
-eachDatabase("without permission not even the statement's form is looked at", async (kind) => {
+bothDatabases("without permission not even the statement's form is looked at", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }]);
   for (const sql of ["DROP TABLE token", "SELEC", ""]) {
@@ -171,7 +171,7 @@ eachDatabase("without permission not even the statement's form is looked at", as
   expect(await node.call("token_get", { token })).toMatchObject({ token_key: token.split(":")[0] });
 });
 
-eachDatabase("a broken statement is told in the database's words, with its place", async (kind) => {
+bothDatabases("a broken statement is told in the database's words, with its place", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const fails = async (sql: string) => {
     const { code, message, data } = await refusedSql(node, sql);
@@ -197,14 +197,14 @@ eachDatabase("a broken statement is told in the database's words, with its place
   });
 });
 
-eachDatabase("the place of an error counts as editors do, emoji included", async (kind) => {
+bothDatabases("the place of an error counts as editors do, emoji included", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const sql = "SELECT '😀😀', nope FROM token";
   const { data } = await refusedSql(node, sql);
   expect(data).toMatchObject({ position: sql.indexOf("nope") + 1, column: sql.indexOf("nope") + 1, line: 1 });
 });
 
-eachDatabase("an error of running has no place to point at, and hurts nothing", async (kind) => {
+bothDatabases("an error of running has no place to point at, and hurts nothing", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT UNIQUE, b INT NOT NULL)`);

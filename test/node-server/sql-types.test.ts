@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout } from "bun:test";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { bothDatabases, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -173,7 +173,7 @@ test("settings of the same call do not change how PostgreSQL's values are read",
   ).toEqual([{ v: "2026-11-15T05:30:00+05:30" }]);
 });
 
-eachDatabase("columns of the same name are numbered, so that none hides another", async (kind) => {
+bothDatabases("columns of the same name are numbered, so that none hides another", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const text = await execText(node, "SELECT 1 AS a, 2 AS a, 3 AS a_2, 4 AS b, 5 AS a");
   expect(text).toContain('"data":[{"a":1,"a_2":2,"a_2_2":3,"b":4,"a_3":5}]');
@@ -181,7 +181,7 @@ eachDatabase("columns of the same name are numbered, so that none hides another"
   expect(await rows(node, joined)).toEqual([{ id: 1, id_2: 1 }]);
 });
 
-eachDatabase("any name of a column comes back, in the order of the statement", async (kind) => {
+bothDatabases("any name of a column comes back, in the order of the statement", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const names = ["__proto__", "constructor", "10", "9", 'a"b', "weiß", " ", "toString"];
   const list = names.map((name, at) => `${at} AS "${name.replaceAll('"', '""')}"`).join(", ");

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
-import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, refusedSql, rows, series } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -20,7 +20,7 @@ const shows = (...data: Record<string, unknown>[]) => ({
 });
 const idColumn = (kind: DatabaseKind) => (kind === "sqlite" ? "INTEGER PRIMARY KEY" : "SERIAL PRIMARY KEY");
 
-eachDatabase("a SELECT answers its rows, everything else how many rows it changed", async (kind) => {
+bothDatabases("a SELECT answers its rows, everything else how many rows it changed", async (kind) => {
   await using node = await testNode({ database: kind });
   expect(await exec(node, `CREATE TABLE fruit (id ${idColumn(kind)}, name TEXT, n INT)`)).toEqual(
     affected(0),
@@ -43,7 +43,7 @@ eachDatabase("a SELECT answers its rows, everything else how many rows it change
   expect(await exec(node, "VACUUM")).toEqual(affected(0));
 });
 
-eachDatabase("a statement that returns what it changed shows the rows and counts them all", async (kind) => {
+bothDatabases("a statement that returns what it changed shows the rows and counts them all", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const fruit = node.own("fruit");
   await exec(node, `CREATE TABLE ${fruit} (name TEXT UNIQUE, n INT)`);
@@ -62,7 +62,7 @@ eachDatabase("a statement that returns what it changed shows the rows and counts
   expect(await rows(node, `SELECT * FROM ${fruit}`)).toEqual([]);
 });
 
-eachDatabase("VALUES, WITH and EXPLAIN answer rows", async (kind) => {
+bothDatabases("VALUES, WITH and EXPLAIN answer rows", async (kind) => {
   await using node = await testNode({ database: kind });
   expect(await exec(node, "VALUES (1, 'a'), (2, 'b')")).toEqual(
     shows({ column1: 1, column2: "a" }, { column1: 2, column2: "b" }),
@@ -123,7 +123,7 @@ test("PostgreSQL's own statements run: SHOW, DO, CALL, VACUUM, an index built be
   }
 });
 
-eachDatabase("several statements run in order, and the last one's result is answered", async (kind) => {
+bothDatabases("several statements run in order, and the last one's result is answered", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   const sql = `CREATE TABLE ${t} (a INT); INSERT INTO ${t} VALUES (1), (2);; SELECT 'no'; SELECT sum(a) AS sum FROM ${t};\n`;
@@ -132,7 +132,7 @@ eachDatabase("several statements run in order, and the last one's result is answ
   expect(await exec(node, `INSERT INTO ${t} VALUES (9); DROP TABLE ${t}`)).toEqual(affected(0));
 });
 
-eachDatabase("a statement that fails ends the run, and what stood before it is kept", async (kind) => {
+bothDatabases("a statement that fails ends the run, and what stood before it is kept", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -144,7 +144,7 @@ eachDatabase("a statement that fails ends the run, and what stood before it is k
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([{ a: 1 }]);
 });
 
-eachDatabase("semicolons in texts, names and comments part nothing", async (kind) => {
+bothDatabases("semicolons in texts, names and comments part nothing", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const sql = `-- one; two
     /* three; 'four */ SELECT ';' AS "a;b", 'it''s; so' AS c /* ; */ -- ; last
@@ -209,14 +209,14 @@ test("a PostgreSQL rule with several commands in parentheses is one statement", 
   expect(await rows(node, `SELECT a FROM ${log} ORDER BY a`)).toEqual([{ a: 1 }, { a: 2 }]);
 });
 
-eachDatabase("where there is no statement, that is said", async (kind) => {
+bothDatabases("where there is no statement, that is said", async (kind) => {
   await using node = await sharedNode({ database: kind });
   for (const sql of ["", "  \n", ";", " ; -- nothing\n /* at; all */ ;"]) {
     expect(await refusedSql(node, sql)).toMatchObject({ code: 108, data: { field: "sql" } });
   }
 });
 
-eachDatabase("a NUL character is refused before anything runs", async (kind) => {
+bothDatabases("a NUL character is refused before anything runs", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -225,7 +225,7 @@ eachDatabase("a NUL character is refused before anything runs", async (kind) => 
   expect(error).toMatchObject({ code: 108 });
 });
 
-eachDatabase("statements of megabytes pass unharmed", async (kind) => {
+bothDatabases("statements of megabytes pass unharmed", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const text = "ü😀\u2028''".repeat(300_000);
   const sql = `${" ".repeat(1_000_000)}/*${"*".repeat(1_000_000)}*/ SELECT length('${text}') AS n`;

@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { newHome } from "../support/process.ts";
 import { exec } from "../support/sql.ts";
@@ -31,7 +31,7 @@ const business = [
 ];
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-eachDatabase(
+bothDatabases(
   "the 13 business tables are told by name, in order, with their sizes and the sum",
   async (kind) => {
     await using node = await testNode({ database: kind });
@@ -45,7 +45,7 @@ eachDatabase(
   },
 );
 
-eachDatabase("a table counts from the moment it is made until it is dropped", async (kind) => {
+bothDatabases("a table counts from the moment it is made until it is dropped", async (kind) => {
   await using node = await testNode({ database: kind });
   const before = await storage(node);
   await exec(node, "CREATE TABLE middle (a INT PRIMARY KEY)");
@@ -56,7 +56,7 @@ eachDatabase("a table counts from the moment it is made until it is dropped", as
   expect(await storage(node)).toEqual(before);
 });
 
-eachDatabase("any legal name of a table is counted and told", async (kind) => {
+bothDatabases("any legal name of a table is counted and told", async (kind) => {
   await using node = await testNode({ database: kind });
   const names = [
     ...["Order Details", "weiß", 'a"b', "a'b", "123", "9", "10", "__proto__", "constructor", "MixedCase"],
@@ -77,7 +77,7 @@ eachDatabase("any legal name of a table is counted and told", async (kind) => {
   expect(total).toBe(Object.values(tables).reduce((sum, bytes) => sum + bytes, 0));
 });
 
-eachDatabase("the order is alphabetical whatever the names look like, numbers included", async (kind) => {
+bothDatabases("the order is alphabetical whatever the names look like, numbers included", async (kind) => {
   await using node = await testNode({ database: kind });
   const names = ["-", "10", "9", "Zoo", "__proto__", "zebra"];
   for (const name of names) await exec(node, `CREATE TABLE ${quote(name)} (a INT)`);
@@ -199,7 +199,7 @@ test("measuring a large SQLite file holds up nobody", async () => {
   expect(answered).toBeGreaterThan(5);
 }, 180_000);
 
-eachDatabase("only the Super Token may ask", async (kind) => {
+bothDatabases("only the Super Token may ask", async (kind) => {
   await using node = await testNode({ database: kind });
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }]);
   for (const given of [token, "no:body", "root|wrong"]) {
