@@ -148,8 +148,7 @@ bothDatabases("uses are stored in the background, again and again", async (kind)
   const uses = new TokenUses(database.tokenUses, { log, clock });
   for (const now of [60_000, 120_000, 180_000]) {
     uses.record(1, now);
-    await clock.advance(60_000);
-    await until(`${now} is stored`, async () => ((await stored())[0] === now ? true : undefined));
+    await clock.until(`${now} is stored`, 60_000, async () => (await stored())[0] === now);
   }
   expect(await stored()).toEqual([180_000, null]);
   await uses.close();
@@ -174,8 +173,7 @@ bothDatabases("a database that cannot be used drops the uses, and nothing fails"
   const uses = new TokenUses(scene.database.tokenUses, { log: scene.log, clock });
   await scene.database.close();
   uses.record(1, 100);
-  await clock.advance(60_000);
-  await until("they are dropped", () => (uses.lastUse(1, null) === null ? true : undefined));
+  await clock.until("they are dropped", 60_000, () => uses.lastUse(1, null) === null);
   uses.record(1, 200);
   await uses.close();
 });
