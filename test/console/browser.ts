@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
-import { executablePath, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
+import { executablePath, isFirefox, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
 import { closeSharedConsole, sharedConsoleOf } from "./shared-console.ts";
 
 /** Address of the server as another machine sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
@@ -19,7 +19,7 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
   "plain http": overPlainHttp,
 };
 
-/** Test in real Chromium. Without Chromium it reports that and does not run. */
+/** Test in a real browser. Without that browser it reports that and does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 180_000): void {
   afterAll(closeSharedConsole);
   const run = async () => {
@@ -33,6 +33,14 @@ export function inBrowser(title: string, story: () => Promise<void>, timeoutMs =
     }
   };
   test.if(executablePath !== undefined)(title, run, timeoutMs);
+}
+
+/**
+ * Test that needs Chromium: its DevTools Protocol, for files that are dropped from outside, a slow network, or a count of received
+ * bytes; or something dragged by the mouse, which WebDriver does not do in Firefox. `TEST_BROWSER=firefox` leaves it out.
+ */
+export function inChromium(title: string, story: () => Promise<void>, timeoutMs?: number): void {
+  if (!isFirefox) inBrowser(title, story, timeoutMs);
 }
 
 /** What the pages of a story showed when they were closed. */
@@ -67,11 +75,11 @@ export interface Visit {
 }
 
 /**
- * Messages of Chromium that are not errors of a page: about the header over plain http (see decision 0012), and about a socket that
- * was still connecting when its page was left.
+ * Messages of browsers that are not errors of a page: about the header over plain http (see decision 0012), about a socket that was
+ * still connecting when its page was left, and about the style `body {}` that Playwright adds in Firefox to take a picture.
  */
 const harmless =
-  /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established/;
+  /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established|sha256-YjaKGiklmzC6wjXA513HAMmzus8VE61XCOT\+SmwNZWA=/;
 
 /**
  * Tab in a browser context that no other tab uses. Without cookies or storage, unless it is the shared one of its file. It is released

@@ -59,7 +59,7 @@ const prepare = inPage<{
 }>(
   "button",
   `
-  button.scrollIntoViewIfNeeded();
+  button.scrollIntoView({ block: "nearest", inline: "nearest" });
   const { x, y, width, height } = button.getBoundingClientRect();
   const name = button.className + ": " + (button.ariaLabel ?? button.textContent);
   return { name, rest: (${contrastSource})(button), x: x + width / 2, y: y + height / 2 };

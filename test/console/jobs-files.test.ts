@@ -5,12 +5,12 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
-import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
+import { inBrowser, inChromium, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
 import { Hand, menuLink } from "./hand.ts";
 
-inBrowser("job: drop a folder of 300 files, and open it as a site", async () => {
+inChromium("job: drop a folder of 300 files, and open it as a site", async () => {
   await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();
@@ -41,7 +41,7 @@ async function uploadLimiter(page: Page): Promise<(uploadThroughput: number) => 
     devtools.send("Network.emulateNetworkConditions", { ...others, uploadThroughput });
 }
 
-inBrowser("job: stop a large upload, and do it again", async () => {
+inChromium("job: stop a large upload, and do it again", async () => {
   await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();
@@ -151,7 +151,7 @@ inBrowser("job: rename a file, delete it, and get it back", async () => {
   expect(await (await site.get("/first.txt")).text()).toBe("a");
 });
 
-inBrowser("job: move a file into a folder, and take it back", async () => {
+inChromium("job: move a file into a folder, and take it back", async () => {
   await using node = await sharedNode();
   const { folder } = await siteWith(node, { "docs/a.txt": "a", "b.txt": "b" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -169,7 +169,7 @@ inBrowser("job: move a file into a folder, and take it back", async () => {
   expect(hand.effort()).toEqual({ clicks: 1 });
 });
 
-inBrowser("job: upload a large file through an outage of the server", async () => {
+inChromium("job: upload a large file through an outage of the server", async () => {
   await using node = await testNode();
   await siteWith(node, {});
   await using own = await tempFolder();

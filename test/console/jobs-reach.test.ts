@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
+import { inBrowser, inChromium, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
 import { Hand } from "./hand.ts";
@@ -20,7 +20,7 @@ async function receivedBytes(page: Page): Promise<() => number> {
   return () => bytes;
 }
 
-inBrowser("job: find one of 10,000 files and one of 200 buckets, with little to receive", async () => {
+inChromium("job: find one of 10,000 files and one of 200 buckets, with little to receive", async () => {
   await using node = await sharedNode();
   const token = node.superToken;
   const { folder } = await siteWith(node, {});

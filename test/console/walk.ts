@@ -20,20 +20,22 @@ export const englishIn = (within: string) => `(() => {
   return [...texts, ...spoken].filter((line) => /[A-Za-z]{4,}\\s[A-Za-z]{4,}/.test(line));
 })()`;
 
-/** Parts of the page that are wider than their room: the page itself, tabs, and placeholders of fields. */
-const tooWide = `(() => {
+/** Parts of the page that are wider than their room: the page itself, tabs, and placeholders of fields. Tools follow the size a frame later. */
+const tooWide = `(async () => {
+  for (let frames = 0; frames < 3; frames += 1) await new Promise((drawn) => requestAnimationFrame(drawn));
   const canvas = document.createElement("canvas").getContext("2d");
   const missing = (field) => {
     const style = getComputedStyle(field);
     canvas.font = style.font;
-    const room = field.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
+    const sides = ["paddingLeft", "paddingRight", "borderLeftWidth", "borderRightWidth"];
+    const room = sides.reduce((width, side) => width - parseFloat(style[side]), field.offsetWidth);
     return canvas.measureText(field.placeholder).width - room;
   };
   const isShown = (element) => element.checkVisibility() && element.clientWidth > 1;
   const fields = [...document.querySelectorAll("input[placeholder]")].filter((field) => isShown(field) && missing(field) > 1);
   const tabs = [...document.querySelectorAll(".tab-links")].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   const page = document.documentElement.scrollWidth > innerWidth ? ["the page"] : [];
-  return [...page, ...tabs.map(() => "tabs"), ...fields.map(({ placeholder }) => placeholder)];
+  return [...page, ...tabs.map(() => "tabs"), ...fields.map((field) => field.placeholder + " lacks " + missing(field) + " px")];
 })()`;
 
 /** Sizes of a phone and of a tablet. */
