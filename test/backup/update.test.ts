@@ -2,8 +2,7 @@ import { Database } from "bun:sqlite";
 import { beforeAll, expect } from "bun:test";
 import { join } from "node:path";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
-import { install } from "../support/installed.ts";
-import { story } from "../support/process.ts";
+import { install, updateStory } from "../support/installed.ts";
 import { compileVersions, Releases, type Versions } from "../support/update.ts";
 import { rowsOf } from "./support.ts";
 
@@ -16,9 +15,9 @@ beforeAll(async () => {
   // It fails after it has opened, and so migrated, the database.
   const failing = `export function ensureSuperToken(...given) { if (process.env.${smokeTestVariable} !== undefined) return real.ensureSuperToken(...given); throw new Error("this version cannot do that"); }`;
   broken = await versions.compileBroken("2.6.0", "auth/super-token.ts", failing);
-}, 180_000);
+}, 60_000);
 
-story("a rolled-back update says where the database from before its migration is", async () => {
+updateStory("a rolled-back update says where the database from before its migration is", async () => {
   using releases = new Releases(versions);
   releases.answer = ({ url }) => (url.includes("v2.6.0") ? new Response(Bun.file(broken)) : undefined);
   await using home = await install(versions, { releases });

@@ -26,7 +26,7 @@ async function roll(
       const before = load.answers;
       await until("clients are answered", () => load.answers > before + 20);
       await work(node, round);
-      await until(`node ${node.number} is ready again`, () => node.isReady);
+      await until(`node ${node.number} is ready again`, () => node.isReady, 60_000);
     }
   await load.end();
   console.log(`${program}: ${load.answers} answers during ${rolls * cluster.nodes.length} restarts`);
@@ -59,7 +59,7 @@ test(
       const { tag } = round % 2 === 0 ? versions.two : versions.one;
       const reply = await sendTo(node.url, "node-server_self_update", { token: superToken, tag });
       expect(reply.error).toBeUndefined();
-      await until(`node ${node.number} runs ${tag}`, async () => `v${await versionOf(node)}` === tag);
+      await until(`node ${node.number} runs ${tag}`, async () => `v${await versionOf(node)}` === tag, 60_000);
     });
   },
   180_000 + rolls * 120_000,

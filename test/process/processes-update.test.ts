@@ -23,7 +23,7 @@ beforeAll(async () => {
   const env = { NODE_SERVER_FILES_URL: `file://${home.path}/blobs` };
   server = home.launch(["serve", "--processes", String(count)], env);
   await server.says(/listening on http/);
-}, 180_000);
+}, 60_000);
 
 afterAll(async () => {
   await home?.[Symbol.asyncDispose]();
@@ -46,8 +46,10 @@ const all = (version: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [at + 1, version]));
 
 async function untilAllRun(version: string): Promise<void> {
-  await until(`all run ${version}`, async () =>
-    Bun.deepEquals(await running().catch(() => undefined), all(version)),
+  await until(
+    `all run ${version}`,
+    async () => Bun.deepEquals(await running().catch(() => undefined), all(version)),
+    60_000,
   );
 }
 
@@ -67,7 +69,7 @@ test("a version that cannot start is tried in one process, and rolled back befor
   expect(server.stderr.match(/process \d was replaced/g)).toHaveLength(1);
   expect(home.files()).toEqual(bothBinaries);
   expect(await digestOf(home.binary)).toBe(versions.one.digest);
-}, 120_000);
+}, 90_000);
 
 test("a binary that cannot even be run is put aside, and the old one goes on", async () => {
   const lines = `if [ -n "$NODE_SERVER_SMOKE_TEST" ]; then exec ${versions.two.path} "$@"; fi; exit 1`;
@@ -83,7 +85,7 @@ test("a binary that cannot even be run is put aside, and the old one goes on", a
   );
   await untilAllRun("1.0.0");
   expect(await digestOf(home.binary)).toBe(versions.one.digest);
-}, 120_000);
+}, 90_000);
 
 test("an update by one process reaches all of them, one after the other, and the address is served all the time", async () => {
   const from = server.stderr.length;
@@ -115,4 +117,4 @@ test("an update by one process reaches all of them, one after the other, and the
     return children.trim().split(" ").length === count;
   });
   expect((await server.end("SIGTERM")).code).toBe(0);
-}, 120_000);
+}, 90_000);

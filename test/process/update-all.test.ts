@@ -42,7 +42,7 @@ beforeAll(async () => {
     return { home, server };
   };
   nodes = { alpha: await open("alpha"), beta: await open("beta", "--processes", "2") };
-}, 180_000);
+}, 60_000);
 afterAll(() => closing.disposeAsync());
 
 /** Starts `update --all` against alpha. Beta is a node of two processes. */
@@ -52,14 +52,14 @@ function updateAll(...args: string[]): Program {
   return home.launch(["update", "--all", "--yes", "--watch", "1", ...args], env);
 }
 
-const ended = (command: Program) => within("the command ends", command.exited);
+const ended = (command: Program) => within("the command ends", command.exited, 60_000);
 const versionsNow = async () => [await nodes.alpha.server.version(), await nodes.beta.server.version()];
 /** The lines that say which node is being updated, in their order. */
 const turnsIn = (stderr: string) =>
   [...stderr.matchAll(/^node-server: (\S+): updating/gm)].map(([, name]) => name);
 
 /** One after another: the nodes are where the story before has left them. */
-const story = (title: string, tell: () => Promise<void>) => test(title, tell, 180_000);
+const story = (title: string, tell: () => Promise<void>) => test(title, tell, 90_000);
 
 story(
   "a version that fails on the first node is rolled back there, and no other node is touched",

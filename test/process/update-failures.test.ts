@@ -3,8 +3,8 @@ import { createHash } from "node:crypto";
 import { chmodSync, chownSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expectFailure, expectRecovery } from "../support/failed-update.ts";
-import { bothBinaries, install, lateRestart } from "../support/installed.ts";
-import { story, until } from "../support/process.ts";
+import { bothBinaries, install, lateRestart, updateStory } from "../support/installed.ts";
+import { until } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 import {
   compileVersions,
@@ -21,7 +21,7 @@ const isRoot = process.getuid?.() === 0;
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 180_000);
+}, 60_000);
 
 type Failure = readonly [answer: Releases["answer"], why: RegExp];
 
@@ -66,7 +66,7 @@ function foreign(): Failure[] {
 }
 
 // One server for all of them: an update that succeeds, at the end, takes longer than all that fail.
-story(
+updateStory(
   "a release that is not there, has another digest or is no program of this system and version changes nothing",
   async () => {
     using releases = new Releases(versions);
@@ -82,7 +82,7 @@ story(
   },
 );
 
-story("a download that is cut, or is not as long as announced, changes nothing", async () => {
+updateStory("a download that is cut, or is not as long as announced, changes nothing", async () => {
   const bytes = await Bun.file(versions.two.path).bytes();
   const part = bytes.subarray(0, 5_000_000);
   const more = bytes.subarray(0, 6_000_000);
@@ -113,7 +113,7 @@ story("a download that is cut, or is not as long as announced, changes nothing",
   await expectRecovery({ home, server, versions }, kinds.length);
 });
 
-story("a folder that the server may not write to is a reason to refuse, politely", async () => {
+updateStory("a folder that the server may not write to is a reason to refuse, politely", async () => {
   if (isRoot && findProgram("a folder that is not writable", "setpriv", "util-linux") === undefined) return;
   const as = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
   using releases = new Releases(versions);
@@ -127,7 +127,7 @@ story("a folder that the server may not write to is a reason to refuse, politely
   await expectRecovery({ home, server, versions }, 1);
 });
 
-story("a disk without room is seen before the download, or at the latest when it is full", async () => {
+updateStory("a disk without room is seen before the download, or at the latest when it is full", async () => {
   const asRoot = isRoot ? [] : ["sudo", "-n"];
   const run = (...words: string[]) =>
     Bun.which(asRoot[0] ?? "mount") !== null && Bun.spawnSync([...asRoot, ...words]).exitCode === 0;
@@ -156,7 +156,7 @@ story("a disk without room is seen before the download, or at the latest when it
   }
 });
 
-story(
+updateStory(
   "a second update is refused while one is under way, until the restart; the first is not disturbed",
   async () => {
     using releases = new Releases(versions);
@@ -192,7 +192,7 @@ const spoilers: Record<string, (binary: string) => void> = {
   "is gone": (binary) => rmSync(binary),
 };
 for (const [what, spoil] of Object.entries(spoilers))
-  story(`when the new binary ${what} before the restart, the old one is back and goes on`, async () => {
+  updateStory(`when the new binary ${what} before the restart, the old one is back and goes on`, async () => {
     using releases = new Releases(versions);
     await using home = await install(versions, { releases, top: lateRestart });
     const server = await home.serve();
@@ -207,7 +207,7 @@ for (const [what, spoil] of Object.entries(spoilers))
     await server.runs(versions.two);
   });
 
-story(
+updateStory(
   "when neither the new binary nor the old one is there at the restart, the process goes on",
   async () => {
     using releases = new Releases(versions);

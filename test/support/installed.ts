@@ -7,14 +7,19 @@ import { join } from "node:path";
 import type { VersionRecord } from "../../src/build.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { configText, type WireReply } from "./node.ts";
-import { type Finished, sendTo, sqliteUrl, until, within } from "./process.ts";
+import { type Finished, sendTo, sqliteUrl, story, until, within } from "./process.ts";
 import { openSocket } from "./socket.ts";
-import type { Releases, Version, Versions } from "./update.ts";
+import { digestOf, type Releases, type Version, type Versions } from "./update.ts";
 
 /** The Super Token of every server here, given by the environment so that it outlives restarts. */
 export const token = "updatingUpdating:updatingUpdatingUpdatingUpdating";
-/** Enough for an update and the start after it, on a slow and busy machine. */
-const patienceMs = 120_000;
+/** An update downloads, digests and starts a binary of 120 MB: seconds of work, and many times that beside other stories. */
+const [patienceMs, storyMs] = [45_000, 90_000];
+
+/** updateStory is a `story` with an update in it. */
+export function updateStory(title: string, tell: () => Promise<void>, timeoutMs = storyMs): void {
+  story(title, tell, timeoutMs);
+}
 
 /** A port outside of the range from which outgoing connections take theirs, so that it stays free over a restart. */
 export async function quietPort(): Promise<number> {
@@ -201,8 +206,8 @@ export class Installation implements AsyncDisposable {
     return program;
   }
 
-  async serve(): Promise<Program> {
-    const server = this.launch();
+  async serve(env?: Record<string, string>): Promise<Program> {
+    const server = this.launch(["serve"], env);
     await server.says(/INFO server: listening on \S+\n/);
     return server;
   }
@@ -240,4 +245,23 @@ export async function expectNoRestart(server: Program): Promise<void> {
   const events = (await server.log()).map(({ fields }) => fields.event);
   expect(events).not.toContain("server.restart_scheduled");
   expect(events).not.toContain("server.restarting");
+}
+
+/** What a server holds that an update must not touch. */
+export async function furnish(server: Program) {
+  const { key, secret } = (await server.call("token_create", [token, { token_limit: [] }])) as {
+    key: string;
+    secret: string;
+  };
+  await server.call("static-bucket_create", { token, name: "site" });
+  await server.call("static-bucket-file_upload", { token, name: "site", path: "a.txt", body: "kept" });
+  return async () => {
+    expect(await server.send("token_get", [`${key}:${secret}`])).toHaveProperty("result.token_key", key);
+    expect(await (await fetch(`${server.url}/node/static/site/a.txt`)).text()).toBe("kept");
+  };
+}
+
+export async function expectInPlace(home: Installation, now: Version, before: Version): Promise<void> {
+  expect(await digestOf(home.binary)).toBe(now.digest);
+  expect(await digestOf(`${home.binary}.old`)).toBe(before.digest);
 }

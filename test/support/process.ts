@@ -6,11 +6,12 @@ import { configText, type TestNodeOptions, type WireReply } from "./node.ts";
 import { program } from "./program.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
-const patienceMs = 120_000;
+/** A wait that takes longer is in vain; it ends before the story does, so that the failure names it. */
+const patienceMs = 15_000;
 
 /** A test that mostly waits for processes, so that those of one file run side by side. */
-export function story(title: string, tell: () => Promise<void>): void {
-  test.concurrent(title, tell, 180_000);
+export function story(title: string, tell: () => Promise<void>, timeoutMs = 20_000): void {
+  test.concurrent(title, tell, timeoutMs);
 }
 
 export interface RunOptions {
