@@ -14,10 +14,19 @@ export interface Compilation {
   readonly runtime?: { readonly target: string; readonly path: string };
   /** The packed web console. */
   readonly pack: Uint8Array;
+  /** Change modules on their way into the binary. */
+  readonly plugins?: Bun.BunPlugin[];
 }
 
 /** Compiles the binary. The file is put in place whole, so that a running one is not disturbed. */
-export async function compile({ outfile, version, triple, runtime, pack }: Compilation): Promise<void> {
+export async function compile({
+  outfile,
+  version,
+  triple,
+  runtime,
+  pack,
+  plugins = [],
+}: Compilation): Promise<void> {
   const ending = outfile.endsWith(".exe") ? ".exe" : "";
   const beside = `${outfile}.building${ending}`;
   const parts = resolve(`${outfile}.parts`);
@@ -38,6 +47,7 @@ export async function compile({ outfile, version, triple, runtime, pack }: Compi
       },
       minify: true,
       bytecode: true,
+      plugins,
       define: { BUILD_RECORD: JSON.stringify(buildRecord(version, triple)) },
     });
     if (!made.success) throw new AggregateError(made.logs, "the build failed");

@@ -1,6 +1,5 @@
 import { beforeAll, expect } from "bun:test";
-import { existsSync, readlinkSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { statSync } from "node:fs";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { halfCall } from "../support/half-call.ts";
 import {
@@ -12,17 +11,10 @@ import {
   lateRestart,
   type Program,
   token,
+  updateStory,
 } from "../support/installed.ts";
-import { story, until, within } from "../support/process.ts";
-import {
-  compileVersions,
-  digestOf,
-  Releases,
-  rawServer,
-  script,
-  slowServer,
-  type Versions,
-} from "../support/update.ts";
+import { until, within } from "../support/process.ts";
+import { compileVersions, digestOf, Releases, script, type Versions } from "../support/update.ts";
 
 let versions: Versions;
 /** Releases that say the right version when asked and fail when they are to serve. */
@@ -35,7 +27,7 @@ beforeAll(async () => {
   broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
   broken.noConfig = await versions.compileBroken("2.2.0", "config/parse.ts", failing("parseConfig"));
   broken.crashes = await versions.compileBroken("2.3.0", "node.ts", failing("openNode", "process.exit(1);"));
-}, 180_000);
+}, 60_000);
 
 /** The old version serves, the log tells of the broken one, and nothing is left of it. */
 async function expectTakenBack(home: Installation, server: Program, failed: string): Promise<void> {
@@ -63,10 +55,6 @@ async function expectGoodUpdate(home: Installation, server: Program): Promise<vo
   expect(home.files()).toEqual(bothBinaries);
 }
 
-function statePath(home: Installation): string {
-  return join(home.bin, ".node-server.update.json");
-}
-
 /** Releases of which those above 2.0.0 are `path`. */
 function releasesWith(path: string): Releases {
   const releases = new Releases(versions);
@@ -78,7 +66,7 @@ for (const [what, version, path] of [
   ["cannot open the database", "2.1.0", () => broken.noDatabase],
   ["rejects the configuration", "2.2.0", () => broken.noConfig],
 ] as const)
-  story(`a new version that ${what} gives way to the old one, in the same process`, async () => {
+  updateStory(`a new version that ${what} gives way to the old one, in the same process`, async () => {
     using releases = releasesWith(path());
     await using home = await install(versions, { releases });
     const server = await home.serve();
@@ -91,7 +79,7 @@ for (const [what, version, path] of [
     if (version === "2.1.0") await expectGoodUpdate(home, server);
   });
 
-story("a new version that crashes is started twice; the third start is the old version", async () => {
+updateStory("a new version that crashes is started twice; the third start is the old version", async () => {
   using releases = releasesWith(broken.crashes);
   await using home = await install(versions, { releases });
   const first = await home.serve();
@@ -103,7 +91,7 @@ story("a new version that crashes is started twice; the third start is the old v
   await expectTakenBack(home, third, "2.3.0");
 });
 
-story("a new version that fails at `serve` is found out before it is put into place", async () => {
+updateStory("a new version that fails at `serve` is found out before it is put into place", async () => {
   using releases = new Releases(versions);
   releases.answer = ({ url }) =>
     url.includes("v2.4.0") ? new Response(script({ ...versions.record, cargo_version: "2.4.0" })) : undefined;
@@ -115,7 +103,7 @@ story("a new version that fails at `serve` is found out before it is put into pl
   expect(await server.version()).toBe("1.0.0");
 });
 
-story(
+updateStory(
   "a stopped server whose new version fails comes up as the old one, a failed update in between or not",
   async () => {
     using releases = releasesWith(broken.noDatabase);
@@ -128,115 +116,24 @@ story(
   },
 );
 
-/** After a kill, the binary on the disk is whole and starts as what it says it is; nothing else is left of the update. */
-async function startsAs(home: Installation): Promise<string> {
-  const { code, stdout } = await home.run(["version", "--json"]);
-  expect(code).toBe(0);
-  const { cargo_version } = JSON.parse(stdout) as { cargo_version: string };
-  const { digest } = cargo_version === "1.0.0" ? versions.one : versions.two;
-  expect(await digestOf(home.binary)).toBe(digest);
-  const server = await home.serve();
-  expect(await server.version()).toBe(cargo_version);
-  const strays = () => home.files().filter((name) => !bothBinaries.includes(name));
-  // It says that it listens a little before it confirms itself.
-  await until("nothing else is left of the update", () => strays().length === 0);
-  return cargo_version;
-}
-
-story("kill -9 during the download: the old version starts, and nothing is left of the new one", async () => {
-  using releases = new Releases(versions);
-  using slow = await slowServer(versions.two.path, 4000);
-  releases.answer = () => Response.redirect(slow.url);
-  await using home = await install(versions, { releases });
-  const server = await home.serve();
-  const answer = server.update("v2.0.0").catch(() => undefined);
-  await until("the download has begun", () => home.files().length > 1);
-  await server.end("SIGKILL");
-  await answer;
-  expect(home.files().length).toBeGreaterThan(1);
-  releases.answer = () => undefined;
-  expect(await startsAs(home)).toBe("1.0.0");
-});
-
-story("a stop during a download that drips ends at once, and leaves nothing of the new version", async () => {
-  using releases = new Releases(versions);
-  using drip = await rawServer((socket) => {
-    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n");
-    const timer = setInterval(() => socket.write("x"), 20);
-    socket.on("close", () => clearInterval(timer));
-  });
-  releases.answer = () => Response.redirect(drip.url);
-  await using home = await install(versions, { releases });
-  const server = await home.serve();
-  const answer = server.update("v2.0.0").catch(() => undefined);
-  await until("the download has begun", () => home.files().length > 1);
-  await server.end("SIGTERM");
-  await answer;
-  expect(server.stderr).toContain("update failed");
-  expect(home.files()).toEqual(justTheBinary);
-  expect(await startsAs(home)).toBe("1.0.0");
-});
-
-story("kill -9 while the binary is replaced: whichever is in place starts", async () => {
-  for (let round = 0; round < 3; round += 1) {
-    using releases = new Releases(versions);
+updateStory(
+  "kill -9 while a failing version is on trial ends with the old version all the same",
+  async () => {
+    using releases = releasesWith(broken.noDatabase);
     await using home = await install(versions, { releases });
-    const server = await home.serve();
-    const answer = server.update("v2.0.0").catch(() => undefined);
-    const deadline = Date.now() + 30_000;
-    await until("the download has begun", () => home.files().length > 1);
-    // Sleeps hardly at all, to strike within the few milliseconds that it takes.
-    while (Date.now() < deadline && !existsSync(statePath(home))) await new Promise(setImmediate);
-    if (round > 0) await Bun.sleep(round - 1);
-    await server.end("SIGKILL");
-    await answer;
-    await startsAs(home);
-  }
-});
+    const first = await home.serve();
+    expect(await first.update("v2.1.0")).toMatchObject({ result: null });
+    await first.says(/did not start/);
+    await first.end("SIGKILL");
+    const second = home.launch();
+    await second.says(/going back to 1\.0\.0/);
+    await second.end("SIGKILL");
+    const third = await home.serve();
+    await expectTakenBack(home, third, "2.1.0");
+  },
+);
 
-story("kill -9 between the installation and the restart: the new version starts", async () => {
-  using releases = new Releases(versions);
-  await using home = await install(versions, { releases, top: "drain_seconds = 3600\n" });
-  const server = await home.serve();
-  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
-  await server.end("SIGKILL");
-  expect(await startsAs(home)).toBe("2.0.0");
-});
-
-story("kill -9 at any moment of the new version's first start: it starts again", async () => {
-  const struck = await Promise.all(
-    [0, 15, 30].map(async (delay) => {
-      using releases = new Releases(versions);
-      await using home = await install(versions, { releases });
-      const server = await home.serve();
-      expect(await server.update("v2.0.0")).toMatchObject({ result: null });
-      // The old image's file has lost this name.
-      await until("it is the new image", () => readlinkSync(`/proc/${server.pid}/exe`) === home.binary);
-      await Bun.sleep(delay);
-      await server.end("SIGKILL");
-      const unconfirmed = existsSync(statePath(home));
-      expect(await startsAs(home)).toBe("2.0.0");
-      return unconfirmed;
-    }),
-  );
-  console.log(`${struck.filter(Boolean).length} of ${struck.length} kills struck an unconfirmed version`);
-});
-
-story("kill -9 while a failing version is on trial ends with the old version all the same", async () => {
-  using releases = releasesWith(broken.noDatabase);
-  await using home = await install(versions, { releases });
-  const first = await home.serve();
-  expect(await first.update("v2.1.0")).toMatchObject({ result: null });
-  await first.says(/did not start/);
-  await first.end("SIGKILL");
-  const second = home.launch();
-  await second.says(/going back to 1\.0\.0/);
-  await second.end("SIGKILL");
-  const third = await home.serve();
-  await expectTakenBack(home, third, "2.1.0");
-});
-
-story("a stop that is asked for while the restart waits for a call is a stop", async () => {
+updateStory("a stop that is asked for while the restart waits for a call is a stop", async () => {
   using releases = new Releases(versions);
   await using home = await install(versions, { releases, top: lateRestart });
   const server = await home.serve();
@@ -247,7 +144,7 @@ story("a stop that is asked for while the restart waits for a call is a stop", a
   expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
 });
 
-story(
+updateStory(
   "two `update` commands at once on a stopped server leave one new binary and the old one beside it",
   async () => {
     using releases = new Releases(versions);
