@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type Home, newHome, type Server, until } from "../support/process.ts";
-import { killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
 
 const kills = killsOf(12);
 const longestRunMs = 120;
@@ -138,7 +138,7 @@ test("kills in a storm of deletions, replacements and restores leave every file 
   console.log(
     `${kills} kills, ${halfway} in the middle of a change: ${site.changes} changes, ${site.answered.size} contents all found`,
   );
-  expect(halfway).toBeGreaterThan(kills / 4);
+  if (hasManyKills) expect(halfway).toBeGreaterThan(kills / 4);
   await server.stop();
   const [oldest = "", ...others] = readdirSync(site.trash).sort();
   const expired = `${Date.now() - 31 * 24 * 3600 * 1000}~expired`;

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Home, newHome, type Server, until } from "../support/process.ts";
-import { killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
 
 const homes = 4;
 const killsEach = killsOf(10);
@@ -145,7 +145,7 @@ test("kills in a storm of uploads leave every file whole, old or new, nothing an
   );
   expect(kills).toBe(homes * killsEach);
   // Otherwise the kills struck when nothing was going on, and proved nothing.
-  expect(Math.min(answers, cut, leftovers)).toBeGreaterThan(kills / 20);
+  if (hasManyKills) expect(Math.min(answers, cut, leftovers)).toBeGreaterThan(kills / 20);
 }, 600_000);
 
 test("a kill while an upload goes to a folder of another file system leaves no partial file for the next start either", async () => {

@@ -2,8 +2,8 @@ import { expect, test } from "bun:test";
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, newHome, type Server, until } from "../support/process.ts";
-import { killsOf, randomFrom } from "../support/random.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
+import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
 
 const killsEach = killsOf(10);
 const operations = ["PUT", "COPY", "MOVE", "DELETE"] as const;
@@ -44,8 +44,6 @@ class Site {
   halfway = 0;
   /** Files in the staging folder after a kill. */
   leftovers = 0;
-  /** Kills after which, until the next start, nothing stands at the destination. */
-  gaps = 0;
   #authorization = "";
   #lock = "";
   #told = 0;
@@ -102,8 +100,8 @@ class Site {
     return this.dav(server, operation, "/from", { destination: "/node/static-webdav/site/to" });
   }
 
-  /** One operation, the kill in it at a moment that `strike` waits for, and what is there after the next start. */
-  async round(server: Server, operation: Operation, strike?: () => Promise<unknown>): Promise<Server> {
+  /** One operation, a kill at some moment of it, and what is there after the next start. */
+  async round(server: Server, operation: Operation): Promise<Server> {
     const number = this.kills;
     const body = `new ${number} `.repeat(200_000);
     const from = operation === "COPY" || operation === "MOVE" ? treeOf(`new${number}`) : undefined;
@@ -125,8 +123,7 @@ class Site {
       () => {},
     );
     const talk = this.#describeOn(server);
-    if (strike === undefined) await Bun.sleep(this.#random() * 1.1 * (this.#span.get(operation) ?? 100));
-    else await strike();
+    await Bun.sleep(this.#random() * 1.1 * (this.#span.get(operation) ?? 100));
     server.signal("SIGKILL");
     await server.exited;
     await Promise.all([answer, talk]);
@@ -135,7 +132,6 @@ class Site {
     else expect([operation, answered]).toEqual([operation, 204]);
     if (answered === undefined) this.#span.set(operation, (this.#span.get(operation) ?? 100) * 1.1);
     this.leftovers += below(this.home.file("static/~staging")).length;
-    if (operation !== "DELETE" && !existsSync(this.at("to"))) this.gaps += 1;
     const next = await this.home.serve();
     this.examine(operation, answered, [from, old], after[operation]);
     await this.expectKept(next);
@@ -214,7 +210,7 @@ test("kills in PUT, COPY, MOVE and DELETE leave the old or the new, whole, no st
       let server = await home.serve();
       await site.begin(server);
       for (let kill = 0; kill < killsEach; kill += 1) {
-        server = await site.round(server, operations[kill % operations.length] ?? "PUT");
+        server = await site.round(server, operations[(kill + at) % operations.length] ?? "PUT");
         expect((await site.dav(server, "PUT", "/to/x", {}, "x")).status).toBeOneOf([201, 409]);
       }
       await server.stop();
@@ -230,62 +226,6 @@ test("kills in PUT, COPY, MOVE and DELETE leave the old or the new, whole, no st
   console.log(`${kills} kills: ${halfway} before the answer, ${leftovers} files left for the next start`);
   expect(kills).toBe(sites.length * killsEach);
   // Otherwise the kills struck when nothing was going on, and proved nothing.
-  expect(
-    Math.min(
-      halfway,
-      leftovers,
-      sum((site) => site.answers),
-    ),
-  ).toBeGreaterThan(kills / 5);
+  const answers = sum((site) => site.answers);
+  if (hasManyKills) expect(Math.min(halfway, leftovers, answers)).toBeGreaterThan(kills / 5);
 }, 240_000);
-
-/** Every rename of the server takes a while longer, so that a moment between two of them can be met. */
-async function slowRenames(server: Server): Promise<AsyncDisposable | undefined> {
-  const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
-  const words = ["strace", "-f", "-p", `${server.pid}`, "-e", "inject=/^rename:delay_exit=300000"];
-  if (Bun.which("strace") === null || Bun.which(asRoot[0] ?? "strace") === null) return undefined;
-  const child = Bun.spawn([...asRoot, ...words], { stdin: "ignore", stdout: "ignore", stderr: "pipe" });
-  const reader = child.stderr.getReader();
-  let said = "";
-  const listening = (async () => {
-    for (let part = await reader.read(); !part.done; part = await reader.read())
-      said += Buffer.from(part.value);
-  })();
-  await until(
-    "strace is attached or has given up",
-    () => child.exitCode !== null || said.includes("attached"),
-  );
-  if (child.exitCode !== null) return undefined;
-  return {
-    async [Symbol.asyncDispose]() {
-      child.kill();
-      await child.exited;
-      await listening;
-    },
-  };
-}
-
-for (const operation of ["MOVE", "COPY"] as const) {
-  test(`a kill in the very moment in which a ${operation} has taken the old folder away loses neither the old folder nor the new one`, async () => {
-    await using home = await newHome();
-    const site = new Site(home, 1);
-    const server = await home.serve();
-    await site.begin(server);
-    {
-      await using slow = await slowRenames(server);
-      if (slow === undefined) {
-        server.signal("SIGKILL");
-        console.log(
-          Bun.which("strace") === null
-            ? "SKIPPED: a kill between two renames needs strace (apt install strace)"
-            : "note: a kill between two renames is not shown, because no process may be traced here",
-        );
-        return;
-      }
-      await site.round(server, operation, () =>
-        until("the old folder is away", () => !existsSync(site.at("to"))),
-      );
-    }
-    expect(site.gaps).toBe(1);
-  }, 60_000);
-}
