@@ -13,6 +13,11 @@ let database: Awaited<ReturnType<typeof newPostgresDatabase>>;
 let home: Installation;
 let server: Program;
 
+/** Waits longer than a story of one process does: an update starts the processes one after another, each from a new binary. */
+function eventually(what: string, look: () => boolean | Promise<boolean>): Promise<unknown> {
+  return until(what, look, 60_000);
+}
+
 beforeAll(async () => {
   versions = await compileVersions();
   releases = new Releases(versions);
@@ -46,10 +51,8 @@ const all = (version: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [at + 1, version]));
 
 async function untilAllRun(version: string): Promise<void> {
-  await until(
-    `all run ${version}`,
-    async () => Bun.deepEquals(await running().catch(() => undefined), all(version)),
-    60_000,
+  await eventually(`all run ${version}`, async () =>
+    Bun.deepEquals(await running().catch(() => undefined), all(version)),
   );
 }
 
@@ -65,7 +68,7 @@ test("a version that cannot start is tried in one process, and rolled back befor
   await writeFile(config, text);
   await server.says(/an update was rolled back because it did not start/);
   await untilAllRun("1.0.0");
-  await until("the replacement is in the log", () => /process \d was replaced/.test(server.stderr));
+  await eventually("the replacement is in the log", () => /process \d was replaced/.test(server.stderr));
   expect(server.stderr.match(/process \d was replaced/g)).toHaveLength(1);
   expect(home.files()).toEqual(bothBinaries);
   expect(await digestOf(home.binary)).toBe(versions.one.digest);
@@ -79,8 +82,10 @@ test("a binary that cannot even be run is put aside, and the old one goes on", a
       : undefined;
   const from = server.stderr.length;
   expect(await server.update("v2.5.0")).toMatchObject({ result: null });
-  await until("it is put aside", () => server.stderr.slice(from).includes("the new binary could not be run"));
-  await until("a process of the old one is new", () =>
+  await eventually("it is put aside", () =>
+    server.stderr.slice(from).includes("the new binary could not be run"),
+  );
+  await eventually("a process of the old one is new", () =>
     /process \d was replaced/.test(server.stderr.slice(from)),
   );
   await untilAllRun("1.0.0");
@@ -102,17 +107,20 @@ test("an update by one process reaches all of them, one after the other, and the
   })();
   expect(await server.update("v2.0.0")).toMatchObject({ result: null });
   await untilAllRun("2.0.0");
-  await until("both were replaced", () => server.stderr.slice(from).match(/was replaced/g)?.length === count);
+  await eventually(
+    "both were replaced",
+    () => server.stderr.slice(from).match(/was replaced/g)?.length === count,
+  );
   isDone = true;
   await asking;
   expect(answers).toBeGreaterThan(10);
-  await until("the update is in the log", () => server.stderr.slice(from).includes("update done"));
+  await eventually("the update is in the log", () => server.stderr.slice(from).includes("update done"));
   expect(server.stderr.slice(from).match(/update done/g)).toHaveLength(1);
   expect(await digestOf(home.binary)).toBe(versions.two.digest);
   // The new first process has the Unix socket.
   const reply = await fetch("http://localhost/node/health", { unix: join(home.path, "node.sock") });
   expect(await reply.json()).toMatchObject({ version: "2.0.0" });
-  await until("the old ones have ended", async () => {
+  await eventually("the old ones have ended", async () => {
     const children = await readFile(`/proc/${server.pid}/task/${server.pid}/children`, "utf8");
     return children.trim().split(" ").length === count;
   });
