@@ -23,7 +23,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
   process: [
     ...["check", "cli", "crash", "drain", "exposure", "failures", "health", "life", "listen-refused"],
     ...["overrides", "readme", "reload", "reload-hangs", "reload-listener", "reload-refused", "service"],
-    ...["startup", "tls", "update-once"],
+    ...["startup", "tls", "update"],
   ],
   scripts: ["balancers", "deploy", "release-usage", "runner"],
 };

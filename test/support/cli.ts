@@ -2,8 +2,9 @@ import { type Clock, systemClock } from "../../src/base/clock.ts";
 import { Context, type Output, type StopSignal } from "../../src/cli/context.ts";
 import { run } from "../../src/cli/run.ts";
 import { type TestNode, type TestNodeOptions, testNode } from "./node.ts";
-import { type Finished, Home, type RunOptions, type Server, until, within } from "./process.ts";
+import { type Finished, Home, type RunOptions, type Server } from "./process.ts";
 import { program } from "./program.ts";
+import { until, within } from "./until.ts";
 
 /** The longest time that a command in process may take; it has a server on the same machine. */
 const maxCommandMs = 20_000;

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from "node:fs/promises";
 import { type DatabaseLimits, longLimits } from "./database-settings.ts";
 import type { TestNode } from "./node.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 /** Gives a server on PostgreSQL these limits by a reload, and the long ones for the rest: a start under short ones may fail. */
 export async function limitDatabase(

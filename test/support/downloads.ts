@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Fault } from "../../src/base/fault.ts";
 import { type DownloadOptions, download, type Progress } from "../../src/update/download.ts";
 import { tempFolder } from "./node.ts";
-import { within } from "./process.ts";
 import { randomBytes } from "./tools.ts";
+import { within } from "./until.ts";
 
 export const release = Buffer.from(randomBytes(200_000));
 export const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();

@@ -7,7 +7,7 @@ import {
   justTheBinary,
   type Program,
 } from "./installed.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 import { digestOf, type Versions } from "./update.ts";
 
 /** An update that must fail: an error that says why, and everything as before. */

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import type { WireReply } from "./node.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 /** A call that runs for as long as one likes, because the end of its body is not sent yet. */
 export interface HalfCall extends Disposable {

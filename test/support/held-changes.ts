@@ -5,7 +5,7 @@ import { SQL } from "bun";
 import { PathMutex } from "../../src/base/path-mutex.ts";
 import { ChangeQueue } from "../../src/buckets/objects/change-queue.ts";
 import type { StoreOptions, TestNode } from "./node.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 import { endlessCopy } from "./webdav-disk.ts";
 
 /**

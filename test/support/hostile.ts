@@ -1,7 +1,7 @@
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { methods } from "../../src/methods/index.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 /** A bare TCP connection to a server: it sends any bytes, keeps to no protocol, and can stop reading. */
 export class Wire implements Disposable {

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import type { VersionRecord } from "../../src/build.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { configText, type WireReply } from "./node.ts";
-import { type Finished, sendTo, sqliteUrl, story, until, within } from "./process.ts";
+import { type Finished, sendTo, sqliteUrl, story } from "./process.ts";
 import { openSocket } from "./socket.ts";
+import { until, within } from "./until.ts";
 import { digestOf, type Releases, type Version, type Versions } from "./update.ts";
 
 /** The Super Token of every server here, given by the environment so that it outlives restarts. */

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Clock } from "../../src/base/clock.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 interface ManualTimer {
   /** In the time of `monotonic`. */

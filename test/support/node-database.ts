@@ -9,8 +9,8 @@ import { settingsFor } from "./database-settings.ts";
 import type { DatabaseKind, StoreKind, TestNodeOptions } from "./node.ts";
 import { newPostgresDatabase } from "./postgres.ts";
 import { borrowPostgresDatabase } from "./postgres-pool.ts";
-import { until } from "./process.ts";
 import { madeOnce } from "./test-run.ts";
+import { until } from "./until.ts";
 
 /** The SQLite file that others are copied from: it has the schema and no rows. */
 function preparedSqlite(): Promise<string> {

@@ -5,9 +5,9 @@ import { dirname, join } from "node:path";
 import { SQL } from "bun";
 import { codeOf } from "../../src/base/fault.ts";
 import { childrenOf } from "./proc.ts";
-import { until } from "./process.ts";
 import { startAgain, untilStarted } from "./started.ts";
 import { madeOnce, startedOnce } from "./test-run.ts";
+import { until } from "./until.ts";
 
 /** PostgreSQL refuses to run as root; then it runs as `nobody`, from a copy that `nobody` can reach. */
 const nobody = 65534;

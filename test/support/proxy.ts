@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "./documented.ts";
 import { tempFolder } from "./node.ts";
 import { freePort } from "./postgres.ts";
-import { within } from "./process.ts";
 import { startAgain, untilStarted } from "./started.ts";
 import { findProgram, findTool } from "./tools.ts";
+import { within } from "./until.ts";
 
 /** For requests to a proxy, whose certificate is its own. */
 export const trusting = { tls: { rejectUnauthorized: false } };

@@ -1,4 +1,4 @@
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 interface Reached {
   readonly url: string;

@@ -1,6 +1,7 @@
-import { type Home, newHome, type Server, until } from "./process.ts";
+import { type Home, newHome, type Server } from "./process.ts";
 import { openRelay, type Relay, type RequestFault } from "./relay.ts";
 import { seaweed } from "./seaweed.ts";
+import { until } from "./until.ts";
 
 /** What a request came to. */
 export interface Answer {

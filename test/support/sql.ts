@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import type { DatabaseKind, TestNode, WireReply } from "./node.ts";
 import { cpuSeconds } from "./proc.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 export interface SqlResult {
   readonly success: boolean;

@@ -1,5 +1,5 @@
 import type { Subprocess } from "bun";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 
 /** EndedEarly says that a program ended before it was ready. */
 class EndedEarly extends Error {}

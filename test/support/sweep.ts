@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { resolve } from "node:path";
-import { within } from "./process.ts";
+import { within } from "./until.ts";
 
 /** A process that sweeps the store, killed or not. */
 export class Sweep {

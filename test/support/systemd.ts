@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
 import { tempFolder } from "./node.ts";
-import { until } from "./process.ts";
 import type { Ran } from "./tools.ts";
+import { until } from "./until.ts";
 
 const script = resolve(import.meta.dir, "systemd-container.sh");
 const bootMs = 60_000;

@@ -3,7 +3,8 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { type Attacker, type AttackOptions, type AttackReport, launchAttack } from "./attackers.ts";
 import { type InnocentReport, innocentClient } from "./innocent-client.ts";
 import { busySeconds, descriptors, memoryMiB } from "./proc.ts";
-import { type Home, newHome, type Server, type Settings, within } from "./process.ts";
+import { type Home, newHome, type Server, type Settings } from "./process.ts";
+import { within } from "./until.ts";
 
 /**
  * Bounds of the hostile suite. On an idle machine the silence should be below 250 ms; these leave room for a machine with other

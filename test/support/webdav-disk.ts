@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
 import { Wire } from "./hostile.ts";
 import type { TestNode } from "./node.ts";
-import { until } from "./process.ts";
+import { until } from "./until.ts";
 import { webdavSite } from "./webdav.ts";
 
 export type Contents = Record<string, string>;

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { until, within } from "./process.ts";
+import { until, within } from "./until.ts";
 
 /** A stopped attack may still wait for answers. */
 const maxReportMs = 90_000;

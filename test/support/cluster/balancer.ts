@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "../documented.ts";
 import { tempFolder } from "../node.ts";
 import { freePort } from "../postgres.ts";
-import { within } from "../process.ts";
 import { documentedProxies, isRoot } from "../proxy.ts";
 import { startAgain, untilStarted } from "../started.ts";
 import { findProgram } from "../tools.ts";
+import { within } from "../until.ts";
 import type { ClusterNode } from "./cluster.ts";
 
 export type BalancerProgram = "nginx" | "caddy";

@@ -1,4 +1,4 @@
-import { until } from "../process.ts";
+import { until } from "../until.ts";
 import type { ClusterNode } from "./cluster.ts";
 import { now, type Outage } from "./history.ts";
 import type { Storm } from "./storm.ts";

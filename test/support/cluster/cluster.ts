@@ -5,9 +5,10 @@ import { quietPort } from "../installed.ts";
 import { tempFolder } from "../node.ts";
 import { stoppablePostgres } from "../postgres.ts";
 import { type PostgresRelay, postgresRelay } from "../postgres-relay.ts";
-import { Home, type Server, sendTo, until } from "../process.ts";
+import { Home, type Server, sendTo } from "../process.ts";
 import { openRelay, type Relay } from "../relay.ts";
 import { seaweed } from "../seaweed.ts";
+import { until } from "../until.ts";
 
 /** The Super Token of every cluster, given by the environment, so that it is the same on every node. */
 export const superToken = "clusterCluster00:clusterClusterClusterClusterClus";
