@@ -7,7 +7,7 @@ import {
   Passwords,
 } from "../../src/auth/passwords.ts";
 import { systemClock } from "../../src/base/clock.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const hash = await hashPassword("right");
 

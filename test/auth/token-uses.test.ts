@@ -15,7 +15,7 @@ import {
   testNode,
 } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
-import { until, within } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

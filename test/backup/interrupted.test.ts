@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
-import { type Home, newHome, until } from "../support/process.ts";
+import { type Home, newHome } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { rowsOf } from "./support.ts";
 
 /** A stopped server whose database takes a while to be written. */

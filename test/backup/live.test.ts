@@ -3,7 +3,8 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
-import { newHome, until } from "../support/process.ts";
+import { newHome } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { rowsOf } from "./support.ts";
 
 const writesPerSecond = 200;

@@ -6,7 +6,8 @@ import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { newHome, until } from "../support/process.ts";
+import { newHome } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const top = (every: string, more = "") => `backup_dir = "BACKUPS"\nbackup_every = "${every}"\n${more}`;
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { atMost, type Clock, systemClock } from "../../src/base/clock.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 interface TestedClock {
   readonly clock: Clock;

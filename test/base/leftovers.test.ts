@@ -5,7 +5,8 @@ import { temporaryName } from "../../src/base/leftovers.ts";
 import { replaceFile } from "../../src/base/replace-file.ts";
 import { Binary } from "../../src/update/binary.ts";
 import { tempFolder } from "../support/node.ts";
-import { newHome, story, until } from "../support/process.ts";
+import { newHome, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** A file as a process that was killed before its rename leaves it. */
 async function leave(folder: string, name: string, ageMs: number): Promise<void> {

@@ -12,8 +12,8 @@ import { LogHub } from "../../src/log/hub.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { never, sha256 } from "../support/blob-stores.ts";
 import { tempFolder } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { randomBytes } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 
 const kib = 1024;
 const mib = 1024 * kib;

@@ -17,7 +17,7 @@ import { type DatabaseKind, eachStore, type StoreOptions, tempFolder } from "../
 import { storedKeys } from "../support/object-rows.ts";
 import { objectNodes, putText } from "../support/object-store.ts";
 import { openFilesBelow } from "../support/open-files.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const decompressors: Readonly<Record<Encoding, (bytes: Uint8Array) => Uint8Array>> = {
   zstd: zstdDecompressSync,

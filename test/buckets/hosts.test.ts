@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
 
 const ask = (node: TestNode, host: string, path: string, init: RequestInit = {}) =>

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
 import { eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const text = "a line of text\n".repeat(100);
 

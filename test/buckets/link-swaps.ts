@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { within } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 export const largeBytes = 3 * 1024 * 1024;
 

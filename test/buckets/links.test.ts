@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, tempFolder, testNode, type WireReply } from "../support/node.ts";
-import { within } from "../support/process.ts";
+import { within } from "../support/until.ts";
 import { largeBytes, swapping } from "./link-swaps.ts";
 
 const secret = "SECRET";

@@ -4,7 +4,7 @@ import { LeasedHeads } from "../../src/buckets/objects/leased-heads.ts";
 import type { BucketState } from "../../src/db/bucket-rows.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 interface HeldLook extends PromiseWithResolvers<ReadonlyMap<BucketKey, BucketState>> {
   readonly keys: readonly BucketKey[];

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { configText, eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const style = "p { color: red }\n".repeat(100);
 

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
 import { openFilesBelow } from "../support/open-files.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** More than the server reads into memory or compresses whole. */
 const largeText = "a line of text that is compressed while it is sent\n".repeat(80_000);

@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { until } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
 

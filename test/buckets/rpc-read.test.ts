@@ -4,7 +4,7 @@ import { siteWith } from "../support/bucket.ts";
 import { postHead, Wire } from "../support/hostile.ts";
 import { eachStore, type TestNode, testNode, type WireReply } from "../support/node.ts";
 import { contentFolder, openFilesBelow } from "../support/open-files.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** Around the pieces in which a file is read. */
 const sizes = [0, 1, 2, 3, 4, 196_607, 196_608, 196_609, 1_000_000];

@@ -3,10 +3,10 @@ import { Fault } from "../../src/base/fault.ts";
 import type { ByteRange } from "../../src/buckets/file-reader.ts";
 import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
 import { listed, never, s3Blobs, sha256, textOf } from "../support/blob-stores.ts";
-import { until } from "../support/process.ts";
 import { openRelay, type RequestFault } from "../support/relay.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";
 import { randomBytes } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 
 const mib = 1024 * 1024;
 const about = { path: "site/index.html" };

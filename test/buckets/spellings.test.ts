@@ -14,7 +14,7 @@ import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, type StoreOptions, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** Counts what is compressed and kept. */
 class CountingCache extends MemoryCache {

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
-import { within } from "../support/process.ts";
 import {
   besiegedSite,
   disguises,
@@ -11,6 +10,7 @@ import {
   surroundings,
   targets,
 } from "../support/traversal.ts";
+import { within } from "../support/until.ts";
 
 eachStore(
   "no request line reads or lists anything outside the bucket, however it spells the way",

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { methods } from "../../src/methods/index.ts";
 import { loggedIn, User } from "../support/cli.ts";
-import { story, until, within } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 story("params are key=value by their declared types, or one JSON text", async () => {
   await using scene = await loggedIn();

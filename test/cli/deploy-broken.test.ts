@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import type { Socket } from "node:net";
 import type { ConnectionFilter } from "../support/connection-filter.ts";
-import { within } from "../support/process.ts";
 import { openRelay } from "../support/relay.ts";
 import { distinctBytes, sha256Of } from "../support/resumable.ts";
+import { within } from "../support/until.ts";
 import { deploySite, eachStoreStory, fill } from "./deploy-site.ts";
 
 const size = 40_000_000;

@@ -6,7 +6,7 @@ import { User } from "../support/cli.ts";
 import { type TestCluster, testCluster } from "../support/cluster.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { until, within } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const keepsInfo = { logging: 'memory_log_filter = "info"\n' };
 const named = (name: string) => ({ ...keepsInfo, top: `node_name = "${name}"\n` });

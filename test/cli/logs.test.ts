@@ -3,8 +3,9 @@ import { readFile } from "node:fs/promises";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
-import { newHome, story, until, wholeLines, within } from "../support/process.ts";
+import { newHome, story, wholeLines } from "../support/process.ts";
 import { openRelay } from "../support/relay.ts";
+import { until, within } from "../support/until.ts";
 
 /** A server of the tests is silent otherwise. */
 const kept = 'memory_log_filter = "info"\n';

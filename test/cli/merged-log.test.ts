@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { MergedLog, type NodeEntry } from "../../src/cli/logs/merged-log.ts";
 import type { LogEntry } from "../../src/client/index.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const entryAt = (ms: number, message = ""): LogEntry => ({
   timestamp: new Date(1_794_000_000_000 + ms).toISOString(),

@@ -3,7 +3,8 @@ import { existsSync, statSync } from "node:fs";
 import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { User } from "../support/cli.ts";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { contents, deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
 eachStoreStory(

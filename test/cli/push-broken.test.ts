@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { contents, deploySite, fill, openGate, type Pushed } from "./deploy-site.ts";
 
 const pages = (count: number) =>

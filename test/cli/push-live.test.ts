@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { contents, deploySite, fill } from "./deploy-site.ts";
 
 story(

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { contents, deploySite, fill, type Pushed } from "./deploy-site.ts";
 
 const files = { "index.html": "<h1>Hello</h1>", "lost.txt": "lost", "kept.txt": "kept" };

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
 import { distinctBytes, resumable, sha256Of } from "../support/resumable.ts";
+import { until } from "../support/until.ts";
 import { deploySite, openGate } from "./deploy-site.ts";
 
 story("a push of a large file that was ended by Ctrl+C is continued by the next one", async () => {

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { stat, writeFile } from "node:fs/promises";
 import { loggedIn } from "../support/cli.ts";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const counted = (rows: string) => new RegExp(`^\\(${rows}, \\d+ ms\\)\\n$`);
 

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds, testNode } from "../support/node.ts";
-import { story, until, wholeLines } from "../support/process.ts";
+import { story, wholeLines } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 story("status --json is JSON also when the server cannot be reached", async () => {
   await using scene = await loggedIn();

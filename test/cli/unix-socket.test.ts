@@ -3,7 +3,8 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { User } from "../support/cli.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { hello, story, until, within } from "../support/process.ts";
+import { hello, story } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const listening = { top: "enable_unix_socket = true", logging: 'memory_log_filter = "info"' };
 const socketOf = (node: TestNode) => `unix:${join(node.folder, "data/node.sock")}`;

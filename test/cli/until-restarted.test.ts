@@ -6,7 +6,7 @@ import { untilRestarted } from "../../src/cli/server/running.ts";
 import { method } from "../../src/methods/declare.ts";
 import { parseTag } from "../../src/update/release.ts";
 import { testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 test("who waits for an update waits as long as the server drains, and no longer", async () => {
   let version = build.cargo_version;

@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { buildClient } from "../../scripts/build-client.ts";
 import type { StoreOptions } from "../support/node.ts";
-import { type Finished, until, within } from "../support/process.ts";
+import type { Finished } from "../support/process.ts";
 import { madeOnce } from "../support/test-run.ts";
 import { chosenFor } from "../support/tier.ts";
+import { until, within } from "../support/until.ts";
 
 export type Runtime = "node" | "bun";
 

@@ -3,8 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 import { Consumer, eachRuntime, eachRuntimeAndStore } from "./consumer.ts";
 
 async function nodeWithBucket(options: TestNodeOptions = {}): Promise<TestNode> {

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { freePort } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { Consumer, eachRuntime } from "./consumer.ts";
 import { follow, keeping, linesOf, log_filter, login, show, task } from "./followed-log.ts";
 

@@ -3,7 +3,8 @@ import { connect, createServer, type Socket as TcpSocket } from "node:net";
 import { openNode } from "../../src/node.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { newHome, until } from "../support/process.ts";
+import { newHome } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { Consumer, eachRuntime, type Script } from "./consumer.ts";
 
 /** `listen(options)` subscribes to what tests log, and tells of its connection. */

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { inBrowser, Tab } from "../console/browser.ts";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { within } from "../support/process.ts";
+import { within } from "../support/until.ts";
 import { builtPackage } from "./consumer.ts";
 
 /** Script of a page with the package, a client for `url`, five million bytes and `code`. */
