@@ -3,8 +3,8 @@ import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { testCluster } from "../support/cluster.ts";
 import type { TestNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { roundsOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 const get = async ({ url }: TestNode, path: string, headers: Record<string, string> = {}) => {
   const response = await fetch(`${url}/node/static/${path}`, { headers });

@@ -7,7 +7,7 @@ import { testCluster } from "../support/cluster.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { newDatabase, tempFolder } from "../support/node.ts";
 import { postgresRelay } from "../support/postgres-relay.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 async function openHearers() {
   const folder = await tempFolder();

@@ -3,8 +3,8 @@ import { testCluster } from "../support/cluster.ts";
 import { limitDatabase } from "../support/database-limits.ts";
 import type { TestNode } from "../support/node.ts";
 import { type PostgresRelay, postgresRelay } from "../support/postgres-relay.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
+import { until } from "../support/until.ts";
 
 interface Outage {
   readonly one: TestNode;

@@ -3,7 +3,8 @@ import type { VersionRecord } from "../../src/build.ts";
 import { type BalancerProgram, openBalancer } from "../support/cluster/balancer.ts";
 import { Cluster, type ClusterNode, superToken } from "../support/cluster/cluster.ts";
 import { Load } from "../support/cluster/load.ts";
-import { sendTo, until } from "../support/process.ts";
+import { sendTo } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { compileVersions, Releases } from "../support/update.ts";
 
 /** How often each story goes through all nodes; `CLUSTER_ROLLS=10` by hand. */

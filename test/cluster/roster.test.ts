@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { ClusterView } from "../../src/cluster/roster.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** The interval of the product. */
 const heartbeatMs = 10_000;

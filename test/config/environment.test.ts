@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configText, tempFolder } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");
 

@@ -1,5 +1,5 @@
 import type { ElementHandle, Page } from "playwright-core";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** Function that runs in the page, for which this program has no types. */
 export function inPage<T>(param: string, body: string): (value: unknown) => T {

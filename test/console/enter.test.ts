@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { inBrowser, openConsole, sharedNode } from "./browser.ts";
 import { showRoute } from "./show-route.ts";
 import { actOn } from "./token-row.ts";

@@ -8,7 +8,7 @@ import { anyone } from "../../src/auth/need.ts";
 import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const { method } = declareOver<Services>();
 

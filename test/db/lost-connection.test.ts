@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { type TestNode, testNode } from "../support/node.ts";
-import { helloAt, until } from "../support/process.ts";
+import { helloAt } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** Ends every backend that the server has on its database. */
 async function endBackends(node: TestNode): Promise<number> {

@@ -10,9 +10,9 @@ import { settingsFor } from "../support/database-settings.ts";
 import { metricsOf } from "../support/metrics.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
 import { openSocket } from "../support/socket.ts";
+import { until } from "../support/until.ts";
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 

@@ -7,7 +7,7 @@ import { LogHub } from "../../src/log/hub.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, type DatabaseKind, newDatabase, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const future = "m99990101_000001_future";
 

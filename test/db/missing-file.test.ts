@@ -8,8 +8,8 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { openNode } from "../../src/node.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const logging = 'memory_log_filter = "info"\n';

@@ -5,9 +5,9 @@ import { limitDatabase } from "../support/database-limits.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
 import { openRelay } from "../support/relay.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const silent = {

@@ -18,7 +18,7 @@ import {
   tempFolder,
   testNode,
 } from "../support/node.ts";
-import { until, within } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const log = new LogHub().logger("sqlx");
 const patience = {

@@ -15,7 +15,7 @@ import {
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, newDatabase, tempFolder } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 async function openDialects(
   kind: "sqlite" | "postgres",

@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { getPriority } from "node:os";
-import { until } from "../support/process.ts";
 import { endless, residentMiB, untilComputing } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
+import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

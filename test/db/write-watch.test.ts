@@ -9,7 +9,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { initDatabase, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const limits = [{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }];
 

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { readArchive } from "../backup/support.ts";
 import { deployClient, deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { backupOf, restoredNode } from "../support/restored-node.ts";
+import { until } from "../support/until.ts";
 
 const fileCount = 24;
 

@@ -3,8 +3,8 @@ import { renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { mounted } from "../support/webdav-disk.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { callFrom, callText, postOf } from "../support/attackers.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { attackTest, WatchedServer } from "../support/watched-server.ts";
 
 const attackMs = 5000;

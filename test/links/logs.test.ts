@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { linkSite } from "./link-site.ts";
 
 test("no log has the code of a link, whatever it logs, and no password of one", async () => {

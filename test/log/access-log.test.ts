@@ -3,7 +3,7 @@ import { existsSync, renameSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 interface Scene extends AsyncDisposable {

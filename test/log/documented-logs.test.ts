@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { LogFile } from "../../src/log/log-file.ts";
 import { sectionOf } from "../support/documented.ts";
 import { tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 test("the documented filters leave the audit in the file and in memory", async () => {
   await using folder = await tempFolder();

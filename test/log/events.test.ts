@@ -6,7 +6,7 @@ import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { formatLine } from "../../src/log/terminal.ts";
 import { testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 function collect(hub: LogHub, filter: string): LogEntry[] {
   const entries: LogEntry[] = [];

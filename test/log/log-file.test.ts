@@ -15,7 +15,7 @@ import { codeOf } from "../../src/base/fault.ts";
 import { tryLock } from "../../src/base/file-lock.ts";
 import { LogFile, type Rotation } from "../../src/log/log-file.ts";
 import { tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 function openFile(path: string, rotation: Rotation) {
   const failures: unknown[] = [];

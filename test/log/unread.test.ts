@@ -6,7 +6,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { JsonFileSink } from "../../src/log/json-file.ts";
 import { tempFolder } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const source = new URL("../../src/log/", import.meta.url).pathname;
 const sent = 100_000;
