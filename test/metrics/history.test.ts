@@ -3,7 +3,7 @@ import { Histogram, quantileOf } from "../../src/metrics/histogram.ts";
 import { HistoryRing, level, quantile, rate } from "../../src/metrics/history.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const noon = Date.UTC(2026, 10, 16, 12);
 const after = (seconds: number) => noon + seconds * 1000;

@@ -3,8 +3,8 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { metricsOf } from "../support/metrics.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 eachDatabase(

@@ -5,8 +5,8 @@ import { join, resolve } from "node:path";
 import { openMetricsText, prometheusText } from "../../src/metrics/text-format.ts";
 import { metricsText } from "../support/metrics.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { findProgram, findTool } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const alerts = resolve("deploy/prometheus-alerts.yml");

@@ -8,7 +8,7 @@ import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
 import { metricsOf } from "../support/metrics.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 eachDatabase(

@@ -3,7 +3,8 @@ import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:
 import { join } from "node:path";
 import { finishOverwrite } from "../../src/config/config-file.ts";
 import { bothDatabases, configText, tempFolder, testNode, type WireReply } from "../support/node.ts";
-import { newHome, sqliteUrl, until } from "../support/process.ts";
+import { newHome, sqliteUrl } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

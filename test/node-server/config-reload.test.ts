@@ -15,8 +15,9 @@ import {
 } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { cpuSeconds } from "../support/proc.ts";
-import { hello, helloAt, until } from "../support/process.ts";
+import { hello, helloAt } from "../support/process.ts";
 import { series, sqlChildrenOf } from "../support/sql.ts";
+import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

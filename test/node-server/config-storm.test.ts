@@ -3,8 +3,9 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { hello, until } from "../support/process.ts";
+import { hello } from "../support/process.ts";
 import type { Notification } from "../support/socket.ts";
+import { until } from "../support/until.ts";
 
 const edits = 50;
 /** What an open file, a pooled connection more or less, and a socket that is about to close may make. */

@@ -17,7 +17,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigFile } from "../../src/config/config-file.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { newHome, sqliteUrl, within } from "../support/process.ts";
+import { newHome, sqliteUrl } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

@@ -4,7 +4,7 @@ import { Filter } from "../../src/log/filter.ts";
 import type { LogHub } from "../../src/log/hub.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const total = 100_000;
 /** The smallest first. */

@@ -1,8 +1,8 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { until, within } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
+import { until, within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

@@ -1,8 +1,9 @@
 import { expect, setDefaultTimeout } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { hello, within } from "../support/process.ts";
+import { hello } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { within } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
 

@@ -3,8 +3,8 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { ManualClock } from "../support/manual-clock.ts";
 import { type DatabaseKind, eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
-import { until, within } from "../support/process.ts";
 import { endless, exec, execText, refusedSql, rows, series, untilComputing } from "../support/sql.ts";
+import { until, within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

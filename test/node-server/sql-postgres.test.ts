@@ -3,8 +3,9 @@ import { readFile, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { SQL } from "bun";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { hello, newHome, type Server, until, within } from "../support/process.ts";
+import { hello, newHome, type Server } from "../support/process.ts";
 import type { SqlResult } from "../support/sql.ts";
+import { until, within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

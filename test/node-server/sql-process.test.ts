@@ -4,8 +4,9 @@ import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { cpuSeconds } from "../support/proc.ts";
-import { hello, newHome, type Server, sqliteUrl, until } from "../support/process.ts";
+import { hello, newHome, type Server, sqliteUrl } from "../support/process.ts";
 import { endless, residentMiB, type SqlResult, series, sqlChildrenOf } from "../support/sql.ts";
+import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

@@ -1,9 +1,9 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { openRelay } from "../support/relay.ts";
 import { endless, exec, rows, sqlChildrenOf } from "../support/sql.ts";
+import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

@@ -8,9 +8,10 @@ import { settingsFor } from "../support/database-settings.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { hello, until, within } from "../support/process.ts";
+import { hello } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
 import { exec } from "../support/sql.ts";
+import { until, within } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);

@@ -7,9 +7,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "../support/documented.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { hello, until, wholeLines, within } from "../support/process.ts";
+import { hello, wholeLines } from "../support/process.ts";
 import { documentedProxies, isRoot, openProxy, trusting } from "../support/proxy.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
+import { until, within } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const logging = 'memory_log_filter = "info"';

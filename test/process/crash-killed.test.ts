@@ -4,8 +4,9 @@ import { existsSync } from "node:fs";
 import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, hello, newHome, type Server, sendTo, until } from "../support/process.ts";
+import { type Home, hello, newHome, type Server, sendTo } from "../support/process.ts";
 import { killsOf, randomFrom, roundsOf } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 const tables = [
   "crontab",

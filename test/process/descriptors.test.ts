@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 import { codeOf } from "../../src/base/fault.ts";
 import { Wire } from "../support/hostile.ts";
-import { hello, helloAt, newHome, type Server, story, until } from "../support/process.ts";
+import { hello, helloAt, newHome, type Server, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const limited = (limit: string) => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
 const descriptors = ({ pid }: Server) => readdirSync(`/proc/${pid}/fd`).length;

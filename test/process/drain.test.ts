@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
-import { hello, helloAt, newHome, type Server, story, within } from "../support/process.ts";
+import { hello, helloAt, newHome, type Server, story } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 async function readiness({ url }: Server): Promise<unknown> {
   const response = await fetch(`${url}/node/ready`, { keepalive: false });

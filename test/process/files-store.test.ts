@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { mkdir, readdir, rename, rm } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { freePort } from "../support/postgres.ts";
-import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
 import { readyOf } from "../support/ready.ts";
+import { until } from "../support/until.ts";
 
 const urlOf = (home: Home) => `url = ${JSON.stringify(pathToFileURL(home.file("blobs")).href)}\n`;
 const secret = "hunter2-of-the-test";

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { descriptors } from "../support/proc.ts";
-import { newHome, story, until } from "../support/process.ts";
+import { newHome, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 /** One that is copied from memory to the socket, and one that the kernel sends from the file. */
 const sizes = { "small.bin": 1024, "large.bin": 1024 * 1024 };

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { type DeployRecord, wantedFiles } from "../support/deploys.ts";
 import { Gate, gatedProgram } from "../support/gate.ts";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
-import { Home, hello, newHome, type Server, within } from "../support/process.ts";
+import { Home, hello, newHome, type Server } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 // Each operation is killed before every call with which it changes the disk or commits: at the first one, at the second one, until it
 // comes to its end without a kill. Random moments, in storms of many operations, are in `*-killed.test.ts`.

@@ -5,7 +5,8 @@ import { SQL } from "bun";
 import { halfCall } from "../support/half-call.ts";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { isPending } from "../support/proc.ts";
-import { hello, helloAt, newHome, story, until, within } from "../support/process.ts";
+import { hello, helloAt, newHome, story } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 for (const signal of ["SIGTERM", "SIGINT"] as const) {
   story(`${signal} stops the server with 0 and closes the database`, async () => {

@@ -3,8 +3,9 @@ import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, hello, helloAt, newHome, story, until, within } from "../support/process.ts";
+import { type Home, hello, helloAt, newHome, story } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
+import { until, within } from "../support/until.ts";
 
 /** Prints each datagram as a line of JSON, with the clock that systemd counts with. */
 const listener = `

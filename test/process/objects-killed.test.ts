@@ -3,11 +3,12 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { etagOf, sha256 } from "../support/blob-stores.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
-import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
 import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
 import { namedBlobs, readStoredTree, type StoredTree } from "../support/stored-tree.ts";
 import { StormClient } from "../support/storm-client.ts";
 import { Sweep } from "../support/sweep.ts";
+import { until } from "../support/until.ts";
 
 const kills = killsOf(10);
 const clientCount = 4;

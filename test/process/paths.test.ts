@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { chown, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
-import { Home, newHome, sqliteUrl, story, until } from "../support/process.ts";
+import { Home, newHome, sqliteUrl, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const everyPath = {
   top: 'static_path = "files"\nenable_unix_socket = true\nunix_socket_path = "run/node.sock"',

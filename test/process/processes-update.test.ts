@@ -3,7 +3,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { bothBinaries, type Installation, install, type Program, token } from "../support/installed.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { compileVersions, digestOf, Releases, script, type Versions } from "../support/update.ts";
 
 const count = 2;

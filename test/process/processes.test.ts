@@ -6,17 +6,9 @@ import { Supervisor } from "../../src/cli/server/processes/supervisor.ts";
 import type { ClusterView } from "../../src/cluster/roster.ts";
 import { TerminalOutput } from "../../src/log/terminal-output.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import {
-  type Home,
-  hello,
-  helloAt,
-  newHome,
-  type Server,
-  sendTo,
-  until,
-  wholeLines,
-} from "../support/process.ts";
+import { type Home, hello, helloAt, newHome, type Server, sendTo, wholeLines } from "../support/process.ts";
 import { program } from "../support/program.ts";
+import { until } from "../support/until.ts";
 
 const count = 3;
 let home: Home;

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { SQL } from "bun";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, hello, newHome, type Server, sqliteUrl, story, until } from "../support/process.ts";
+import { type Home, hello, newHome, type Server, sqliteUrl, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const otherUrl = "sqlite://other/node.db?mode=rwc";
 

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { rm } from "node:fs/promises";
 import { configText } from "../support/node.ts";
-import { newHome, sqliteUrl, story, until, within } from "../support/process.ts";
+import { newHome, sqliteUrl, story } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 /** Replaces what is at `path` by a FIFO that nobody writes into. */
 async function makeFifo(path: string): Promise<void> {

@@ -3,7 +3,8 @@ import { existsSync } from "node:fs";
 import { networkInterfaces } from "node:os";
 import { halfCall } from "../support/half-call.ts";
 import { freePort } from "../support/postgres.ts";
-import { hello, helloAt, newHome, until, within } from "../support/process.ts";
+import { hello, helloAt, newHome } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const listener = (address: string, more = "") => ({ top: `ws_listener = "${address}"\n${more}` });
 const gone = async (url: string) => until(`${url} refuses`, async () => (await helloAt(url)) === undefined);

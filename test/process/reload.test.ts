@@ -4,7 +4,8 @@ import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { halfCall } from "../support/half-call.ts";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
-import { hello, newHome, story, until } from "../support/process.ts";
+import { hello, newHome, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const big = "x".repeat(2000);
 

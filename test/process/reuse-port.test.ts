@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { freePort } from "../support/postgres.ts";
-import { helloAt, newHome, sendTo, until } from "../support/process.ts";
+import { helloAt, newHome, sendTo } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const at = (port: number, reuse: boolean) => ({
   top: `ws_listener = "127.0.0.1:${port}"\nreuse_port = ${reuse}`,

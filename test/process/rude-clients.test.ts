@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { descriptors, memoryMiB } from "../support/proc.ts";
-import { newHome, type Server, until, within } from "../support/process.ts";
+import { newHome, type Server } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const MiB = 1024 * 1024;
 const bigBytes = 100 * MiB;

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { connect } from "node:net";
 import { etagOf, sha256 } from "../support/blob-stores.ts";
-import { until } from "../support/process.ts";
 import { S3Site } from "../support/s3-site.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";
+import { until } from "../support/until.ts";
 
 const requestTimeoutMs = 2000;
 /** For stories whose store answers, however late: the machine may be busy. */

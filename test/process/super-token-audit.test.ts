@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { z } from "zod";
 import { eachDatabase, newDatabase } from "../support/node.ts";
-import { newHome, type Server, until } from "../support/process.ts";
+import { newHome, type Server } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const entries = z.array(z.object({ fields: z.looseObject({ event: z.string() }) }));
 

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { hello, until } from "../support/process.ts";
+import { hello } from "../support/process.ts";
 import { binary, buildBinary, removeBinary } from "../support/service.ts";
 import { bootSystemd, type SystemdMachine } from "../support/systemd.ts";
+import { until } from "../support/until.ts";
 
 let machine: SystemdMachine | undefined;
 

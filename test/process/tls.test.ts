@@ -3,7 +3,8 @@ import { rename, writeFile } from "node:fs/promises";
 import { connect } from "node:tls";
 import { makeCertificate } from "../support/certificate.ts";
 import { freePort } from "../support/postgres.ts";
-import { type Home, hello, helloAt, newHome, within } from "../support/process.ts";
+import { type Home, hello, helloAt, newHome } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 const tls = 'tls_cert = "cert.pem"\ntls_key = "key.pem"';
 const trusting = { tls: { rejectUnauthorized: false } };

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
 import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 const kills = killsOf(12);
 const longestRunMs = 120;

@@ -1,8 +1,9 @@
 import { expect } from "bun:test";
 import { chmodSync, chownSync, lstatSync, readdirSync } from "node:fs";
-import { hello, helloAt, newHome, story, until } from "../support/process.ts";
+import { hello, helloAt, newHome, story } from "../support/process.ts";
 import { openSocket } from "../support/socket.ts";
 import { findProgram } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 
 const local = "http://localhost";
 const isRoot = process.getuid?.() === 0;

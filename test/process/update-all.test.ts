@@ -7,7 +7,7 @@ import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { type Installation, install, type Program, token } from "../support/installed.ts";
 import { tempFolder } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { within } from "../support/process.ts";
+import { within } from "../support/until.ts";
 import { compileVersions, Releases, type Versions } from "../support/update.ts";
 
 interface Node {

@@ -4,8 +4,8 @@ import { chmodSync, chownSync, renameSync, rmSync, writeFileSync } from "node:fs
 import { join } from "node:path";
 import { expectFailure, expectRecovery } from "../support/failed-update.ts";
 import { bothBinaries, install, lateRestart, updateStory } from "../support/installed.ts";
-import { until } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 import {
   compileVersions,
   digestOf,

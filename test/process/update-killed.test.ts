@@ -4,7 +4,7 @@ import { link } from "node:fs/promises";
 import { join } from "node:path";
 import { Gate, gatedProgram } from "../support/gate.ts";
 import { bothBinaries, Installation, install, justTheBinary, updateStory } from "../support/installed.ts";
-import { until, within } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 import {
   compileVersions,
   digestOf,

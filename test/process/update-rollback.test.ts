@@ -13,7 +13,7 @@ import {
   token,
   updateStory,
 } from "../support/installed.ts";
-import { until, within } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 import { compileVersions, digestOf, Releases, script, type Versions } from "../support/update.ts";
 
 let versions: Versions;

@@ -14,8 +14,9 @@ import {
   updateStory,
 } from "../support/installed.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { hello, helloAt, until, within } from "../support/process.ts";
+import { hello, helloAt } from "../support/process.ts";
 import type { Notification } from "../support/socket.ts";
+import { until, within } from "../support/until.ts";
 import { compileVersions, digestOf, Releases, root, slowServer, type Versions } from "../support/update.ts";
 
 let versions: Versions;

@@ -11,7 +11,8 @@ import {
   token,
   updateStory,
 } from "../support/installed.ts";
-import { hello, until, within } from "../support/process.ts";
+import { hello } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 import { compileVersions, Releases, type Versions } from "../support/update.ts";
 
 let versions: Versions;

@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
 import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { until } from "../support/until.ts";
 
 const homes = 4;
 const killsEach = killsOf(10);

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { type Home, newHome, type Server, until, within } from "../support/process.ts";
+import { type Home, newHome, type Server } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const mebi = 1024 * 1024;
 const block = Buffer.alloc(mebi, "0123456789abcdefghijklmnopqrstuvwxyz-");

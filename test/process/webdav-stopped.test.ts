@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { existsSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
-import { newHome, story, until } from "../support/process.ts";
+import { newHome, story } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { mounted } from "../support/webdav-disk.ts";
 
 /** So large that no machine copies it before the stop; nearly all of it is a hole. */

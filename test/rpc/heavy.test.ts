@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { helloAt, newHome, within } from "../support/process.ts";
+import { helloAt, newHome } from "../support/process.ts";
+import { within } from "../support/until.ts";
 
 /** The default of `max_request_body_size`. */
 const largest = 10 * 1024 * 1024;

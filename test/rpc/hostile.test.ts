@@ -11,7 +11,8 @@ import {
   Wire,
 } from "../support/hostile.ts";
 import type { WireReply } from "../support/node.ts";
-import { helloAt, newHome, type Server, until, within } from "../support/process.ts";
+import { helloAt, newHome, type Server } from "../support/process.ts";
+import { until, within } from "../support/until.ts";
 
 const seed = Number(process.env.HOSTILE_SEED ?? 20_010_911);
 const attacks = 5000;

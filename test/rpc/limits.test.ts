@@ -5,9 +5,9 @@ import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { openWireSocket, postHead, Wire } from "../support/hostile.ts";
 import { type TestNode, testNode, type WireReply } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
+import { until } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
 

@@ -5,7 +5,7 @@ import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { postHead, Wire } from "../support/hostile.ts";
 import { type TestNode, testNode, type WireReply } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const { method } = declareOver<Services>();
 const MB = 1_000_000;

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const get = (name: string) => `GET /node/static/site/${name} HTTP/1.1\r\nHost: here\r\n\r\n`;
 const call = (id: number) => {

@@ -8,7 +8,7 @@ import {
   type WatchedSubscription,
 } from "../../src/rpc/subscription-reauthorizer.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 type Query = PromiseWithResolvers<readonly boolean[]> & { readonly asked: readonly WatchedSubscription[] };
 

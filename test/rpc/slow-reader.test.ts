@@ -9,8 +9,8 @@ import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
+import { until } from "../support/until.ts";
 
 const { method, subscription } = declareOver<Services>();
 const MiB = 1024 * 1024;

@@ -5,9 +5,10 @@ import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
-import { newHome, until } from "../support/process.ts";
+import { newHome } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
+import { until } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
 

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { connect } from "node:net";
 import { postHead } from "../support/hostile.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 
 const head = postHead("Content-Type: application/json", "Transfer-Encoding: chunked");
 const call = '{"jsonrpc":"2.0","method":"node-server_hello","id":1}';

@@ -5,8 +5,9 @@ import { settings } from "../../src/config/schema.ts";
 import { blockOf, replaced, sectionOf } from "../support/documented.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { sendTo, until } from "../support/process.ts";
+import { sendTo } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
+import { until } from "../support/until.ts";
 
 const section = sectionOf("operate.md", "Several nodes, and draining");
 

@@ -7,8 +7,6 @@ import { program } from "./program.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 import { until, within } from "./until.ts";
 
-export { until, within } from "./until.ts";
-
 /** A test that mostly waits for processes, so that those of one file run side by side. */
 export function story(title: string, tell: () => Promise<void>, timeoutMs = 20_000): void {
   test.concurrent(title, tell, timeoutMs);

@@ -7,8 +7,8 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { Fault } from "../../src/base/fault.ts";
 import { downloadText } from "../../src/update/download.ts";
 import { type Answer, chunk, lastChunk, openDownloads, release, says } from "../support/downloads.ts";
-import { until, within } from "../support/process.ts";
 import { residentMiB } from "../support/sql.ts";
+import { until, within } from "../support/until.ts";
 
 const MiB = 1024 * 1024;
 

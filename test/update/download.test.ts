@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { zstdCompressSync } from "node:zlib";
 import { download, type Progress } from "../../src/update/download.ts";
 import { type Answer, chunk, lastChunk, openDownloads, release, says, sha256 } from "../support/downloads.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { mounted } from "../support/webdav-disk.ts";
 
 const whole = { "content-length": release.length };

@@ -7,8 +7,9 @@ import { zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { ReleaseServer } from "../../src/update/release-server.ts";
 import { Wire } from "../support/hostile.ts";
 import { tempFolder } from "../support/node.ts";
-import { Home, story, until, within } from "../support/process.ts";
+import { Home, story } from "../support/process.ts";
 import { randomBytes } from "../support/tools.ts";
+import { until, within } from "../support/until.ts";
 
 const name = "node-server-linux-x86_64-gnu";
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest();

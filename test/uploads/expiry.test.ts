@@ -3,9 +3,9 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { distinctBytes, resumable } from "../support/resumable.ts";
 import { storedSite } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 
 /** The files that hold content which belongs to no file of the bucket. */
 function pieces(node: TestNode): number {

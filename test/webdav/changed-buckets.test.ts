@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { storedFiles, storedSite } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 
 /** Of an upload that is long enough to be staged while it is sent. */
 const half = "half of it".repeat(5000);

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { closeSync, existsSync, ftruncateSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { openSite, staged } from "../support/webdav-disk.ts";
 
 const mebibyte = 1024 * 1024;

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
+import { until } from "../support/until.ts";
 import { asUser, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const files = (count: number) =>

@@ -2,8 +2,9 @@ import { expect } from "bun:test";
 import { truncateSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
 import { storeKinds, type TestNode, testNode } from "../support/node.ts";
-import { story, until } from "../support/process.ts";
+import { story } from "../support/process.ts";
 import { storedSite } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 
 async function begin(node: TestNode, authorization: string, length: number): Promise<Wire> {
   const wire = await Wire.open(node.url);

@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { eachStore, type TestNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { until } from "../support/until.ts";
 import { hrefsIn, webdavSite } from "../support/webdav.ts";
 
 const sharedNode = sharedNodes();

@@ -3,9 +3,9 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { eachStore, type TestNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const sharedNode = sharedNodes();

@@ -2,7 +2,8 @@ import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
-import { hello, newHome, sendTo, within } from "../support/process.ts";
+import { hello, newHome, sendTo } from "../support/process.ts";
+import { within } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const kB = 1024;

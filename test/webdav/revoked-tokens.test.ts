@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
 import { Wire } from "../support/hostile.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { storedSite } from "../support/stored-site.ts";
+import { until } from "../support/until.ts";
 import { lockInfo } from "../support/webdav-locks.ts";
 
 const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));

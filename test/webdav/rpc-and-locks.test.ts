@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const sharedNode = sharedNodes();

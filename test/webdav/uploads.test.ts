@@ -3,10 +3,10 @@ import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { Wire } from "../support/hostile.ts";
 import { configText, eachStore, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
 import { test } from "../support/test.ts";
+import { until } from "../support/until.ts";
 import { mounted, openSite } from "../support/webdav-disk.ts";
 
 const sharedNode = sharedNodes();
