@@ -3,7 +3,15 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { closeRun, environmentOf, openRun } from "../test/support/test-run.ts";
 import { parseTier } from "../test/support/tier.ts";
-import { changedTests, longVariables, namedTests, needsBinary, runsAlone, testsOf } from "../test/tiers.ts";
+import {
+  changedTests,
+  longVariables,
+  namedTests,
+  needsBinary,
+  runsAlone,
+  runsInFirefox,
+  testsOf,
+} from "../test/tiers.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
 // Runs one tier of the tests, or what is named: folders, files, or --changed. CONTRIBUTING.md says what the tiers are. A story that
@@ -18,7 +26,14 @@ const progressIntervalMs = 15_000;
 /** When more stories than this fail, something is broken, and running them once more says nothing. */
 const maxRepeated = 20;
 
-interface Story {
+interface RunOptions {
+  /** Further flags of `bun test`. */
+  readonly flags?: readonly string[];
+  /** The browser for stories of the console; by default Chromium. */
+  readonly browser?: "firefox" | undefined;
+}
+
+interface Story extends Pick<RunOptions, "browser"> {
   readonly file: string;
   readonly title: string;
   readonly seconds: number;
@@ -51,9 +66,10 @@ const progress = setInterval(() => console.log(`… ${finished} stories, ${elaps
 const stories = [
   ...(await run(
     chosen.filter((file) => !runsAlone(file)),
-    ["--parallel", String(availableParallelism()), "--no-isolate"],
+    { flags: ["--parallel", String(availableParallelism()), "--no-isolate"] },
   )),
   ...(await run(chosen.filter(runsAlone))),
+  ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { browser: "firefox" })),
 ];
 const failed = stories.filter(({ hasFailed }) => hasFailed);
 const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
@@ -93,7 +109,10 @@ async function builtBinary(): Promise<string> {
 }
 
 /** Runs files, prints what is not a passed story, and returns all stories. */
-async function run(files: readonly string[], flags: readonly string[] = []): Promise<readonly Story[]> {
+async function run(
+  files: readonly string[],
+  { flags = [], browser }: RunOptions = {},
+): Promise<readonly Story[]> {
   if (files.length === 0) return [];
   const outfile = join(shared, `${crypto.randomUUID()}.xml`);
   const child = Bun.spawn(
@@ -106,13 +125,16 @@ async function run(files: readonly string[], flags: readonly string[] = []): Pro
       ...flags,
       ...files.map((file) => `./${file}`),
     ]),
-    { stdout: "pipe", stderr: "pipe", env },
+    { stdout: "pipe", stderr: "pipe", env: { ...env, ...(browser && { TEST_BROWSER: browser }) } },
   );
   await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
   const code = await child.exited;
   processorTime.add(child.resourceUsage());
   const report = Bun.file(outfile);
-  const found = (await report.exists()) ? storiesOf(await report.text()) : [];
+  const found = ((await report.exists()) ? storiesOf(await report.text()) : []).map((story) => ({
+    ...story,
+    browser,
+  }));
   const ran = new Set(found.map(({ file }) => file));
   empty.push(...files.filter((file) => !ran.has(file)));
   if (code !== 0 && !found.some(({ hasFailed }) => hasFailed) && empty.length === 0)
@@ -124,11 +146,14 @@ async function run(files: readonly string[], flags: readonly string[] = []): Pro
 async function repeated(failed: readonly Story[]): Promise<readonly Story[]> {
   if (failed.length > maxRepeated) return [];
   const again: Story[] = [];
-  for (const [file, stories = []] of Object.entries(Object.groupBy(failed, (story) => story.file))) {
-    console.log(`once more: ${stories.length} of ${file}`);
-    const pattern = stories.map(({ title }) => RegExp.escape(title)).join("|");
-    const results = await run([file], ["--test-name-pattern", `(${pattern})$`]);
-    again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
+  for (const browser of [undefined, "firefox"] as const) {
+    const own = failed.filter((story) => story.browser === browser);
+    for (const [file, stories = []] of Object.entries(Object.groupBy(own, (story) => story.file))) {
+      console.log(`once more: ${stories.length} of ${file}`);
+      const pattern = stories.map(({ title }) => RegExp.escape(title)).join("|");
+      const results = await run([file], { flags: ["--test-name-pattern", `(${pattern})$`], browser });
+      again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
+    }
   }
   return again;
 }
@@ -194,8 +219,8 @@ function isNoise(line: string): boolean {
 
 /** Prints what the run came to, and returns its exit code. */
 function report(): number {
-  const isFlaky = ({ file, title }: Story) =>
-    flaky.some((story) => story.file === file && story.title === title);
+  const isFlaky = ({ file, title, browser }: Story) =>
+    flaky.some((story) => story.file === file && story.title === title && story.browser === browser);
   const broken = failed.filter((story) => !isFlaky(story));
   const passed = stories.length - failed.length + flaky.length;
   console.log("\nSeconds by folder:");
@@ -207,8 +232,9 @@ function report(): number {
     console.log(`${seconds.toFixed(1).padStart(7)}  ${file}: ${title}`);
   for (const line of skipped) console.log(line);
   for (const file of empty) console.log(`EMPTY: ${file} ran no story`);
-  for (const { file, title } of broken) console.log(`FAILED: ${file}: ${title}`);
-  for (const { file, title } of flaky) console.log(`FLAKY: ${file}: ${title} (failed, then passed)`);
+  const nameOf = ({ file, title, browser }: Story) => `${file}: ${title}${browser ? ` in ${browser}` : ""}`;
+  for (const story of broken) console.log(`FAILED: ${nameOf(story)}`);
+  for (const story of flaky) console.log(`FLAKY: ${nameOf(story)} (failed, then passed)`);
   const left = processorTime.running;
   if (left.length > 0) console.log(`LEFT: processes ${left.join(", ")} are still running`);
   for (const pid of left) process.kill(pid, "SIGKILL");

@@ -11,13 +11,22 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
   cluster: ["check-history", "nodes", "notifications", "roster"],
   console: [
     // Stories without a browser.
-    ...["audit-rows", "bundle", "config-diff", "editor", "log-levels", "log-rows", "log-search", "markdown"],
-    ...["request", "server-status", "serving", "sql-changes", "text-file", "texts", "token-limits"],
-    ...["token-names", "upload-plan"],
+    ...[
+      "audit-rows",
+      "bucket-paths",
+      "config-diff",
+      "log-rows",
+      "log-search",
+      "markdown",
+      "mount",
+      "remember",
+    ],
+    ...["request", "server-status", "serving", "sql-changes", "sql-export", "storage", "text-file", "texts"],
+    ...["token-limits", "upload-plan"],
     // Jobs, the security of a session, and the walk through all views.
     ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],
-    ...["jobs-update", "kept-credentials", "kept-sign-in", "plain-http", "service-workers", "sign-in"],
-    ...["sign-in-again", "sign-out", "walk"],
+    ...["jobs-update", "kept-sign-in", "plain-http", "service-workers", "shared-console", "sign-in"],
+    ...["sign-out", "walk"],
   ],
   hostile: [],
   process: [
@@ -41,6 +50,9 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
 
 /** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
 const alone: readonly string[] = ["hostile", "cluster"];
+
+/** Files of the console that `test:all` runs in Firefox, too. */
+const firefoxFiles = /^test\/console\/(jobs-.*|walk)\.test\.ts$/;
 
 /** longVariables ask the storms, kills, races and sweeps of `npm run test:long` for more than `test:all` does. */
 export const longVariables: Readonly<Record<string, string>> = {
@@ -73,6 +85,10 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
 
 export function runsAlone(file: string): boolean {
   return alone.includes(folderOf(file));
+}
+
+export function runsInFirefox(file: string): boolean {
+  return firefoxFiles.test(file);
 }
 
 /** The files of a tier. */
