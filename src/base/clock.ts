@@ -28,11 +28,11 @@ export const systemClock: Clock = {
         signal?.removeEventListener("abort", end);
         resolve();
       };
-      const timer = setTimeout(end, ms);
+      const timer = setTimeout(end, Math.max(0, ms));
       signal?.addEventListener("abort", end);
     }),
   after(ms, run) {
-    const timer = setTimeout(run, ms).unref();
+    const timer = setTimeout(run, Math.max(0, ms)).unref();
     return { [Symbol.dispose]: () => clearTimeout(timer) };
   },
   every(ms, run) {
