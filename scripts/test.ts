@@ -75,6 +75,7 @@ const failed = stories.filter(({ hasFailed }) => hasFailed);
 const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
 clearInterval(progress);
 const serviceSeconds = await closeRun(shared);
+await writeTable();
 process.exitCode = report();
 
 function chooseFiles(): readonly string[] {
@@ -244,6 +245,13 @@ function report(): number {
   console.log(`${passed} passed, ${broken.length} failed`);
   if (broken.length > 0 || empty.length > 0 || left.length > 0) return 1;
   return flaky.length > 0 && tier !== "fast" ? 1 : 0;
+}
+
+/** Writes the seconds of every story, the slowest first, for those who look for what to make faster. */
+async function writeTable(): Promise<void> {
+  const rows = stories.toSorted((a, b) => b.seconds - a.seconds);
+  const lines = rows.map(({ seconds, file, title }) => `${seconds.toFixed(2)}\t${file}\t${title}\n`);
+  await Bun.write("test-artefacts/stories.tsv", lines.join(""));
 }
 
 function sumOf(stories: readonly Story[]): number {

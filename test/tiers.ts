@@ -25,7 +25,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
     ...["token-limits", "upload-plan"],
     // Jobs, the security of a session, and the walk through all views.
     ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],
-    ...["jobs-update", "kept-sign-in", "plain-http", "service-workers", "shared-console", "sign-in"],
+    ...["jobs-update", "kept-sign-in", "plain-http", "service-workers", "sign-in"],
     ...["sign-out", "walk"],
   ],
   hostile: [],
@@ -40,12 +40,15 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "private-outage", "s3-faults", "sweep-storm"],
+  cli: ["push-lost"],
   client: ["browser"],
+  db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],
-  "node-server": ["config-storm", "log-storm"],
+  "node-server": ["config-storm", "log-storm", "sql-process"],
+  rpc: ["hostile"],
   update: ["download-hostile"],
   uploads: ["attackers", "full-disk"],
-  webdav: ["cadaver", "clients", "davfs2", "finder", "idle-connections", "office-gvfs", "rclone"],
+  webdav: ["cadaver", "clients", "davfs2", "fights", "finder", "idle-connections", "office-gvfs", "rclone"],
 };
 
 /** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
