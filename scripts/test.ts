@@ -23,6 +23,8 @@ const storyTimeoutMs = 20_000;
 /** How many stories of one file that wait for processes run side by side. */
 const maxConcurrentStories = 4;
 const progressIntervalMs = 15_000;
+/** What stories have started must have ended this long after the last of them. */
+const maxEndMs = 10_000;
 /** When more stories than this fail, something is broken, and running them once more says nothing. */
 const maxRepeated = 20;
 
@@ -76,6 +78,9 @@ const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
 clearInterval(progress);
 const serviceSeconds = await closeRun(shared);
 await writeTable();
+// A browser ends a moment after the lane that it belongs to.
+for (let waitedMs = 0; waitedMs < maxEndMs && processorTime.running.length > 0; waitedMs += 50)
+  await Bun.sleep(50);
 process.exitCode = report();
 
 function chooseFiles(): readonly string[] {
@@ -238,7 +243,7 @@ function report(): number {
   for (const story of flaky) console.log(`FLAKY: ${nameOf(story)} (failed, then passed)`);
   const left = processorTime.running;
   if (left.length > 0) console.log(`LEFT: processes ${left.join(", ")} are still running`);
-  for (const pid of left) process.kill(pid, "SIGKILL");
+  if (left.length > 0) Bun.spawnSync(["kill", "-KILL", ...left.map(String)]);
   const seconds = processorTime.seconds + (processorTime.isExact ? 0 : serviceSeconds);
   const processor = `${seconds.toFixed(0)} s of processor time`;
   console.log(`\n${elapsed()}, ${processorTime.isExact ? processor : `at least ${processor}`}`);
