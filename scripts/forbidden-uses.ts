@@ -45,6 +45,24 @@ const rules: readonly Rule[] = [
     },
   },
   {
+    // A header that is not a number becomes NaN, which passes every bound that is written as `value > max`.
+    files: "src/http/**/*.ts",
+    uses: /\bNumber\(|\bparse(?:Int|Float)\(/,
+    advice: "read numbers of clients with src/base/numbers.ts",
+    allowed: {},
+  },
+  {
+    // Bun keeps a whole body in memory, however large it is.
+    files: "src/http/**/*.ts",
+    uses: /\brequest\.(?:text|bytes|arrayBuffer|json|blob|formData)\(/,
+    advice: "read the body within a bound (src/http/request/body-chunks.ts)",
+    allowed: {
+      "src/http/jsonrpc/post.ts": "reads a call of at most 64 KiB as text, which is twice as fast",
+      "src/http/request/body-chunks.ts": "is where bodies are read",
+      "src/http/request/upload-body.ts": "reads a file of at most 16 KiB, which is faster than to stream it",
+    },
+  },
+  {
     // A command that uses the process can only be tested by a process.
     files: "src/cli/**/*.ts",
     uses: /\bprocess\.(?:stdin|stdout|stderr|env|cwd|exit|exitCode|on|once|off)\b|\bBun\.(?:stdin|stdout|stderr|env)\b|\bhomedir\(/,

@@ -44,6 +44,8 @@ export class MemoryBudget {
    * a release always succeeds.
    */
   change(bytes: number, stranger: string | undefined): boolean {
+    // One NaN would stay in the sums for good, and pass or fail every later comparison.
+    if (!Number.isSafeInteger(bytes)) throw new RangeError(`${bytes} is not a number of bytes`);
     if (bytes > 0 && !this.#fits(bytes, stranger)) return false;
     this.#held += bytes;
     if (stranger !== undefined) this.#changeStranger(bytes, stranger);
@@ -104,6 +106,7 @@ export class MemoryAccount implements Disposable {
 
   /** Sets the held bytes to `bytes` in all. Returns false, and changes nothing, if the budget would be exceeded. */
   hold(bytes: number): boolean {
+    if (!Number.isSafeInteger(bytes) || bytes < 0) throw new RangeError(`${bytes} is not a number of bytes`);
     const counted = Math.max(0, bytes - uncountedBytes);
     if (counted === this.#counted) return true;
     if (!this.#budget.change(counted - this.#counted, this.#proven ? undefined : this.#address)) return false;

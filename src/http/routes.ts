@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import { wholeNumber } from "../base/numbers.ts";
 import { linkPrefix } from "../links/address.ts";
 import { serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
@@ -180,6 +181,8 @@ export class Router {
 
   #answer(request: Request, server: Server<RpcSocket>): Answer {
     try {
+      this.#handler = "other";
+      if (hasInvalidLength(request)) return invalidLength();
       this.#handler = "static";
       return this.#deps.static.cache.answer(request) ?? this.#dispatch(request, server);
     } catch (error) {
@@ -214,6 +217,18 @@ export class Router {
     this.#lastHost = host;
     return true;
   }
+}
+
+/** Bun takes two equal Content-Length headers and joins their values. RFC 9112 §6.3 has them refused. */
+function hasInvalidLength({ headers }: Request): boolean {
+  const length = headers.get("content-length");
+  return length !== null && wholeNumber(length) === undefined;
+}
+
+function invalidLength(): Response {
+  return plainText(400, "400 Bad Request: the Content-Length header must be one number.", {
+    connection: "close",
+  });
 }
 
 /** Bun rejects the reading of a request's body so when its client disconnects. */

@@ -1,3 +1,4 @@
+import { qualityIn } from "../base/numbers.ts";
 import { Pacer } from "../base/turns.ts";
 import type { Family, Labels, Sample } from "./family.ts";
 import type { HistogramCounts } from "./histogram.ts";
@@ -39,7 +40,7 @@ export function formatFor(accept: string | null): Format {
   const wanted = { openMetrics: 0, text: 0 };
   for (const item of accept?.split(",") ?? []) {
     const [type = "", ...params] = item.split(";").map((part) => part.trim().toLowerCase());
-    const quality = Number(params.find((param) => param.startsWith("q="))?.slice(2) ?? 1);
+    const quality = qualityIn(params);
     if (type === "application/openmetrics-text") wanted.openMetrics = Math.max(wanted.openMetrics, quality);
     if (type === "text/plain") wanted.text = Math.max(wanted.text, quality);
   }

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { type FileHandle, open, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { wholeNumber } from "../base/numbers.ts";
 
 const smallest = 1024;
 const maxDownloadBytes = 1024 * 1024 * 1024;
@@ -177,8 +178,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
 }
 
 function lengthOf(response: Response): number | undefined {
-  const header = response.headers.get("content-length");
-  const length = header === null ? undefined : Number(header);
+  const length = wholeNumber(response.headers.get("content-length"));
   if (length !== undefined && (length < smallest || length > maxDownloadBytes))
     throw failed(`it has ${length} bytes, which is no release`);
   return length;

@@ -54,3 +54,12 @@ test("whatever was held in whichever order, everything is given back at the end"
   expect(memory.held).toBe(0);
   expect(memory.open("address 0").hold(limit / 4)).toBe(true);
 });
+
+test("what is not a number of bytes is refused loudly, and changes nothing", () => {
+  const budget = new MemoryBudget(() => limit);
+  const account = budget.open("a");
+  for (const bytes of [Number.NaN, Number.POSITIVE_INFINITY, 1.5, -1, 2 ** 60]) {
+    expect(() => account.hold(bytes)).toThrow(RangeError);
+    expect(budget.held).toBe(0);
+  }
+});

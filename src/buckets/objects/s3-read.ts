@@ -1,5 +1,6 @@
 import type { S3Options } from "bun";
 import type { Fault } from "../../base/fault.ts";
+import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange } from "../file-reader.ts";
 import { BlobMissingFault, blobDamaged, storeUnavailable } from "./blob-faults.ts";
 import { Deadline } from "./deadline.ts";
@@ -115,8 +116,8 @@ export class S3Read {
     const isAsAsked = isPart
       ? response.headers.get("content-range")?.startsWith(`bytes ${this.#at}-`)
       : response.status === 200;
-    const length = response.headers.get("content-length");
-    const end = length === null ? this.#end : this.#at + Number(length);
+    const length = wholeNumber(response.headers.get("content-length"));
+    const end = length === undefined ? this.#end : this.#at + length;
     if (!isAsAsked || (this.#end !== Number.POSITIVE_INFINITY && end !== this.#end)) {
       await response.body?.cancel();
       throw blobDamaged(key);
@@ -127,8 +128,8 @@ export class S3Read {
 
   /** The error that a successful answer has in its body. Anything else that is not a part says nothing about the blob either. */
   async #notAPart(response: Response): Promise<Fault> {
-    const length = Number(response.headers.get("content-length") ?? Number.POSITIVE_INFINITY);
-    if (length <= maxErrorBytes) {
+    const length = wholeNumber(response.headers.get("content-length"));
+    if (length !== undefined && length <= maxErrorBytes) {
       const code = await attempt(action, this.#deadline, () => codeOfAnswer(response));
       if (!code.startsWith("HTTP")) return s3Fault(code, action);
     } else await response.body?.cancel();

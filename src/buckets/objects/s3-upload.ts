@@ -1,5 +1,6 @@
 import type { S3Client, S3Options } from "bun";
 import { Fault } from "../../base/fault.ts";
+import { wholeNumber } from "../../base/numbers.ts";
 import { storeUnavailable } from "./blob-faults.ts";
 import { Deadline } from "./deadline.ts";
 import type { HashedContent } from "./hashed-content.ts";
@@ -98,7 +99,7 @@ async function proveSize(
     action: "s3:GetObject",
     deadline,
   });
-  if (status === 404 || Number(headers.get("content-length")) !== size)
+  if (status === 404 || wholeNumber(headers.get("content-length")) !== size)
     throw storeUnavailable("the object store accepted a file and did not store it; try again later");
 }
 

@@ -1,6 +1,7 @@
 import { parseCredentials } from "../../auth/credentials.ts";
 import { Fault } from "../../base/fault.ts";
 import { plainText } from "../content/plain.ts";
+import { declaredLength, readBody } from "../request/body-chunks.ts";
 import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
 
 export const rememberPath = "/node/console/remember";
@@ -29,12 +30,12 @@ export async function rememberToken(request: Request): Promise<Response> {
   if (!isFromOwnOrigin(request)) return notFromConsole();
   if (request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() !== "application/json")
     return plainText(415, "415 Unsupported Media Type: the content type must be application/json.");
-  const length = request.headers.get("content-length");
-  if (length === null)
+  if (declaredLength(request) === undefined)
     return plainText(411, "411 Length Required: the request must have a Content-Length header.");
-  if (Number(length) > maxBodyBytes)
+  const body = await readBody(request, maxBodyBytes);
+  if (body === undefined)
     return plainText(413, `413 Content Too Large: the request is above ${maxBodyBytes} bytes.`);
-  const remembered = parseBody(await request.text());
+  const remembered = parseBody(body.toString());
   if (remembered === undefined)
     return plainText(400, '400 Bad Request: the body must read {"token": "…", "persistent": true or false}.');
   const problem = problemOf(remembered.token);

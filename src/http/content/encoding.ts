@@ -8,6 +8,7 @@ import {
   createGzip,
   createZstdCompress,
 } from "node:zlib";
+import { qualityIn } from "../../base/numbers.ts";
 
 /** encodings lists the content codings we make, in our order of preference, which decides between equal weights. */
 export const encodings = ["zstd", "br", "gzip"] as const;
@@ -52,9 +53,7 @@ function parse(header: string): readonly Encoding[] {
   const weights = new Map<string, number>();
   for (const item of header.toLowerCase().split(",")) {
     const [name = "", ...params] = item.split(";").map((part) => part.trim());
-    const q = params.find((param) => param.startsWith("q="))?.slice(2);
-    const weight = q === undefined ? 1 : Number(q);
-    weights.set(name === "x-gzip" ? "gzip" : name, Number.isNaN(weight) ? 0 : weight);
+    weights.set(name === "x-gzip" ? "gzip" : name, qualityIn(params));
   }
   const anything = weights.get("*") ?? 0;
   const weightOf = (encoding: Encoding) => weights.get(encoding) ?? anything;

@@ -1,3 +1,4 @@
+import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange } from "../../buckets/file-reader.ts";
 
 /** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
@@ -14,13 +15,13 @@ export function parseRanges(
   if (items.length > maxRanges) return undefined;
   const ranges: ByteRange[] = [];
   for (const item of items) {
-    const [, first, last] = /^(\d*)-(\d*)$/.exec(item) ?? [];
-    if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;
+    const [first, last] = /^(\d*)-(\d*)$/.exec(item)?.slice(1).map(wholeNumber) ?? [];
+    if (first === undefined && last === undefined) return undefined;
+    if (first !== undefined && last !== undefined && last < first) return undefined;
     const range =
-      first === ""
-        ? lastBytes(Number(last), size)
-        : { start: Number(first), end: last === "" ? size - 1 : Math.min(Number(last), size - 1) };
-    if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+      first === undefined
+        ? lastBytes(last ?? 0, size)
+        : { start: first, end: Math.min(last ?? size - 1, size - 1) };
     if (range.start < size && range.start <= range.end) ranges.push(range);
   }
   if (ranges.length === 0) return "unsatisfiable";

@@ -14,7 +14,7 @@ import {
   minCompressedChars,
 } from "../content/compressed-answer.ts";
 import type { Encoding } from "../content/encoding.ts";
-import { bodyChunks } from "../request/body-chunks.ts";
+import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
 import { pulledResponse, sized, textResponse } from "../request/response-size.ts";
@@ -191,9 +191,8 @@ function rejectedBody({ rejected }: BodyRejected, maxBytes: number): Response {
  * announced and never sent takes nothing from others.
  */
 function readBody(request: Request, bounds: BodyBounds): Promise<string | BodyRejected> | BodyRejected {
-  const declared = request.headers.get("content-length");
-  if (declared === null) return readUnsized(request, bounds);
-  const bytes = Number(declared);
+  const bytes = declaredLength(request);
+  if (bytes === undefined) return readUnsized(request, bounds);
   if (bytes > bounds.maxBytes) return { rejected: "too big" };
   if (bytes <= uncountedBytes) return request.text();
   // Its client may disconnect while the body arrives.

@@ -2,6 +2,7 @@ import { type Authenticator, CredentialsRejected } from "../../auth/authenticato
 import { Fault } from "../../base/fault.ts";
 import type { ValidLink } from "../../links/links.ts";
 import { plainText } from "../content/plain.ts";
+import { declaredLength, readBody } from "../request/body-chunks.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
@@ -70,9 +71,9 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   const { headers } = request;
   if (!/^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? ""))
     throw new HttpError(415, "send the password as a form: password=…");
-  const length = headers.get("content-length");
-  if (length === null) throw new HttpError(411, "send the form with a Content-Length");
-  if (Number(length) > maxFormBytes)
+  if (declaredLength(request) === undefined) throw new HttpError(411, "send the form with a Content-Length");
+  const form = await readBody(request, maxFormBytes);
+  if (form === undefined)
     throw new HttpError(413, `the form is above ${maxFormBytes} bytes`, { headers: { connection: "close" } });
-  return new URLSearchParams(await request.text()).get("password") || undefined;
+  return new URLSearchParams(form.toString()).get("password") || undefined;
 }

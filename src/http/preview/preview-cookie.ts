@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { wholeNumber } from "../../base/numbers.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import { parseCode } from "../../links/link-code.ts";
 import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
@@ -38,7 +39,7 @@ export function previewCookieOf(request: Request): PreviewCookie | undefined {
   const [, code = "", target = "", at] = /^([^/]+)\/([\w.@-]+)(?:\/(\d{1,15}))?$/.exec(value) ?? [];
   const { bucket, deploy } = parseDeployTarget(target);
   if (deploy === undefined || parseCode(code)?.kind !== "preview") return undefined;
-  return { code, bucket, deploy, publishedAt: at === undefined ? null : Number(at) };
+  return { code, bucket, deploy, publishedAt: wholeNumber(at) ?? null };
 }
 
 /** setPreviewCookie is the header that begins a preview in a browser. It lasts an hour, and no longer than its link. */

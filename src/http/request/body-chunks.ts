@@ -1,3 +1,6 @@
+import { uncountedBytes } from "../../base/memory-budget.ts";
+import { wholeNumber } from "../../base/numbers.ts";
+
 /** Chunks read before the event loop gets to other requests; those that arrive meanwhile come as one. */
 const chunksPerTick = 64;
 
@@ -31,6 +34,28 @@ export const maxUnreadBytes = 1024 * 1024;
 export function receivedBytes(request: ReadRequest): number {
   const read = request[received];
   if (read !== undefined) return read;
-  const declared = Number(request.headers.get("content-length") ?? 0);
-  return declared > 0 ? Math.min(declared, maxUnreadBytes) : 0;
+  return Math.min(declaredLength(request) ?? 0, maxUnreadBytes);
+}
+
+/** declaredLength is the Content-Length of a request; undefined if it has none. The router refuses one that is not a number. */
+export function declaredLength({ headers }: Request): number | undefined {
+  return wholeNumber(headers.get("content-length"));
+}
+
+/**
+ * readBody reads a body of at most `maxBytes`; undefined if it is larger. A short one with a Content-Length, which Bun does not
+ * exceed, is read whole, because pieces cost twice the time of a small call. Others are counted as they arrive.
+ */
+export async function readBody(request: Request, maxBytes: number): Promise<Buffer | undefined> {
+  const declared = declaredLength(request);
+  if (declared !== undefined && declared > maxBytes) return undefined;
+  if (declared !== undefined && declared <= uncountedBytes) return Buffer.from(await request.arrayBuffer());
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of bodyChunks(request)) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }

@@ -1,6 +1,6 @@
 import type { MemoryBudget } from "../../base/memory-budget.ts";
 import { serviceUnavailable } from "../content/plain.ts";
-import { maxUnreadBytes } from "./body-chunks.ts";
+import { declaredLength, maxUnreadBytes } from "./body-chunks.ts";
 import type { UnsizedBodies } from "./connection-limiter.ts";
 
 /** UnreadBodies bounds the bodies of requests whose caller is not known yet. */
@@ -16,10 +16,10 @@ export function countUnread(
   { memory, unsizedBodies }: UnreadBodies,
 ): Disposable | undefined {
   const account = memory.open(address);
-  const declared = request.headers.get("content-length");
+  const declared = declaredLength(request);
   // `body` is read last: it makes a stream, and a body that is read whole afterwards would go through it.
-  if (declared !== null || request.body === null)
-    return account.hold(Math.min(Number(declared ?? 0), maxUnreadBytes)) ? account : undefined;
+  if (declared !== undefined || request.body === null)
+    return account.hold(Math.min(declared ?? 0, maxUnreadBytes)) ? account : undefined;
   const permit = unsizedBodies.tryAcquire(address);
   if (permit === undefined) return undefined;
   return { [Symbol.dispose]: () => permit.release() };

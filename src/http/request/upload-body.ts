@@ -1,3 +1,4 @@
+import { wholeNumber } from "../../base/numbers.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { FileStats } from "../../buckets/file-reader.ts";
 import type { TreePath } from "../../buckets/path.ts";
@@ -76,8 +77,9 @@ async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Upload): A
 function lengthIn(headers: Headers, name: string): number | undefined {
   const text = headers.get(name);
   if (text === null) return undefined;
-  if (!/^\d+$/.test(text)) throw new HttpError(400, `${name} is not a length`);
-  return Number(text);
+  const length = wholeNumber(text);
+  if (length === undefined) throw new HttpError(400, `${name} is not a length`);
+  return length;
 }
 
 function tooBig(limit: number): HttpError {

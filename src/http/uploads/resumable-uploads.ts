@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import { treePath } from "../../buckets/path.ts";
 import { noUpload, tooManyBytes } from "../../buckets/uploads/upload-faults.ts";
 import type { Received, Upload } from "../../buckets/uploads/uploads.ts";
-import { bodyChunks } from "../request/body-chunks.ts";
+import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
 import { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "../webdav/dav-path.ts";
 import type { DavRequest } from "../webdav/dav-request.ts";
@@ -202,8 +202,7 @@ async function requireSpace({ files, path }: DavRequest, length: number): Promis
 
 function requireBody({ request }: DavRequest, { length }: Pick<Upload, "length">, from: number): void {
   requireType(request);
-  const declared = request.headers.get("content-length");
-  if (declared !== null && from + Number(declared) > length) throw tooManyBytes(length);
+  if (from + (declaredLength(request) ?? 0) > length) throw tooManyBytes(length);
 }
 
 async function receive(dav: DavRequest, upload: Upload, from: number): Promise<Received> {

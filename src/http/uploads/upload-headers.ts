@@ -1,3 +1,4 @@
+import { wholeNumber } from "../../base/numbers.ts";
 import { childPath, pathSegment, type TreePath } from "../../buckets/path.ts";
 import type { NewUpload, Upload } from "../../buckets/uploads/uploads.ts";
 import { HttpError } from "../request/http-error.ts";
@@ -30,8 +31,9 @@ export function requireType({ headers }: Request): void {
 export function integerIn({ headers }: Request, name: string): number {
   const text = headers.get(name);
   if (text === null) throw new HttpError(400, `${name} is missing`);
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
-  if (!Number.isSafeInteger(value)) throw new HttpError(400, `${name} is not a number of bytes`);
+  const value = wholeNumber(text);
+  if (value === undefined || value === Number.MAX_SAFE_INTEGER)
+    throw new HttpError(400, `${name} is not a number of bytes`);
   return value;
 }
 

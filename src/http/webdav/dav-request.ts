@@ -1,5 +1,6 @@
 import type { Audit } from "../../auth/audit-log.ts";
 import type { Caller } from "../../auth/caller.ts";
+import { decimalNumber } from "../../base/numbers.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { FileEntry, ResolvedPath } from "../../buckets/file-reader.ts";
@@ -63,7 +64,6 @@ export function requireParent({ path, parent }: ResolvedPath): void {
 
 /** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. */
 export function modifiedOf({ request }: DavRequest): Date | undefined {
-  const header = request.headers.get("x-oc-mtime");
-  const seconds = header === null || header.trim() === "" ? Number.NaN : Number(header);
-  return Number.isFinite(seconds) && Math.abs(seconds) < 1e11 ? new Date(seconds * 1000) : undefined;
+  const seconds = decimalNumber(request.headers.get("x-oc-mtime"));
+  return seconds !== undefined && Math.abs(seconds) < 1e11 ? new Date(seconds * 1000) : undefined;
 }

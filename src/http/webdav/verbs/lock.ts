@@ -1,4 +1,5 @@
 import { mayActFor } from "../../../auth/authorise.ts";
+import { wholeNumber } from "../../../base/numbers.ts";
 import { isElement, type XmlElement } from "../../../base/xml.ts";
 import { escapeXml, printXml } from "../../../base/xml-text.ts";
 import { type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
@@ -113,7 +114,7 @@ function secondsOf({ request }: DavRequest): number {
   const header = request.headers.get("timeout");
   if (header === null) return defaultLockSeconds;
   if (/^\s*infinite/i.test(header)) return maxLockSeconds;
-  const seconds = Number(/Second-(\d+)/i.exec(header)?.[1] ?? defaultLockSeconds);
+  const seconds = wholeNumber(/Second-(\d+)/i.exec(header)?.[1]) ?? defaultLockSeconds;
   return Math.min(Math.max(seconds, 1), maxLockSeconds);
 }
 

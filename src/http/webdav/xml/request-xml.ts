@@ -1,5 +1,5 @@
 import { parseXml, type XmlElement, XmlError } from "../../../base/xml.ts";
-import { bodyChunks } from "../../request/body-chunks.ts";
+import { readBody } from "../../request/body-chunks.ts";
 import { HttpError } from "../../request/http-error.ts";
 
 /** Enough for a PROPPATCH with all properties that one resource may have. */
@@ -9,7 +9,8 @@ const maxElements = 10_000;
 
 /** readXml parses the request's body, whatever its content type; undefined if it is empty. */
 export async function readXml(request: Request): Promise<XmlElement | undefined> {
-  const bytes = await readBytes(request);
+  const bytes = await readBody(request, maxXmlBytes);
+  if (bytes === undefined) throw new HttpError(413, `the XML is above ${maxXmlBytes} bytes`);
   if (bytes.length === 0) return undefined;
   try {
     return parseXml(bytes, maxElements);
@@ -17,21 +18,6 @@ export async function readXml(request: Request): Promise<XmlElement | undefined>
     if (error instanceof XmlError) throw new HttpError(400, `the body is not valid XML: ${error.message}`);
     throw error;
   }
-}
-
-async function readBytes(request: Request): Promise<Buffer> {
-  const tooBig = () => new HttpError(413, `the XML is above ${maxXmlBytes} bytes`);
-  const declared = request.headers.get("content-length");
-  if (Number(declared) > maxXmlBytes) throw tooBig();
-  if (declared !== null) return Buffer.from(await request.arrayBuffer());
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of bodyChunks(request)) {
-    size += chunk.byteLength;
-    if (size > maxXmlBytes) throw tooBig();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 export const dav = "DAV:";

@@ -1,0 +1,24 @@
+// Numbers in texts that others send: headers, cookies, XML. `Number` makes NaN of some of them, which passes every bound that is
+// written as `value > max`. These functions never return NaN.
+
+/**
+ * wholeNumber reads a text that consists of digits; undefined for any other. A number that is too large to be exact counts as the
+ * largest exact one, so that it is above every bound.
+ */
+export function wholeNumber(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined || !/^\d+$/.test(text)) return undefined;
+  return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
+}
+
+/** decimalNumber reads digits with a sign and a fraction, if it has them (`-12.5`); undefined for any other text. */
+export function decimalNumber(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined || !/^-?\d{1,20}(?:\.\d{0,20})?$/.test(text)) return undefined;
+  return Number(text);
+}
+
+/** qualityIn reads the weight of an item of an Accept header from its parameters; 0 if it is not a weight. RFC 9110 §12.4.2. */
+export function qualityIn(params: readonly string[]): number {
+  const weight = params.find((param) => param.startsWith("q="))?.slice(2);
+  if (weight === undefined) return 1;
+  return Math.min(Math.max(decimalNumber(weight) ?? 0, 0), 1);
+}
