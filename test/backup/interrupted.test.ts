@@ -87,7 +87,7 @@ eachDatabase("a backup removes what killed ones left in its folder, and nothing 
     await utimes(join(folder, name), longAgo, longAgo);
   }
   const makeNext = async () => {
-    expect((await home.run(["backup", "backups/next.tar.zst"])).code).toBe(0);
+    expect((await home.runProcess(["backup", "backups/next.tar.zst"])).code).toBe(0);
     return readdir(folder);
   };
   // It may be written by a process that cannot be seen from here.

@@ -69,7 +69,7 @@ story("a move needs an empty database, a valid URL and another one, and prints n
   const url = new URL(place.url);
   url.password = "verySecret";
   const to = String(url);
-  const moved = await home.run(["migrate", "--to", "-"], { stdin: `${to}\n` });
+  const moved = await home.runProcess(["migrate", "--to", "-"], { stdin: `${to}\n` });
   expect({ code: moved.code, stderr: moved.stderr }).toMatchObject({ code: 0 });
   const again = await home.run(["migrate", "--to", to]);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/is not empty; name a new one/) });

@@ -45,7 +45,7 @@ eachDatabase(
     if (postgres !== undefined) await old.configure({}, postgres.url);
     const site = await serveSite(old);
     const uuid = (await old.run(["get-uuid"])).stdout;
-    const made = await old.run(["backup", "all.tar.zst", "--files"]);
+    const made = await old.runProcess(["backup", "all.tar.zst", "--files"]);
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(
       "pages/site/outside is left out: it is a link that leads to no file of this bucket",
@@ -68,7 +68,7 @@ eachDatabase(
     await postgres?.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
 
     await using machine = await Home.open();
-    const restored = await machine.run(["restore", join(old.path, "all.tar.zst")]);
+    const restored = await machine.runProcess(["restore", join(old.path, "all.tar.zst")]);
     expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
     expect((await machine.run(["get-uuid"])).stdout).toBe(uuid);
     expect((await stat(machine.configPath)).mode & 0o777).toBe(0o600);

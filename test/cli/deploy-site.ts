@@ -2,7 +2,8 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { type Invocation, User } from "../support/cli.ts";
+import { User } from "../support/cli.ts";
+import type { Invocation } from "../support/invocation.ts";
 import {
   type StoreOptions,
   storesFor,

@@ -82,7 +82,10 @@ story("--version and -V print the version alone", async () => {
 
 story("version is one line, and the whole record as JSON", async () => {
   await using home = await Home.open();
-  const [line, json] = await Promise.all([home.run(["version"]), home.run(["version", "--json"])]);
+  const [line, json] = await Promise.all([
+    home.runProcess(["version"]),
+    home.runProcess(["version", "--json"]),
+  ]);
   expect(line).toMatchObject({ code: 0, stderr: "" });
   expect(line.stdout).toMatch(/^node-server \d+\.\d+\.\d+ \(.+\)\n$/);
   expect(json).toMatchObject({ code: 0, stderr: "" });

@@ -24,7 +24,7 @@ story(
   "the first init shows the two credential lines and nothing else on stdout; the second shows none",
   async () => {
     await using home = await Home.open();
-    const first = await home.run(["init"]);
+    const first = await home.runProcess(["init"]);
     expect(first.code).toBe(0);
     expect(first.stdout).toMatch(twoLines);
     for (const name of ["config.toml", "data/node.db"]) {
@@ -159,7 +159,6 @@ eachDatabase(
     expect(await server.stop()).toMatchObject({ code: 0 });
     await database.drop();
   },
-  180_000,
 );
 
 story("roll-super-token takes a yes on stdin; any other answer, or none, changes nothing", async () => {
@@ -170,11 +169,11 @@ story("roll-super-token takes a yes on stdin; any other answer, or none, changes
     expect({ stdin, code, stdout }).toEqual({ stdin, code: 1, stdout: "" });
     expect(stderr).toMatch(/nothing changed/);
   }
-  expect(await home.run(["roll-super-token"])).toMatchObject({ code: 1, stdout: "" });
+  expect(await home.runProcess(["roll-super-token"])).toMatchObject({ code: 1, stdout: "" });
   const server = await home.serve();
   expect(await isSuper(server, first.token)).toBe(true);
 
-  const confirmed = await home.run(["roll-super-token"], { stdin: "yes\n" });
+  const confirmed = await home.runProcess(["roll-super-token"], { stdin: "yes\n" });
   expect(confirmed.code).toBe(0);
   expect(confirmed.stdout).toMatch(twoLines);
   expect(await isSuper(server, first.token)).toBe(false);

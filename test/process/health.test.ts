@@ -12,12 +12,12 @@ story("health asks the server of the configuration, and ends with 0 while it is 
     expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
     expect(JSON.parse(stdout)).toMatchObject({ status: "ok" });
   }
-  expect(await home.run(["health", "--ready"])).toMatchObject({ code: 0, stderr: "" });
+  expect(await home.runProcess(["health", "--ready"])).toMatchObject({ code: 0, stderr: "" });
   // A path that nobody answers.
   const { code, stderr } = await home.run(["health", `${server.url}/node/nothing`]);
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringContaining("/node/nothing answers 404") });
   await server.stop();
-  const gone = await home.run(["health"]);
+  const gone = await home.runProcess(["health"]);
   expect(gone).toMatchObject({ code: 1, stdout: "" });
   expect(gone.stderr).toContain(
     `node-server: http://127.0.0.1:${port}/node/health cannot be reached: nothing listens there\n`,

@@ -29,6 +29,8 @@ story("a server finds its files from every folder: relative paths start at its c
   expect(await readdir(elsewhere.path)).toEqual([]);
 });
 
+// What lies below the working directory is looked for below that of the process, so these commands get a process of their own.
+
 /** A configuration in `etc`, and a database that was made where the working directory is, as earlier versions did. */
 async function homeFromBefore() {
   const home = await newHome();
@@ -53,14 +55,14 @@ story(
       ["restore", "b.tar.zst"],
       ["migrate", "--to", "sqlite://etc/other.db"],
     ]) {
-      const { code, stdout, stderr } = await home.run([...args, "-c", config]);
+      const { code, stdout, stderr } = await home.runProcess([...args, "-c", config]);
       expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
       expect(stderr).toContain(
         `database.database_url: ${home.file("etc/data/node.db")} does not exist, but ${home.file("data/node.db")} does. `,
       );
     }
     expect(await readdir(home.file("etc"))).toEqual(before);
-    const { stderr } = await home.run(["check", "-c", config]);
+    const { stderr } = await home.runProcess(["check", "-c", config]);
     const [setting = ""] = /database_url = "[^"]*"/.exec(stderr) ?? [];
     const text = await readFile(config, "utf8");
     await writeFile(config, text.replace(`database_url = "${sqliteUrl}"`, setting));
@@ -78,7 +80,7 @@ story("files of buckets that exist only below the working directory are warned o
   await rename(home.configPath, home.file("etc/config.toml"));
   const args = ["-c", "etc/config.toml"];
   const says = `${home.file("etc/static")} does not exist, but ${home.file("static")} does. `;
-  const checked = await home.run(["check", ...args]);
+  const checked = await home.runProcess(["check", ...args]);
   expect(checked.code).toBe(0);
   expect(checked.stderr).toContain(`warning: etc/config.toml:1:1: static_path: ${says}`);
   const server = await home.launch({}, ["serve", ...args]).ready();
@@ -94,7 +96,7 @@ story(
     await mkdir(home.file("etc"));
     await rename(home.configPath, home.file("etc/config.toml"));
     await writeFile(home.file("cert.pem"), "x");
-    const { code, stderr } = await home.run(["check", "-c", "etc/config.toml"]);
+    const { code, stderr } = await home.runProcess(["check", "-c", "etc/config.toml"]);
     expect(code).toBe(1);
     expect(stderr).toContain(
       `tls_cert: ${home.file("etc/cert.pem")} does not exist, but ${home.file("cert.pem")} does. `,

@@ -47,5 +47,4 @@ eachDatabase(
     await second.stop();
     await database.drop();
   },
-  60_000,
 );

@@ -2,6 +2,7 @@ import { test } from "bun:test";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Invocation } from "./invocation.ts";
 import { configText, type TestNodeOptions, type WireReply } from "./node.ts";
 import { program } from "./program.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
@@ -193,7 +194,7 @@ export type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys" 
 
 /** A working directory for servers and commands; what was started in it ends with its scope. */
 export class Home implements AsyncDisposable {
-  readonly #started: Server[] = [];
+  readonly #started: (Server | Invocation)[] = [];
 
   readonly configPath: string;
 
@@ -223,7 +224,21 @@ export class Home implements AsyncDisposable {
     return server;
   }
 
-  run(args: readonly string[], options?: RunOptions): Promise<Finished> {
+  /**
+   * Runs a command to its end, in the process of the test. `serve`, which uses the process itself, gets one of its own, and so does
+   * what runs with other rights or from another binary.
+   */
+  run(args: readonly string[], options: RunOptions = {}): Promise<Finished> {
+    const { as, binary, ...rest } = options;
+    if (args.includes("serve") || as !== undefined || binary !== undefined)
+      return this.runProcess(args, options);
+    const invocation = new Invocation(this.path, args, rest);
+    this.#started.push(invocation);
+    return invocation.ends();
+  }
+
+  /** Runs a command to its end, as a process. */
+  runProcess(args: readonly string[], options?: RunOptions): Promise<Finished> {
     return within(`\`${args.join(" ")}\` ends`, this.launch(options, args).exited);
   }
 
@@ -232,7 +247,7 @@ export class Home implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#started.map((server) => server[Symbol.asyncDispose]()));
+    await Promise.all(this.#started.map((started) => started[Symbol.asyncDispose]()));
     await rm(this.path, { recursive: true, force: true });
   }
 }
