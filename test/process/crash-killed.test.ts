@@ -5,7 +5,7 @@ import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, hello, newHome, type Server, sendTo } from "../support/process.ts";
-import { killsOf, randomFrom, roundsOf } from "../support/random.ts";
+import { killsOf, randomFrom, repeatedTimeoutMs, roundsOf } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
 const tables = [
@@ -89,7 +89,7 @@ eachDatabase(
       `${kind}: ${interrupted} of ${delays.length} starts were cut short; ${orphans} left a Super Token that was never shown`,
     );
   },
-  180_000,
+  repeatedTimeoutMs,
 );
 
 eachDatabase(
@@ -129,30 +129,35 @@ eachDatabase(
       await database.drop();
     });
   },
-  180_000,
+  repeatedTimeoutMs,
 );
 
-test("two servers that start at the same moment on one empty PostgreSQL both come up; one shows the credentials, both accept them", async () => {
-  for (let round = 0; round < roundsOf(3); round += 1) {
-    const database = await newPostgresDatabase();
-    await using one = await newHome({}, database.url);
-    await using two = await newHome({}, database.url);
-    const servers = [one.launch(), two.launch()];
-    await Promise.all(servers.map((server) => server.ready()));
-    const shown = servers.map(({ stdout }) => stdout).join("");
-    expect(shown).toMatch(/^Super Token: \S+\nRoot Password: \S+\n$/);
-    const [, token = "", password = ""] = /Super Token: (\S+)\nRoot Password: (\S+)/.exec(shown) ?? [];
-    for (const server of servers) {
-      expect(await isSuper(server, token)).toBe(true);
-      expect(await isSuper(server, `root|${password}`)).toBe(true);
+test(
+  "two servers that start at the same moment on one empty PostgreSQL both come up; one shows the credentials, both accept them",
+  async () => {
+    for (let round = 0; round < roundsOf(3); round += 1) {
+      const database = await newPostgresDatabase();
+      await using one = await newHome({}, database.url);
+      await using two = await newHome({}, database.url);
+      const servers = [one.launch(), two.launch()];
+      await Promise.all(servers.map((server) => server.ready()));
+      const shown = servers.map(({ stdout }) => stdout).join("");
+      expect(shown).toMatch(/^Super Token: \S+\nRoot Password: \S+\n$/);
+      const [, token = "", password = ""] = /Super Token: (\S+)\nRoot Password: (\S+)/.exec(shown) ?? [];
+      for (const server of servers) {
+        expect(await isSuper(server, token)).toBe(true);
+        expect(await isSuper(server, `root|${password}`)).toBe(true);
+      }
+      expect(await tableNames("postgres", one, database.url)).toEqual(tables);
+      const made = await Promise.all(servers.map((server) => server.newToken(token)));
+      for (const server of servers) {
+        for (const text of made)
+          expect(await sendTo(server.url, "token_get", [text])).toHaveProperty("result");
+      }
+      for (const server of servers) server.signal("SIGKILL");
+      await Promise.all(servers.map((server) => server.exited));
+      await database.drop();
     }
-    expect(await tableNames("postgres", one, database.url)).toEqual(tables);
-    const made = await Promise.all(servers.map((server) => server.newToken(token)));
-    for (const server of servers) {
-      for (const text of made) expect(await sendTo(server.url, "token_get", [text])).toHaveProperty("result");
-    }
-    for (const server of servers) server.signal("SIGKILL");
-    await Promise.all(servers.map((server) => server.exited));
-    await database.drop();
-  }
-}, 180_000);
+  },
+  repeatedTimeoutMs,
+);

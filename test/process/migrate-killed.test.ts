@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { etagOf, sha256 } from "../support/blob-stores.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { type Home, newHome, type Server } from "../support/process.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 import { namedBlobs, readStoredTree } from "../support/stored-tree.ts";
 import { Sweep } from "../support/sweep.ts";
 
@@ -185,5 +185,5 @@ eachDatabase(
     // Otherwise the kills came after the end, and proved nothing.
     if (hasManyKills) expect(Math.min(counts.cut, counts.copied)).toBeGreaterThan(0);
   },
-  1_800_000,
+  repeatedTimeoutMs,
 );

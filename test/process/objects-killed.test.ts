@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { etagOf, sha256 } from "../support/blob-stores.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { type Home, newHome, type Server } from "../support/process.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 import { namedBlobs, readStoredTree, type StoredTree } from "../support/stored-tree.ts";
 import { StormClient } from "../support/storm-client.ts";
 import { Sweep } from "../support/sweep.ts";
@@ -177,5 +177,5 @@ eachDatabase(
     if (hasManyKills)
       expect(Math.min(counts.answers, counts.cut, counts.deleted)).toBeGreaterThan(kills / 10);
   },
-  1_800_000,
+  repeatedTimeoutMs,
 );

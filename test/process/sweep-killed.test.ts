@@ -11,7 +11,7 @@ import {
   oldBlob,
   storedKeys,
 } from "../support/object-rows.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 
 const kills = killsOf(10);
 const program = resolve(import.meta.dir, "../support/sweep-process.ts");
@@ -116,5 +116,5 @@ eachDatabase(
     // Otherwise the kills struck when nothing was going on, and proved nothing.
     if (hasManyKills) expect(storm.cut).toBeGreaterThan(kills / 4);
   },
-  600_000,
+  repeatedTimeoutMs,
 );

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { type Home, newHome, type Server } from "../support/process.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
 const kills = killsOf(12);
@@ -113,41 +113,45 @@ class Site {
   }
 }
 
-test("kills in a storm of deletions, replacements and restores leave every file in the bucket or in the trash", async () => {
-  await using home = await newHome({ top: "trash_days = 30\n" });
-  const site = new Site(home, randomFrom("kills with a trash"));
-  let server = await home.serve();
-  await site.begin(server);
-  let halfway = 0;
-  for (let kill = 1; kill <= kills; kill += 1) {
-    const before = site.changes;
-    site.cut = 0;
-    const storm = site.storm(server);
-    await until("something is changed", () => site.changes > before);
-    await Bun.sleep(site.random() * longestRunMs);
-    server.signal("SIGKILL");
-    await server.exited;
-    await storm;
-    expect(site.refused).toEqual([]);
-    halfway += Math.min(1, site.cut);
-    site.examine();
+test(
+  "kills in a storm of deletions, replacements and restores leave every file in the bucket or in the trash",
+  async () => {
+    await using home = await newHome({ top: "trash_days = 30\n" });
+    const site = new Site(home, randomFrom("kills with a trash"));
+    let server = await home.serve();
+    await site.begin(server);
+    let halfway = 0;
+    for (let kill = 1; kill <= kills; kill += 1) {
+      const before = site.changes;
+      site.cut = 0;
+      const storm = site.storm(server);
+      await until("something is changed", () => site.changes > before);
+      await Bun.sleep(site.random() * longestRunMs);
+      server.signal("SIGKILL");
+      await server.exited;
+      await storm;
+      expect(site.refused).toEqual([]);
+      halfway += Math.min(1, site.cut);
+      site.examine();
+      server = await home.serve();
+      site.examine();
+      expect(await site.history(server)).toHaveLength(contentsBelow(site.trash).length);
+      expect(contentsBelow(home.file("static/~staging"))).toEqual([]);
+    }
+    console.log(
+      `${kills} kills, ${halfway} in the middle of a change: ${site.changes} changes, ${site.answered.size} contents all found`,
+    );
+    if (hasManyKills) expect(halfway).toBeGreaterThan(kills / 4);
+    await server.stop();
+    const [oldest = "", ...others] = readdirSync(site.trash).sort();
+    const expired = `${Date.now() - 31 * 24 * 3600 * 1000}~expired`;
+    renameSync(join(site.trash, oldest), join(site.trash, expired));
     server = await home.serve();
-    site.examine();
-    expect(await site.history(server)).toHaveLength(contentsBelow(site.trash).length);
-    expect(contentsBelow(home.file("static/~staging"))).toEqual([]);
-  }
-  console.log(
-    `${kills} kills, ${halfway} in the middle of a change: ${site.changes} changes, ${site.answered.size} contents all found`,
-  );
-  if (hasManyKills) expect(halfway).toBeGreaterThan(kills / 4);
-  await server.stop();
-  const [oldest = "", ...others] = readdirSync(site.trash).sort();
-  const expired = `${Date.now() - 31 * 24 * 3600 * 1000}~expired`;
-  renameSync(join(site.trash, oldest), join(site.trash, expired));
-  server = await home.serve();
-  await until("the start purges what has expired", () => !readdirSync(site.trash).includes(expired));
-  expect(readdirSync(site.trash).sort()).toEqual(others);
-  await site.purge(server);
-  expect(readdirSync(site.trash)).toEqual([]);
-  await server.stop();
-}, 180_000);
+    await until("the start purges what has expired", () => !readdirSync(site.trash).includes(expired));
+    expect(readdirSync(site.trash).sort()).toEqual(others);
+    await site.purge(server);
+    expect(readdirSync(site.trash)).toEqual([]);
+    await server.stop();
+  },
+  repeatedTimeoutMs,
+);

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Home, newHome, type Server } from "../support/process.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 import { until } from "../support/until.ts";
 
 const homes = 4;
@@ -110,44 +110,48 @@ function filesBelow(folder: string): string[] {
     .sort();
 }
 
-test("kills in a storm of uploads leave every file whole, old or new, nothing answered lost, and no strays after the next start", async () => {
-  const sites = await Promise.all(
-    Array.from({ length: homes }, async (_, at) => {
-      const random = randomFrom(`kills in a storm of uploads, server ${at + 1}`);
-      await using home = await newHome();
-      const site = new Site(home);
-      let server = await home.serve();
-      await site.begin(server);
-      while (site.kills < killsEach) {
-        const before = site.answers;
-        const storm = site.uploadTo(server);
-        // Half of the kills strike a server that has just started, half one that is in full swing.
-        if (random() < 0.5) await until("an upload is answered", () => site.answers > before);
-        await Bun.sleep(random() * longestRunMs);
-        server.signal("SIGKILL");
-        await server.exited;
-        await storm;
-        site.kills += 1;
-        site.cut += [...site.files.values()].filter(({ answered, sent }) => sent > answered).length;
-        site.leftovers += site.stagedFiles.length;
-        site.examine();
-        server = await home.serve();
-        site.expectNoStrays();
-        await site.forgetNewFiles();
-      }
-      return site;
-    }),
-  );
-  const sum = (count: (site: Site) => number) => sites.reduce((total, site) => total + count(site), 0);
-  const [kills, answers] = [sum((site) => site.kills), sum((site) => site.answers)];
-  const [cut, leftovers] = [sum((site) => site.cut), sum((site) => site.leftovers)];
-  console.log(
-    `${kills} kills: ${answers} uploads answered, ${cut} cut short, ${leftovers} partial files left for the next start`,
-  );
-  expect(kills).toBe(homes * killsEach);
-  // Otherwise the kills struck when nothing was going on, and proved nothing.
-  if (hasManyKills) expect(Math.min(answers, cut, leftovers)).toBeGreaterThan(kills / 20);
-}, 600_000);
+test(
+  "kills in a storm of uploads leave every file whole, old or new, nothing answered lost, and no strays after the next start",
+  async () => {
+    const sites = await Promise.all(
+      Array.from({ length: homes }, async (_, at) => {
+        const random = randomFrom(`kills in a storm of uploads, server ${at + 1}`);
+        await using home = await newHome();
+        const site = new Site(home);
+        let server = await home.serve();
+        await site.begin(server);
+        while (site.kills < killsEach) {
+          const before = site.answers;
+          const storm = site.uploadTo(server);
+          // Half of the kills strike a server that has just started, half one that is in full swing.
+          if (random() < 0.5) await until("an upload is answered", () => site.answers > before);
+          await Bun.sleep(random() * longestRunMs);
+          server.signal("SIGKILL");
+          await server.exited;
+          await storm;
+          site.kills += 1;
+          site.cut += [...site.files.values()].filter(({ answered, sent }) => sent > answered).length;
+          site.leftovers += site.stagedFiles.length;
+          site.examine();
+          server = await home.serve();
+          site.expectNoStrays();
+          await site.forgetNewFiles();
+        }
+        return site;
+      }),
+    );
+    const sum = (count: (site: Site) => number) => sites.reduce((total, site) => total + count(site), 0);
+    const [kills, answers] = [sum((site) => site.kills), sum((site) => site.answers)];
+    const [cut, leftovers] = [sum((site) => site.cut), sum((site) => site.leftovers)];
+    console.log(
+      `${kills} kills: ${answers} uploads answered, ${cut} cut short, ${leftovers} partial files left for the next start`,
+    );
+    expect(kills).toBe(homes * killsEach);
+    // Otherwise the kills struck when nothing was going on, and proved nothing.
+    if (hasManyKills) expect(Math.min(answers, cut, leftovers)).toBeGreaterThan(kills / 20);
+  },
+  repeatedTimeoutMs,
+);
 
 test("a kill while an upload goes to a folder of another file system leaves no partial file for the next start either", async () => {
   await using home = await newHome({ top: "max_request_body_size = 67108864\n" });
@@ -179,4 +183,4 @@ test("a kill while an upload goes to a folder of another file system leaves no p
   } finally {
     run("umount", "-l", folder);
   }
-}, 180_000);
+});

@@ -37,5 +37,4 @@ test.if(hasSeaweed)(
     expect(sha256Of(await film.bytes())).toBe(sha256Of(bytes));
     expect(await ways().unfinished("site/")).toEqual([]);
   },
-  120_000,
 );

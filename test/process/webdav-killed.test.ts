@@ -3,7 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { dirname, join } from "node:path";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, newHome, type Server } from "../support/process.ts";
-import { hasManyKills, killsOf, randomFrom } from "../support/random.ts";
+import { hasManyKills, killsOf, randomFrom, repeatedTimeoutMs } from "../support/random.ts";
 
 const killsEach = killsOf(10);
 const operations = ["PUT", "COPY", "MOVE", "DELETE"] as const;
@@ -198,34 +198,38 @@ class Site {
   }
 }
 
-test("kills in PUT, COPY, MOVE and DELETE leave the old or the new, whole, no strays after the next start, and locks and properties as they were answered", async () => {
-  await using database = {
-    ...(await newPostgresDatabase()),
-    [Symbol.asyncDispose]: async () => database.drop(),
-  };
-  const sites = await Promise.all(
-    [undefined, undefined, undefined, database.url].map(async (url, at) => {
-      await using home = await newHome({}, url);
-      const site = new Site(home, at + 1);
-      let server = await home.serve();
-      await site.begin(server);
-      for (let kill = 0; kill < killsEach; kill += 1) {
-        server = await site.round(server, operations[(kill + at) % operations.length] ?? "PUT");
-        expect((await site.dav(server, "PUT", "/to/x", {}, "x")).status).toBeOneOf([201, 409]);
-      }
-      await server.stop();
-      return site;
-    }),
-  );
-  const sum = (count: (site: Site) => number) => sites.reduce((total, site) => total + count(site), 0);
-  const [kills, halfway, leftovers] = [
-    sum((site) => site.kills),
-    sum((site) => site.halfway),
-    sum((site) => site.leftovers),
-  ];
-  console.log(`${kills} kills: ${halfway} before the answer, ${leftovers} files left for the next start`);
-  expect(kills).toBe(sites.length * killsEach);
-  // Otherwise the kills struck when nothing was going on, and proved nothing.
-  const answers = sum((site) => site.answers);
-  if (hasManyKills) expect(Math.min(halfway, leftovers, answers)).toBeGreaterThan(kills / 5);
-}, 240_000);
+test(
+  "kills in PUT, COPY, MOVE and DELETE leave the old or the new, whole, no strays after the next start, and locks and properties as they were answered",
+  async () => {
+    await using database = {
+      ...(await newPostgresDatabase()),
+      [Symbol.asyncDispose]: async () => database.drop(),
+    };
+    const sites = await Promise.all(
+      [undefined, undefined, undefined, database.url].map(async (url, at) => {
+        await using home = await newHome({}, url);
+        const site = new Site(home, at + 1);
+        let server = await home.serve();
+        await site.begin(server);
+        for (let kill = 0; kill < killsEach; kill += 1) {
+          server = await site.round(server, operations[(kill + at) % operations.length] ?? "PUT");
+          expect((await site.dav(server, "PUT", "/to/x", {}, "x")).status).toBeOneOf([201, 409]);
+        }
+        await server.stop();
+        return site;
+      }),
+    );
+    const sum = (count: (site: Site) => number) => sites.reduce((total, site) => total + count(site), 0);
+    const [kills, halfway, leftovers] = [
+      sum((site) => site.kills),
+      sum((site) => site.halfway),
+      sum((site) => site.leftovers),
+    ];
+    console.log(`${kills} kills: ${halfway} before the answer, ${leftovers} files left for the next start`);
+    expect(kills).toBe(sites.length * killsEach);
+    // Otherwise the kills struck when nothing was going on, and proved nothing.
+    const answers = sum((site) => site.answers);
+    if (hasManyKills) expect(Math.min(halfway, leftovers, answers)).toBeGreaterThan(kills / 5);
+  },
+  repeatedTimeoutMs,
+);
