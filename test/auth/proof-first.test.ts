@@ -3,12 +3,12 @@ import { hashSecret } from "../../src/auth/secrets.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { bothDatabases, migratedDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 
 /** A refusal must not take longer for a key whose token has much to read: that would tell that the key exists. */
 bothDatabases("the limits of a token are read for the right secret only", async (kind) => {
   await using folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
+  const place = await migratedDatabase(kind, folder.path);
   const database = await openDatabase(settingsFor(place.url), new LogHub(), { create: true });
   const limits = [{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }];
   const secretHash = hashSecret("right");

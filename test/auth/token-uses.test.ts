@@ -9,7 +9,7 @@ import {
   bothDatabases,
   type DatabaseKind,
   initDatabase,
-  newDatabase,
+  migratedDatabase,
   type TestNode,
   tempFolder,
   testNode,
@@ -72,7 +72,7 @@ bothDatabases("a stream that stays open uses its token", async (database) => {
 
 bothDatabases("a server that stops stores the uses, and the next one shows them", async (kind) => {
   await using folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
+  const place = await migratedDatabase(kind, folder.path);
   const superToken = "SuperKey12345678:SuperSecret12345678901234567890ab";
   await initDatabase(place.url, superToken);
   const first = await testNode({ databaseUrl: place.url });
@@ -93,7 +93,7 @@ bothDatabases("a server that stops stores the uses, and the next one shows them"
 /** A database with the schema and two tokens, and what it logs of its UPDATE statements. */
 async function withTokens(kind: DatabaseKind) {
   const folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
+  const place = await migratedDatabase(kind, folder.path);
   const hub = new LogHub();
   const updates: string[] = [];
   const database = await openDatabase(settingsFor(place.url), hub, { create: true });
@@ -193,9 +193,8 @@ test("a PostgreSQL that does not answer does not delay a stop", async () => {
 
 bothDatabases("tokens from before the names and times keep working, without them", async (kind) => {
   await using folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
+  const place = await migratedDatabase(kind, folder.path);
   const open = () => openDatabase(settingsFor(place.url), new LogHub(), { create: true });
-  await (await open()).close();
   for (const column of ["name", "created_at", "last_used_at"])
     await place.run(`ALTER TABLE token DROP COLUMN ${column}`);
   await place.run("DELETE FROM seaql_migrations WHERE version = 'm20261116_000002_token_name_and_times'");

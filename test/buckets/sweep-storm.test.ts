@@ -1,10 +1,13 @@
 import { expect } from "bun:test";
+import { nextTurn } from "../../src/base/turns.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
+import type { FileValue } from "../../src/db/entry-values.ts";
 import { never } from "../support/blob-stores.ts";
 import { eachDatabase } from "../support/node.ts";
+import { fileValue, numbered, objectRows, oldBlob, storedKeys } from "../support/object-rows.ts";
 import { blobKeys, type ObjectNode, objectNodes, putText } from "../support/object-store.ts";
 import { randomFrom } from "../support/random.ts";
 
@@ -56,9 +59,8 @@ eachDatabase(
       for (let file = 0; file < files; file += 1)
         await putText(first.store, at(`${folder}/${file}`), `${folder} ${file}`);
     // Reading all rows takes many turns, between which names go from rows that come later to rows that were read.
-    const filler = Array.from({ length: 6000 }, (_, row) => [`${row}`, row] as const);
     await first.database.kv.change("filler", { keys: [] }, () => ({
-      write: new Map<string, unknown>(filler),
+      write: numbered(6000),
       result: undefined,
     }));
     const before = await blobKeys(first.blobs);
@@ -83,3 +85,45 @@ eachDatabase(
   },
   300_000,
 );
+
+eachDatabase("content whose only name goes to and fro between two rows is never deleted", async (kind) => {
+  await using store = await objectRows(kind);
+  const content = await oldBlob(store.folder, "content");
+  await store.head("site", "root");
+  const nothing = fileValue(null, "");
+  // Named before the first sweep: old content without a name may be deleted.
+  await store.entry("root", "first", content);
+  // Reading all rows takes many turns.
+  await store.putAll("filler", numbered(6000));
+  // A write without a value removes the row.
+  const name = (first: FileValue, last: FileValue | undefined) =>
+    store.putAll(
+      "static-files/root",
+      new Map([
+        ["first", first],
+        ["last", last],
+      ]),
+    );
+  let isDone = false;
+  let moves = 0;
+  const moving = (async () => {
+    for (; !isDone; moves += 2) {
+      await name(nothing, content);
+      // SQLite answers at once, and would leave the sweep no turn.
+      await nextTurn();
+      await name(content, undefined);
+      await nextTurn();
+    }
+  })();
+  try {
+    for (let count = 0; count < sweeps; count += 1)
+      expect(await sweep({ rows: store.database.removed, blobs: store.blobs, signal: never })).toMatchObject({
+        deletedBlobs: 0,
+      });
+  } finally {
+    isDone = true;
+    await moving;
+  }
+  expect(moves).toBeGreaterThan(sweeps);
+  expect(await storedKeys(store.folder)).toEqual([String(content.blob)]);
+});

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { nextTurn } from "../../src/base/turns.ts";
 import { ListedBlobs } from "../../src/buckets/objects/listed-blobs.ts";
 import { StoreCare } from "../../src/buckets/objects/store-care.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
@@ -10,11 +9,12 @@ import type { FileValue } from "../../src/db/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { never } from "../support/blob-stores.ts";
-import { bothDatabases } from "../support/node.ts";
+import { bothDatabases, eachDatabase } from "../support/node.ts";
 import {
   agedBlob,
   fileValue,
   folderValue,
+  numbered,
   type ObjectRows,
   objectRows,
   oldBlob,
@@ -66,8 +66,10 @@ bothDatabases("what was removed goes when its time has passed, folders with thei
   await store.head("a/b", "root");
   await store.entry("root", "shared", shared);
   await store.entry(shared.id, "x", lasting);
-  for (let at = 0; at < 1200; at += 1)
-    await store.entry(top.id, `f${at}`, fileValue(content.blob, "content"));
+  await store.putAll(
+    `static-files/${top.id}`,
+    numbered(1200, () => fileValue(content.blob, "content")),
+  );
   for (let at = 0; at < 3; at += 1) await store.entry(top.id, `sub${at}`, at === 0 ? sub : folderValue());
   await store.entry(sub.id, "deep.txt", content);
   await store.entry(kept.id, "y", content);
@@ -107,7 +109,7 @@ bothDatabases("a name that moves while the rows are read is never missed", async
   const moving = await oldBlob(store.folder, "moving");
   await store.head("site", "root");
   await store.entry("root", "first", fileValue(null, ""));
-  for (let at = 0; at < 2500; at += 1) await store.put("filler", `${at}`, at);
+  await store.putAll("filler", numbered(2500));
   await store.entry("root", "last", moving);
   let batches = 0;
   const found = await store.database.removed.readSnapshot(async (names) => {
@@ -128,49 +130,7 @@ bothDatabases("a name that moves while the rows are read is never missed", async
   expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
 });
 
-bothDatabases("content whose only name goes to and fro between two rows is never deleted", async (kind) => {
-  await using store = await objectRows(kind);
-  const content = await oldBlob(store.folder, "content");
-  await store.head("site", "root");
-  const nothing = fileValue(null, "");
-  // Named before the first sweep: old content without a name may be deleted.
-  await store.entry("root", "first", content);
-  // Reading all rows takes many turns.
-  await store.database.kv.change("filler", { keys: [] }, () => ({
-    write: new Map<string, unknown>(Array.from({ length: 6000 }, (_, row) => [`${row}`, row])),
-    result: undefined,
-  }));
-  const name = (first: FileValue, last: FileValue | undefined) =>
-    store.database.kv.change("static-files/root", { keys: [] }, () => ({
-      write: new Map<string, unknown>([
-        ["first", first],
-        ["last", last],
-      ]),
-      result: undefined,
-    }));
-  let isDone = false;
-  let moves = 0;
-  const moving = (async () => {
-    for (; !isDone; moves += 2) {
-      await name(nothing, content);
-      // SQLite answers at once, and would leave the sweep no turn.
-      await nextTurn();
-      await name(content, undefined);
-      await nextTurn();
-    }
-  })();
-  try {
-    for (let count = 0; count < 10; count += 1)
-      expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
-  } finally {
-    isDone = true;
-    await moving;
-  }
-  expect(moves).toBeGreaterThan(10);
-  expect(await storedKeys(store.folder)).toEqual(keysOf(content));
-});
-
-bothDatabases(
+eachDatabase(
   "a store that seems to be another server's is left alone unless that is confirmed",
   async (kind) => {
     await using store = await objectRows(kind);

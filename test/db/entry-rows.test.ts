@@ -3,11 +3,11 @@ import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { FileValue, FolderValue } from "../../src/db/entry-values.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, type DatabaseKind, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, migratedDatabase, tempFolder } from "../support/node.ts";
 
 async function openTree(kind: DatabaseKind): Promise<{ database: Database; root: string } & AsyncDisposable> {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const database = await openDatabase(settingsFor(url), new LogHub(), { create: true });
   const { root } = await database.transact((transaction) => database.heads.create("site", transaction));
   return {

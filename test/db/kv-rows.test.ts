@@ -4,11 +4,11 @@ import { openDatabase } from "../../src/db/database.ts";
 import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, type DatabaseKind, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, type DatabaseKind, migratedDatabase, tempFolder } from "../support/node.ts";
 
 async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDisposable> {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const settings = {
     ...settingsFor(url),
     acquire_timeout_ms: 10_000,

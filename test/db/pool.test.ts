@@ -2,18 +2,16 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
-import { openDatabase } from "../../src/db/database.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import { schemaScope } from "../../src/db/scopes.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { openTestDatabase } from "../support/database.ts";
-import { settingsFor } from "../support/database-settings.ts";
 import {
   bothDatabases,
   type DatabaseKind,
-  newDatabase,
+  migratedDatabase,
   type TestNode,
   tempFolder,
   testNode,
@@ -35,8 +33,7 @@ async function openOne(
   acquireTimeoutMs: number,
 ): Promise<{ dialect: Dialect } & AsyncDisposable> {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
-  await (await openDatabase(settingsFor(url), new LogHub(), { create: true })).close();
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const dialect =
     kind === "sqlite"
       ? await openSqlite(parseSqliteUrl(url), { acquireTimeoutMs, childCommand: [], clock: systemClock, log })

@@ -14,7 +14,7 @@ import {
 } from "../../src/db/scopes.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, newDatabase, tempFolder } from "../support/node.ts";
+import { bothDatabases, migratedDatabase, tempFolder } from "../support/node.ts";
 import { until } from "../support/until.ts";
 
 async function openDialects(
@@ -22,7 +22,7 @@ async function openDialects(
   [oneMs, twoMs]: readonly [number, number] = [60_000, 60_000],
 ) {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const open = (answer_timeout_ms: number) =>
     openDialect({ ...settingsFor(url), max_connections: 3, answer_timeout_ms }, new LogHub());
   const dialects = kind === "sqlite" ? [await open(oneMs)] : [await open(oneMs), await open(twoMs)];

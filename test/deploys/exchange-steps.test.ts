@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { exchangeInSteps, type FolderExchange } from "../../src/base/exchange-folders.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { diskBuckets, filesIn } from "../support/disk-buckets.ts";
-import { eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { eachDatabase, migratedDatabase, tempFolder } from "../support/node.ts";
 
 const program = resolve(import.meta.dir, "../support/exchange-process.ts");
 const filesOf = (version: string) => ({ "index.html": version, "js/app.js": `script ${version}` });
@@ -16,7 +16,7 @@ describe("a system that cannot exchange two folders at once", () => {
     "a server that is killed between two renames is in order after its next start",
     async (kind) => {
       await using folder = await tempFolder();
-      const database = await newDatabase(kind, folder.path);
+      const database = await migratedDatabase(kind, folder.path);
       const staticPath = join(folder.path, "static");
       const open = () => diskBuckets(database.url, staticPath);
       let published = "first";
@@ -72,7 +72,7 @@ describe("a system that cannot exchange two folders at once", () => {
 
   test("readers of this process find one version or the other, as a whole", async () => {
     await using folder = await tempFolder();
-    const database = await newDatabase("sqlite", folder.path);
+    const database = await migratedDatabase("sqlite", folder.path);
     const staticPath = join(folder.path, "static");
     await using site = await diskBuckets(database.url, staticPath, { exchangeFolders: inSteps });
     await site.buckets.create("site", {}, { mayTakeOver: true });
@@ -99,7 +99,7 @@ describe("a system that cannot exchange two folders at once", () => {
 
   test("an exchange whose second rename fails leaves both trees where they were", async () => {
     await using folder = await tempFolder();
-    const database = await newDatabase("sqlite", folder.path);
+    const database = await migratedDatabase("sqlite", folder.path);
     const staticPath = join(folder.path, "static");
     let isBroken = true;
     const rename = (from: string, to: string) => {
@@ -123,7 +123,7 @@ describe("a system that cannot exchange two folders at once", () => {
 
   test("a start does not fail when what a crash left cannot be settled, and the bucket says why", async () => {
     await using folder = await tempFolder();
-    const database = await newDatabase("sqlite", folder.path);
+    const database = await migratedDatabase("sqlite", folder.path);
     const staticPath = join(folder.path, "static");
     await using site = await diskBuckets(database.url, staticPath);
     await site.buckets.create("site", {}, { mayTakeOver: true });

@@ -1,6 +1,12 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
-import { type DatabaseKind, eachDatabase, newDatabase, type TestNode, testNode } from "../support/node.ts";
+import {
+  type DatabaseKind,
+  eachDatabase,
+  migratedDatabase,
+  type TestNode,
+  testNode,
+} from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
 import { endless, exec, rows, sqlChildrenOf } from "../support/sql.ts";
 import { until } from "../support/until.ts";
@@ -87,7 +93,7 @@ eachDatabase("a statement whose client leaves is stopped, over HTTP and over a W
 });
 
 test("a statement that reaches PostgreSQL after the request to cancel it is stopped too", async () => {
-  const made = await newDatabase("postgres", "");
+  const made = await migratedDatabase("postgres", "");
   const left = new AbortController();
   const ended = Promise.withResolvers<void>();
   // The client leaves while its second statement is on the way, so PostgreSQL gets the first request to cancel between the two.

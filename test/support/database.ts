@@ -1,13 +1,13 @@
 import type { Clock } from "../../src/base/clock.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
-import { openDatabase, openDialect } from "../../src/db/database.ts";
+import { openDialect } from "../../src/db/database.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
 import { KvRows } from "../../src/db/kv-rows.ts";
 import { metadataRows } from "../../src/db/metadata-rows.ts";
 import { TokenRows } from "../../src/db/token-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
-import { type DatabaseKind, newDatabase, tempFolder } from "./node.ts";
+import { type DatabaseKind, migratedDatabase, tempFolder } from "./node.ts";
 
 export interface OpenDatabase extends AsyncDisposable {
   readonly dialect: Dialect;
@@ -21,8 +21,7 @@ export async function openTestDatabase(
   settings: { readonly max_connections?: number } = {},
 ): Promise<OpenDatabase> {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
-  await (await openDatabase(settingsFor(url), new LogHub(), { create: true })).close();
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const dialect = await openDialect({ ...settingsFor(url), ...settings }, new LogHub());
   const rows = { kv: new KvRows(dialect), tokens: new TokenRows(dialect), clock: dialect.clock };
   return {

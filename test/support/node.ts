@@ -312,4 +312,4 @@ async function filesFor(store: StoreKind, folder: string): Promise<string> {
   return `url = ${JSON.stringify(pathToFileURL(blobs).href)}\n`;
 }
 
-export { newDatabase } from "./node-database.ts";
+export { migratedDatabase, newDatabase } from "./node-database.ts";

@@ -6,7 +6,7 @@ import type { EntryValue, FileValue, FolderValue, RemovedValue } from "../../src
 import { LogHub } from "../../src/log/hub.ts";
 import { never, sha256 } from "./blob-stores.ts";
 import { settingsFor } from "./database-settings.ts";
-import { type DatabaseKind, newDatabase, tempFolder } from "./node.ts";
+import { type DatabaseKind, migratedDatabase, tempFolder } from "./node.ts";
 
 const dayMs = 24 * 3600 * 1000;
 
@@ -20,6 +20,8 @@ export interface ObjectRows extends AsyncDisposable {
   /** A further process's view of the same database. */
   open(): Promise<Database>;
   put(namespace: string, key: string, value: unknown): Promise<void>;
+  /** Writes many rows at once. */
+  putAll(namespace: string, values: ReadonlyMap<string, unknown>): Promise<void>;
   /** The head of a bucket. */
   head(bucket: string, root: string): Promise<void>;
   entry(folderId: string, name: string, value: EntryValue): Promise<void>;
@@ -31,7 +33,7 @@ export interface ObjectRows extends AsyncDisposable {
 
 export async function objectRows(kind: DatabaseKind): Promise<ObjectRows> {
   const folder = await tempFolder();
-  const place = await newDatabase(kind, folder.path);
+  const place = await migratedDatabase(kind, folder.path);
   const hub = new LogHub();
   const settings = {
     ...settingsFor(place.url),
@@ -44,11 +46,9 @@ export async function objectRows(kind: DatabaseKind): Promise<ObjectRows> {
   await mkdir(blobFolder);
   const blobs = new FolderBlobs(blobFolder, { sync: false });
   await blobs.check(never);
-  const put = (namespace: string, key: string, value: unknown) =>
-    database.kv.change(namespace, { keys: [] }, () => ({
-      write: new Map([[key, value]]),
-      result: undefined,
-    }));
+  const putAll: ObjectRows["putAll"] = (namespace, write) =>
+    database.kv.change(namespace, { keys: [] }, () => ({ write, result: undefined }));
+  const put: ObjectRows["put"] = (namespace, key, value) => putAll(namespace, new Map([[key, value]]));
   return {
     database,
     databaseUrl: place.url,
@@ -57,6 +57,7 @@ export async function objectRows(kind: DatabaseKind): Promise<ObjectRows> {
     hub,
     open: () => openDatabase(settings, hub, { create: false }),
     put,
+    putAll,
     head: (bucket, root) => put("static-files/heads", bucket, { version: 1, root, at: Date.now() }),
     entry: (folderId, name, value) => put(`static-files/${folderId}`, name, value),
     removed: (bucket, key, { entry, until }) =>
@@ -109,6 +110,14 @@ export function fileValue(blob: string | null, content: string, at = Date.now())
 
 export function folderValue(id: string = Bun.randomUUIDv7()): FolderValue {
   return { id, modified: Date.now(), created: Date.now(), version: 1 };
+}
+
+/** Many values with the keys `0`, `1` and so on. */
+export function numbered(
+  count: number,
+  valueAt: (at: number) => unknown = (at) => at,
+): ReadonlyMap<string, unknown> {
+  return new Map(Array.from({ length: count }, (_, at) => [`${at}`, valueAt(at)]));
 }
 
 /** The keys of all blobs in a folder, sorted. */

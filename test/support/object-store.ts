@@ -12,7 +12,7 @@ import { type Database, type DatabaseSettings, openDatabase } from "../../src/db
 import { metadataRows } from "../../src/db/metadata-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
-import { type DatabaseKind, newDatabase, tempFolder } from "./node.ts";
+import { type DatabaseKind, migratedDatabase, tempFolder } from "./node.ts";
 
 /** A node in this process: a database, blobs in a folder, and the store of the bucket `site`. */
 export interface ObjectNode {
@@ -40,7 +40,7 @@ export interface ObjectNodes extends AsyncDisposable {
 /** Nodes that share one database and one folder of blobs; everything is gone at the end of its scope. */
 export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
   const folder = await tempFolder();
-  const { url, drop } = await newDatabase(kind, folder.path);
+  const { url, drop } = await migratedDatabase(kind, folder.path);
   const blobFolder = join(folder.path, "blobs");
   await mkdir(blobFolder);
   const nodes: ObjectNode[] = [];
