@@ -39,7 +39,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
-  buckets: ["blobs-load", "objects-lost-commit", "private-outage", "s3-faults", "sweep-storm"],
+  buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
   cli: ["push-lost"],
   client: ["browser"],
   db: ["paused-postgres"],

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { newDatabase, type StoreKind, type TestNode, testNode } from "../support/node.ts";
+import { migratedDatabase, type StoreKind, type TestNode, testNode } from "../support/node.ts";
 import { postgresRelay } from "../support/postgres-relay.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
 
@@ -29,16 +29,11 @@ async function strangerSees(node: TestNode, link: string): Promise<Array<readonl
 
 for (const store of stores)
   test(`a private bucket tells strangers nothing while PostgreSQL is away (${store})`, async () => {
-    const made = await newDatabase("postgres", "");
+    const made = await migratedDatabase("postgres", "");
     await using relay = await postgresRelay(made.url);
     {
       const clock = new ManualClock();
-      await using node = await testNode({
-        store,
-        databaseUrl: relay.url,
-        databaseKeys: "answer_timeout_ms = 5000\n",
-        clock,
-      });
+      await using node = await testNode({ store, databaseUrl: relay.url, clock });
       // It becomes private when its file has been sent to everybody, and is in memory.
       const site = await siteWith(node, { "a.txt": secret }, { is_http_root: true, hosts: ["site.example"] });
       await site.settled();
@@ -51,7 +46,7 @@ for (const store of stores)
       };
       for (const answer of [await fetch(node.url + link), await site.get("/a.txt", reader)])
         expect([answer.status, await answer.text()]).toEqual([200, secret]);
-      relay.cut();
+      await relay.refuse();
       // The second is over for which records are used without a look.
       await clock.advance(1000);
       for (const [status, text] of await strangerSees(node, link)) {
