@@ -40,7 +40,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
-  cli: ["push-lost"],
+  cli: ["completion-shells", "push-lost"],
   client: ["browser"],
   db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],
@@ -48,7 +48,17 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
   rpc: ["hostile"],
   update: ["download-hostile"],
   uploads: ["attackers", "full-disk"],
-  webdav: ["cadaver", "clients", "davfs2", "fights", "finder", "idle-connections", "office-gvfs", "rclone"],
+  webdav: [
+    "cadaver",
+    "clients",
+    "davfs2",
+    "fights",
+    "finder",
+    "idle-connections",
+    "litmus",
+    "office-gvfs",
+    "rclone",
+  ],
 };
 
 /** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
