@@ -3,7 +3,7 @@ import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
 import {
   besiegedSite,
-  disguises,
+  disguisesFor,
   mark,
   secrets,
   sendRaw,
@@ -38,10 +38,11 @@ eachStore(
     );
     const leaks: string[] = [];
     const statuses = new Set<string>();
-    for (const prefix of node.store === "disk" ? [...direct, ...others] : direct) {
+    const wanted = targets(node);
+    for (const [number, prefix] of [...direct, ...(node.store === "disk" ? others : [])].entries()) {
       const verbs = direct.includes(prefix) ? ["GET", "PUT", "DELETE"] : ["GET"];
-      for (const target of targets(node)) {
-        const requests = disguises.flatMap((disguise) =>
+      for (const [turn, target] of wanted.entries()) {
+        const requests = disguisesFor(number * wanted.length + turn, wanted.length).flatMap((disguise) =>
           verbs.map((verb) => request(verb, prefix + disguise(target))),
         );
         const answers = await Promise.all(requests.map((one) => sendRaw(node.url, one)));
@@ -86,8 +87,8 @@ eachStore(
     const faults = new Set<string>();
     // In rows there is nothing above a bucket: a way to another bucket, to a file beside it, and to one of the machine.
     const wanted = targets(node).filter((_, at) => node.store === "disk" || [1, 2, 8].includes(at));
-    for (const target of wanted) {
-      for (const disguise of disguises) {
+    for (const [turn, target] of wanted.entries()) {
+      for (const disguise of disguisesFor(turn, wanted.length)) {
         const path = disguise(target);
         for (const [method, params] of calls(path)) {
           const reply = await node.send(`static-bucket-file_${method}`, { token, name: "site", ...params });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { siteWith } from "./bucket.ts";
 import type { TestNode } from "./node.ts";
 import { storedFiles } from "./stored-site.ts";
+import { tier } from "./tier.ts";
 
 export const mark = "TOP-SECRET-7351";
 /** What stands in every file that is none of the bucket's business, the server's own among them. */
@@ -100,6 +101,18 @@ export const disguises: ReadonlyArray<(path: string) => string> = [
   (path) => `${"./".repeat(1000)}${path}`,
   (path) => `${"/".repeat(1000)}${path}`,
 ];
+
+/** How many turns share the disguises in the fast tier. */
+const maxShares = 7;
+
+/**
+ * disguisesFor returns the disguises for one of several turns, such as each pair of a prefix and a target. In the fast tier the turns
+ * share them, so that all of them are tried and every place is asked for in some of them; in the other tiers every turn has all.
+ */
+export function disguisesFor(turn: number, turns: number): typeof disguises {
+  const shares = tier === "fast" ? Math.min(turns, maxShares) : 1;
+  return disguises.filter((_, at) => at % shares === turn % shares);
+}
 
 /** A bucket `site` that is the HTTP root, among things it must not touch: a secret above it, and a bucket whose name begins as its own. */
 export async function besiegedSite(node: TestNode) {

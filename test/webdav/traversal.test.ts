@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { eachStore, testNode } from "../support/node.ts";
-import { besiegedSite, disguises, secrets, sendRaw, surroundings, targets } from "../support/traversal.ts";
+import { besiegedSite, disguisesFor, secrets, sendRaw, surroundings, targets } from "../support/traversal.ts";
 
 eachStore(
   "no address and no Destination of WebDAV reads, lists, writes, moves or deletes anything outside the bucket",
@@ -26,9 +26,10 @@ eachStore(
     const isDisk = node.store === "disk";
     // Which bucket and path an address means is decided before any store is asked.
     const others = [`${bucket}/inner/`, bucket, "/node/static-webdav/", `http://${host}${bucket}/`];
-    for (const prefix of [`${bucket}/`, ...(isDisk ? others : [])]) {
-      for (const target of targets(node).filter((_, at) => isDisk || [1, 2, 8].includes(at))) {
-        const requests = disguises.flatMap((disguise) => {
+    const wanted = targets(node).filter((_, at) => isDisk || [1, 2, 8].includes(at));
+    for (const [at, prefix] of [`${bucket}/`, ...(isDisk ? others : [])].entries()) {
+      for (const [number, target] of wanted.entries()) {
+        const requests = disguisesFor(at * wanted.length + number, wanted.length).flatMap((disguise) => {
           const place = prefix + disguise(target);
           // What would end the line would only be another request.
           const header = place.replace(/[\0\r\n]/g, "");
