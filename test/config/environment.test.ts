@@ -3,9 +3,8 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { configText, tempFolder } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
+import { program } from "../support/program.ts";
 import { until } from "../support/until.ts";
-
-const main = join(import.meta.dir, "../../src/main.ts");
 
 /** What a server shows on its terminal between its start and its first answer. */
 async function terminalOf(
@@ -23,7 +22,7 @@ async function terminalOf(
     }),
   );
   const { RUST_LOG: _, ...inherited } = process.env;
-  const server = Bun.spawn([process.execPath, main, "serve", "-c", configPath], {
+  const server = Bun.spawn([...program, "serve", "-c", configPath], {
     cwd: folder.path,
     env: { ...inherited, NO_COLOR: "1", ...(rustLog === undefined ? {} : { RUST_LOG: rustLog }) },
     stdout: "ignore",
