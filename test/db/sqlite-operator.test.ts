@@ -1,15 +1,24 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { getPriority } from "node:os";
+import type { ChannelKind } from "../../src/db/operator/sqlite/channel.ts";
 import { endless, residentMiB, untilComputing } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
+import { chosenFor } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(180_000);
 
-function eachChannel(title: string, tell: (sql: Sql) => Promise<void>): void {
-  for (const channel of ["memory", "socket", "pipes"] as const) {
+const channels = ["memory", "socket", "pipes"] as const;
+
+/** A story over every channel; the fast tier takes the one that its title chooses. */
+function eachChannel(
+  title: string,
+  tell: (sql: Sql) => Promise<void>,
+  chosen: readonly ChannelKind[] = chosenFor(title, channels),
+): void {
+  for (const channel of chosen) {
     test(`${title} (${channel})`, async () => {
       await using sql = await operatorOver(channel);
       await tell(sql);
@@ -28,15 +37,19 @@ eachChannel("statements run with a lower priority than the server", async (sql) 
   expect(children).not.toEqual([]);
 });
 
-eachChannel("requests and answers of every size arrive whole and in order", async ({ rows }) => {
-  for (const length of [0, 1, 65_530, 65_536, 3_000_000]) {
-    const value = "ü".repeat(length);
-    expect(await rows("SELECT ? AS value", { params: [value] })).toEqual([{ value }]);
-  }
-  const numbers = Array.from({ length: 200 }, (_, n) => n);
-  const results = await Promise.all(numbers.map((n) => rows(`SELECT ${n} AS n`)));
-  expect(results).toEqual(numbers.map((n) => [{ n }]));
-});
+eachChannel(
+  "requests and answers of every size arrive whole and in order",
+  async ({ rows }) => {
+    for (const length of [0, 1, 65_530, 65_536, 3_000_000]) {
+      const value = "ü".repeat(length);
+      expect(await rows("SELECT ? AS value", { params: [value] })).toEqual([{ value }]);
+    }
+    const numbers = Array.from({ length: 200 }, (_, n) => n);
+    const results = await Promise.all(numbers.map((n) => rows(`SELECT ${n} AS n`)));
+    expect(results).toEqual(numbers.map((n) => [{ n }]));
+  },
+  channels,
+);
 
 eachChannel("a statement that does not end delays no other one", async ({ rows, children }) => {
   const leaving = new AbortController();

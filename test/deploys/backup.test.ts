@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { readArchive } from "../backup/support.ts";
 import { deployClient, deploySite } from "../support/deploys.ts";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { backupOf, restoredNode } from "../support/restored-node.ts";
 import { until } from "../support/until.ts";
 
@@ -15,7 +15,7 @@ const filesOf = (version: string) =>
   );
 
 describe("a backup while deploys are published", () => {
-  everyStore("has one whole version, and starts clean where it is restored", async (store) => {
+  eachStore("has one whole version, and starts clean where it is restored", async (store) => {
     // A tree that was replaced is deleted at once, while the backup may still read it.
     await using node = await testNode({ ...store, top: "keep_deploys = 1\nsync_uploads = false\n" });
     const site = await deploySite(node);
