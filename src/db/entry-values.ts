@@ -72,6 +72,8 @@ export interface DeployValue {
   /** When something was last put into it. */
   readonly touched: number;
   readonly published_at: number | null;
+  /** How often its tree has come to the bucket's own place or has left it; missing if never. A preview link ends with the next time. */
+  readonly exchanges?: number;
   /** The version of the bucket's head right after it was published; null in a store that has none. */
   readonly version: number | null;
   /** Whether files were changed since it was first published. */

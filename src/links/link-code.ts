@@ -10,6 +10,8 @@ export interface LinkFields {
   readonly expires: number;
   /** The key of its row, if it has one. */
   readonly id: string | undefined;
+  /** Of a preview: how often the tree of the deploy had been exchanged when the link was made. */
+  readonly exchanges?: number | undefined;
 }
 
 /** LinkCode is a code that was read. Whether its MAC is right is not known yet. */
@@ -26,9 +28,10 @@ const idBytes = 12;
 const macBytes = 16;
 /** Version, kind, flags, token and time. */
 const headBytes = 11;
+const exchangesBytes = 4;
 const stored = 1;
 
-/** `formatCode` writes a code as base64url: 36 characters, 52 with an id. */
+/** `formatCode` writes a code as base64url: 36 characters, 42 of a preview, 52 with an id. */
 export function formatCode(fields: LinkFields, mac: Buffer): string {
   return Buffer.concat([headOf(fields), mac.subarray(0, macBytes)]).toString("base64url");
 }
@@ -41,7 +44,9 @@ export function parseCode(text: string): LinkCode | undefined {
   const [given, kindNumber = -1, flags] = bytes;
   const kind = kinds[kindNumber];
   if (given !== version || kind === undefined || (flags !== 0 && flags !== stored)) return undefined;
-  const length = headBytes + (flags === stored ? idBytes : 0);
+  const isPreview = kind === "preview";
+  if (isPreview && flags === stored) return undefined;
+  const length = headBytes + (flags === stored ? idBytes : 0) + (isPreview ? exchangesBytes : 0);
   if (bytes.length !== length + macBytes) return undefined;
   const tokenId = bytes.readUInt32BE(3);
   if (tokenId > maxTokenId) return undefined;
@@ -50,15 +55,17 @@ export function parseCode(text: string): LinkCode | undefined {
     tokenId,
     expires: bytes.readUInt32BE(7),
     id: flags === stored ? bytes.toString("base64url", headBytes, length) : undefined,
+    exchanges: isPreview ? bytes.readUInt32BE(headBytes) : undefined,
     mac: bytes.subarray(length),
   };
 }
 
 /** `headOf` is what a code says in the clear, and so a part of what its MAC is of. */
-export function headOf({ kind, tokenId, expires, id }: LinkFields): Buffer {
-  const head = Buffer.alloc(headBytes);
+export function headOf({ kind, tokenId, expires, id, exchanges }: LinkFields): Buffer {
+  const head = Buffer.alloc(headBytes + (exchanges === undefined ? 0 : exchangesBytes));
   head.set([version, kinds.indexOf(kind), id === undefined ? 0 : stored]);
   head.writeUInt32BE(tokenId, 3);
   head.writeUInt32BE(expires, 7);
+  if (exchanges !== undefined) head.writeUInt32BE(exchanges, headBytes);
   return id === undefined ? head : Buffer.concat([head, Buffer.from(id, "base64url")]);
 }

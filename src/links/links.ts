@@ -21,6 +21,8 @@ export interface LinkTarget extends SignedTarget {
   readonly kind: LinkKind;
   /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
   readonly paths?: readonly string[] | undefined;
+  /** Of a preview: how often the tree of the deploy has been exchanged. */
+  readonly exchanges?: number;
 }
 
 /** LinkTerms are the conditions of a new link. */
@@ -50,6 +52,8 @@ export interface ValidLink {
   readonly isCounted: boolean;
   /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
   readonly paths: readonly string[] | undefined;
+  /** Of a preview: how often the tree of the deploy had been exchanged when the link was made. */
+  readonly exchanges: number | undefined;
 }
 
 /**
@@ -83,7 +87,8 @@ export class Links {
     const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
     const isStored = [terms.maxUses, terms.password, target.paths].some((one) => one !== undefined);
     const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
-    const fields = { kind: target.kind, tokenId: row.id, expires: Math.floor(end / 1000), id };
+    const { kind, exchanges } = target;
+    const fields = { kind, tokenId: row.id, expires: Math.floor(end / 1000), id, exchanges };
     const expires = fields.expires * 1000;
     if (id !== undefined) await this.#store(caller, target, { ...terms, id, created, expires });
     const { generation } = await links.state(row.id, { bucketId: target.bucket.id, id: id ?? "" });
@@ -127,6 +132,7 @@ export class Links {
         passwordHash: stored?.password,
         isCounted: stored?.max !== undefined,
         paths: stored?.paths,
+        exchanges: code.exchanges,
       },
     };
   }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { authorise } from "../auth/authorise.ts";
 import { inBucket } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
 import type { Deploy } from "../buckets/deploys/deploy-record.ts";
 import type { Published } from "../buckets/deploys/deploys.ts";
 import { treePath } from "../buckets/path.ts";
@@ -156,7 +157,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_preview": method({
-    doc: "Makes an address at which anybody who knows it sees a deploy before it is published, until `expires` (Unix milliseconds), and as long as the deploy and the token of this call exist. With `at_root` a browser that goes there shows the deploy at the root of the host, as the published site will be, for an hour or until it goes to `/node/preview/`: at `host` if that is not null, else where the bucket is the HTTP root. An open deploy takes no more files from then on.",
+    doc: "Makes an address at which anybody who knows it sees a deploy before it is published, until `expires` (Unix milliseconds), until the deploy is published or rolled back to, and as long as it and the token of this call exist. With `at_root` a browser that goes there shows the deploy at the root of the host, as the published site will be, for an hour or until it goes to `/node/preview/`: at `host` if that is not null, else where the bucket is the HTTP root. An open deploy takes no more files from then on.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     secretResult: true,
     effect: "changes",
@@ -177,11 +178,11 @@ export const deploys = {
       ...rootShape,
       expires: z.int(),
     }),
-    fails: ["NotFound"],
+    fails: ["InvalidInput", "NotFound"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", deploy: "<DEPLOY>" },
       result: {
-        address: "/node/preview/AQIAAAAAAWoaK4CqJ3c1VvPj0xLq8nZbYg9R/site@mhz3k2a9x1/",
+        address: "/node/preview/AQIAAAAAAWoaK4AAAAAAqid3NVbz49MS6vJ2W2IPUQ/site@mhz3k2a9x1/",
         host: null,
         at_root: true,
         expires: 1794700000000,
@@ -189,11 +190,16 @@ export const deploys = {
     },
     run: async ({ buckets, links, caller, audit }, { name, deploy, expires_in }) => {
       const bucket = await buckets.require(name);
-      if ((await buckets.deploys.get(bucket, deploy)).state === "open") {
+      const { state, exchanges = 0 } = await buckets.deploys.get(bucket, deploy);
+      if (state === "published")
+        throw new Fault("InvalidInput", "the deploy is published, so there is nothing to preview", {
+          field: "deploy",
+        });
+      if (state === "open") {
         authorise(caller, mayDeploy({ name }));
         await buckets.deploys.seal(bucket, deploy);
       }
-      const target = { kind: "preview", bucket, path: deploy } as const;
+      const target = { kind: "preview", bucket, path: deploy, exchanges } as const;
       const { code, expires } = await links.make(caller, target, {
         expiresInSeconds: expires_in ?? 7 * daySeconds,
       });

@@ -47,12 +47,53 @@ describe("a preview", () => {
     expect((await site.put(deploy, "late.txt", "late")).status).toBe(409);
     const done = await site.publish(deploy);
     expect(done.problems).toMatchObject([{ file: "_redirects", line: 2, level: "error" }]);
-    expect(await (await get(address)).text()).toBe("prepared");
+    const published = await get(`${address}docs/?q=1`);
+    expect([published.status, published.headers.get("location")]).toEqual([
+      303,
+      "/node/static/site/docs/?q=1",
+    ]);
     await site.rollback();
-    expect(await (await get(address)).text()).toBe("prepared");
+    expect((await get(address)).status).toBe(410);
     await site.remove(deploy);
     expect((await get(address)).status).toBe(404);
   });
+
+  eachStore(
+    "of a private bucket ends with the publication, and shows nothing put there later",
+    async (store) => {
+      await using node = await testNode(store);
+      const site = await deploySite(node);
+      await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
+      const address = async (deploy: string) => (await site.preview(deploy)).address;
+      const answer = async (preview: string, path: string) => {
+        const { status } = await fetch(`${node.url}${preview}${path}`, { redirect: "manual" });
+        return status;
+      };
+      const first = (await site.prepare({ "index.html": "first" })).deploy;
+      const link = await address(first);
+      expect(await answer(link, "index.html")).toBe(200);
+      await site.publish(first);
+      await site.write({ "salaries.txt": "for the owner alone" });
+      const ended = async () => {
+        for (const path of ["index.html", "salaries.txt"])
+          expect([path, await answer(link, path)]).toEqual([path, 410]);
+      };
+      await ended();
+      expect((await site.refused("preview", { deploy: first })).data).toMatchObject({ field: "deploy" });
+      const second = await site.deploy({ "index.html": "second" });
+      await ended();
+
+      // A link to a former deploy, whose later files its maker can see, ends when the bucket goes back to it.
+      const former = await address(first);
+      expect(await answer(former, "salaries.txt")).toBe(200);
+      await site.rollback(first);
+      await site.write({ "offer.txt": "later still" });
+      expect(await answer(former, "offer.txt")).toBe(410);
+      await site.publish(second);
+      expect(await answer(former, "offer.txt")).toBe(410);
+      await ended();
+    },
+  );
 
   eachStore("needs the right to read, and to deploy if the deploy is open", async (store) => {
     await using node = await testNode(store);

@@ -74,7 +74,7 @@ describe("a preview in a browser", () => {
     expect([response.status, response.headers.get("location")]).toEqual([303, "/docs/?q=1"]);
     expect(response.headers.get("set-cookie")).toMatch(
       new RegExp(
-        `^node_server_preview=[\\w-]{36}/site@${deploy}; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax$`,
+        `^node_server_preview=[\\w-]{42}/site@${deploy}; Path=/; Max-Age=3600; HttpOnly; SameSite=Lax$`,
       ),
     );
     expect(response.headers.get("cache-control")).toBe("private, no-store");
@@ -152,6 +152,7 @@ describe("a preview in a browser", () => {
     expect(published.headers.get("set-cookie")).toMatch(ended);
     await site.deploy({ "index.html": "third" });
     await seesPublished(cookie, "third");
+    expect((await get(address, navigation)).status).toBe(410);
 
     // A former deploy can be looked at as well, before it is published again.
     const former = await see.enter(second);

@@ -40,8 +40,8 @@ export interface Published {
 export interface ShownTree {
   readonly place: BucketPlace;
   readonly isPublished: boolean;
-  /** When it was published last, in Unix milliseconds; null if never. */
-  readonly publishedAt: number | null;
+  /** How often it has come to the bucket's own place or has left it. */
+  readonly exchanges: number;
 }
 
 interface Choice {
@@ -159,10 +159,10 @@ export class Deploys {
       deploy = await this.#rows.get(path, id);
     }
     if (deploy === undefined) return undefined;
-    const { place, published_at: publishedAt } = deploy;
+    const { place, exchanges = 0 } = deploy;
     return place === null
-      ? { place: { name, path }, isPublished: true, publishedAt }
-      : { place: { name: nameOfDeploy(name, id), path: place }, isPublished: false, publishedAt };
+      ? { place: { name, path }, isPublished: true, exchanges }
+      : { place: { name: nameOfDeploy(name, id), path: place }, isPublished: false, exchanges };
   }
 
   /** publish puts the tree of a deploy in the place of the bucket's, at once. It succeeds also if the deploy is published already. */

@@ -113,12 +113,21 @@ export async function writeSwitch(
   const next = rows.get(id);
   if (next === undefined) throw noDeploy(id);
   const published_at = isNew ? nowMs : (next.published_at ?? nowMs);
-  await write(id, { ...withoutSwitching(next), state: "published", place: null, version, published_at });
+  const exchanges = (next.exchanges ?? 0) + 1;
+  await write(id, {
+    ...withoutSwitching(next),
+    state: "published",
+    place: null,
+    version,
+    published_at,
+    exchanges,
+  });
   const former = publishedIn(rows);
   if (former !== undefined) {
     const [formerId, value] = former;
     const changed = value.changed || (version !== null && value.version !== version - 1);
-    await write(formerId, { ...value, state: "previous", place, tree: formerTree, changed });
+    const exchanges = (value.exchanges ?? 0) + 1;
+    await write(formerId, { ...value, state: "previous", place, tree: formerTree, changed, exchanges });
     return formerId;
   }
   if (!keeps) {

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import type { Bucket } from "../../buckets/record.ts";
 import { encodePath } from "../../sites/redirect-target.ts";
 import { methodNotAllowed } from "../content/plain.ts";
 import { isNavigation } from "../request/browser-request.ts";
@@ -23,16 +24,30 @@ interface EnteredPreview {
  */
 export function enterAtRoot(
   { request, rest }: { readonly request: Request; readonly rest: string },
-  { code, deploy, shown: { bucket, tree }, clock }: EnteredPreview,
+  { code, deploy, shown: { bucket }, clock }: EnteredPreview,
 ): Response | undefined {
   const decoded = isNavigation(request) ? decodePath(rest) : undefined;
   if (decoded === undefined || serverPaths.test(decoded.text)) return undefined;
   const { search } = new URL(request.url, "http://localhost");
   // A path that can be decoded begins with a name: the location is never that of another host, such as `//example.org`.
   const location = `/${encodePath(decoded.text)}${search}`;
-  if (tree.isPublished) return bucket.public ? redirect(location, clearPreviewCookie(request)) : undefined;
-  const cookie = { code, bucket: bucket.name, deploy, publishedAt: tree.publishedAt };
+  const cookie = { code, bucket: bucket.name, deploy };
   return redirect(location, setPreviewCookie(request, cookie, clock));
+}
+
+interface EndedPreview {
+  readonly bucket: Bucket;
+  /** The path below the address, still encoded. */
+  readonly rest: string;
+  readonly isAtRoot: boolean;
+}
+
+/** toPublished sends the client of a preview that ended with its publication to the same path of the published site. */
+export function toPublished(request: Request, { bucket, rest, isAtRoot }: EndedPreview): Response {
+  const { search } = new URL(request.url, "http://localhost");
+  const path = encodePath(decodePath(rest)?.text ?? "");
+  const base = isAtRoot && !serverPaths.test(path) ? "/" : `/node/static/${bucket.name}/`;
+  return redirect(`${base}${path}${search}`, clearPreviewCookie(request));
 }
 
 /** leavePreview ends the preview in this browser, and shows what is published. */

@@ -1,12 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
-import { wholeNumber } from "../../base/numbers.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import { parseCode } from "../../links/link-code.ts";
 import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
 
 const name = "node_server_preview";
 const maxAgeSeconds = 60 * 60;
-/** A code, a name of a bucket, a deploy and a time are shorter. */
+/** A code, a name of a bucket and a deploy are shorter. */
 const maxValueChars = 512;
 
 /** PreviewCookie is what a browser that shows a preview sends with its requests. Nothing of it is proven. */
@@ -14,11 +13,6 @@ export interface PreviewCookie {
   readonly code: string;
   readonly bucket: string;
   readonly deploy: string;
-  /**
-   * When the deploy had been published last, in Unix milliseconds; null if never. A later publication ends the preview, also if
-   * another deploy is published then.
-   */
-  readonly publishedAt: number | null;
 }
 
 /**
@@ -36,21 +30,20 @@ export function hasPreviewCookie({ headers }: Request): boolean {
 export function previewCookieOf(request: Request): PreviewCookie | undefined {
   const [value = ""] = cookiesOf(request, cookieName(request));
   if (value.length > maxValueChars) return undefined;
-  const [, code = "", target = "", at] = /^([^/]+)\/([\w.@-]+)(?:\/(\d{1,15}))?$/.exec(value) ?? [];
+  const [, code = "", target = ""] = /^([^/]+)\/([\w.@-]+)$/.exec(value) ?? [];
   const { bucket, deploy } = parseDeployTarget(target);
   if (deploy === undefined || parseCode(code)?.kind !== "preview") return undefined;
-  return { code, bucket, deploy, publishedAt: wholeNumber(at) ?? null };
+  return { code, bucket, deploy };
 }
 
 /** setPreviewCookie is the header that begins a preview in a browser. It lasts an hour, and no longer than its link. */
 export function setPreviewCookie(
   request: Request,
-  { code, bucket, deploy, publishedAt }: PreviewCookie,
+  { code, bucket, deploy }: PreviewCookie,
   clock: Clock,
 ): string {
   const left = (parseCode(code)?.expires ?? 0) - Math.floor(clock.now() / 1000);
-  const at = publishedAt === null ? "" : `/${publishedAt}`;
-  return cookieLine(request, `${code}/${bucket}@${deploy}${at}`, Math.max(0, Math.min(left, maxAgeSeconds)));
+  return cookieLine(request, `${code}/${bucket}@${deploy}`, Math.max(0, Math.min(left, maxAgeSeconds)));
 }
 
 /** clearPreviewCookie is the header that ends it. */

@@ -7,7 +7,7 @@ import { hostNameOf } from "../request/host-name.ts";
 import { MemoryCache } from "../static/memory-cache.ts";
 import { isOtherHost, misdirected } from "../static/own-host.ts";
 import { type StaticOptions, serveBucket } from "../static/serve.ts";
-import { enterAtRoot, leavePreview } from "./enter.ts";
+import { enterAtRoot, leavePreview, toPublished } from "./enter.ts";
 import { findShown, unlisted } from "./shown-deploy.ts";
 
 export const previewPrefix = "/node/preview/";
@@ -41,18 +41,23 @@ export async function servePreview(
   try {
     const { buckets, clock } = lease.services;
     const shown = await findShown({ code, bucket: await buckets.get(bucketName), deploy }, lease);
-    if (shown.state !== "valid")
-      return shown.state === "expired"
-        ? plainText(410, "410 Gone: this preview has ended. Ask for another link.")
-        : unknownPreview();
-    const { bucket, tree } = shown;
+    if (!("bucket" in shown)) return shown.state === "expired" ? endedPreview() : unknownPreview();
+    const { bucket } = shown;
     const host = hostNameOf(request);
     const root = await buckets.records.rootOrStale(host);
     if (isOtherHost(request, bucketName, buckets.records.hosts)) return misdirected();
-    const isOwnHost = bucket.hosts.includes(host);
+    const isAtRoot = root?.name === bucketName;
     const base = slash === "" ? "" : `${previewPrefix}${code}/${name}/`;
     const rest = path.slice(base.length);
-    if (base !== "" && root?.name === bucketName) {
+    if (shown.state === "ended") {
+      // Everybody may read the published files of a public bucket, and nobody else those of a private one.
+      if (!bucket.public || !shown.isPublished) return endedPreview();
+      const target = { bucket, rest: base === "" ? "" : rest, isAtRoot };
+      return withoutReferrer(toPublished(request, target));
+    }
+    const { tree } = shown;
+    const isOwnHost = bucket.hosts.includes(host);
+    if (base !== "" && isAtRoot) {
       const entered = enterAtRoot({ request, rest }, { code, deploy, shown, clock });
       if (entered !== undefined) return withoutReferrer(entered);
     }
@@ -91,6 +96,11 @@ function unknownPreview(): Response {
   return withoutReferrer(
     unlisted(plainText(404, "404 Not Found: there is no such preview, or it has ended.")),
   );
+}
+
+/** For holders of a link that was right. */
+function endedPreview(): Response {
+  return withoutReferrer(unlisted(plainText(410, "410 Gone: this preview has ended. Ask for another link.")));
 }
 
 /** The address is what opens the preview: no other site gets it. */

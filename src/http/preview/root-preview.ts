@@ -27,10 +27,9 @@ export async function rootPreview(
 ): Promise<Response | undefined> {
   const cookie = previewCookieOf(request);
   if (cookie === undefined || cookie.bucket !== bucket.name) return undefined;
-  const { code, deploy, publishedAt } = cookie;
+  const { code, deploy } = cookie;
   const shown = await findShown({ code, bucket, deploy }, lease);
-  if (shown.state !== "valid" || shown.tree.isPublished || shown.tree.publishedAt !== publishedAt)
-    return undefined;
+  if (shown.state !== "valid") return undefined;
   if (isWorkerScript(request)) return refuseWorker();
   const response = await serveBucket(
     {

@@ -23,17 +23,29 @@ export interface ShownDeploy {
   readonly assertPresent: () => Promise<void>;
 }
 
+/**
+ * EndedPreview is a link that was right until the tree of its deploy was exchanged: the deploy was published, rolled back to, or
+ * replaced. What is in that tree now was not shown to the maker of the link.
+ */
+export interface EndedPreview {
+  readonly state: "ended";
+  readonly bucket: Bucket;
+  readonly isPublished: boolean;
+}
+
 /** findShown tells what a link shows now: nothing once it, its token, its bucket or its deploy has ended. */
 export async function findShown(
   { code, bucket, deploy }: PreviewLink,
   { services: { buckets, links }, authenticator }: Lease<Services>,
-): Promise<ShownDeploy | { readonly state: "expired" | "unknown" }> {
+): Promise<ShownDeploy | EndedPreview | { readonly state: "expired" | "unknown" }> {
   const target = { kind: "preview", bucket, path: deploy } as const;
-  const { state } = await links.check(code, target, authenticator);
-  if (state === "expired") return { state };
+  const verdict = await links.check(code, target, authenticator);
+  if (verdict.state === "expired") return { state: "expired" };
   const tree =
-    state === "valid" && bucket?.enable ? await buckets.deploys.shownTree(bucket, deploy) : undefined;
-  if (tree === undefined || bucket === undefined) return { state: "unknown" };
+    verdict.state === "valid" && bucket?.enable ? await buckets.deploys.shownTree(bucket, deploy) : undefined;
+  if (verdict.state !== "valid" || tree === undefined || bucket === undefined) return { state: "unknown" };
+  const { isPublished, exchanges } = tree;
+  if (isPublished || exchanges !== verdict.link.exchanges) return { state: "ended", bucket, isPublished };
   const assertPresent = async () => {
     const now = await buckets.deploys.shownTree(bucket, deploy);
     if (now?.place.path !== tree.place.path) throw noDeploy(deploy);
