@@ -16,3 +16,8 @@ export function visible(text: string): string {
     return `\\u{${character.codePointAt(0)?.toString(16)}}`;
   });
 }
+
+/** `visibleLines` does the same for a text of several lines: line ends and tabs stay. */
+export function visibleLines(text: string): string {
+  return text.replace(/[^\n\t]+/g, visible);
+}

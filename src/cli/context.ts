@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
+import { visibleLines } from "../base/visible-text.ts";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -99,9 +100,9 @@ export class Context {
     await promise;
   };
 
-  /** Writes a line for people to standard error. */
+  /** Writes a line, or several, for people to standard error. A server may have chosen some of the text, so it cannot control the terminal. */
   readonly say = (line: string): void => {
-    this.err.write(`${line}\n`);
+    this.err.write(`${visibleLines(line)}\n`);
   };
 
   /** Opens standard input as bytes. */

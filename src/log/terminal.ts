@@ -17,7 +17,7 @@ const dim = "\x1b[2m";
 const plain = "\x1b[0m";
 
 /**
- * `formatLine` writes an entry as one line for people. Clients choose some of the text, so characters that control a terminal or
+ * `formatLine` writes an entry as one line for people. Clients, or the server that a command follows, choose the text, so characters that control a terminal or
  * are invisible are escaped.
  */
 export function formatLine(entry: LogEntry, coloured: boolean): string {
@@ -27,9 +27,9 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
     .join(":");
   const pairs = formatPairs(entry.fields, hiddenOnTerminal(entry.fields));
   return [
-    paint(dim, entry.timestamp),
-    paint(colours[entry.level], entry.level.padStart(5)),
-    paint(dim, `${entry.target}:`),
+    paint(dim, visible(entry.timestamp)),
+    paint(colours[entry.level] ?? dim, visible(entry.level).padStart(5)),
+    paint(dim, `${visible(entry.target)}:`),
     ...(spans === "" ? [] : [paint(dim, `${visible(spans)}:`)]),
     visible(entry.message),
     ...(pairs === "" ? [] : [paint(dim, visible(pairs))]),

@@ -1,5 +1,6 @@
 import { accessSync, constants, statSync } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
 import type { Fetch, SocketClass } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 
@@ -47,7 +48,7 @@ function split(url: string, begin: string): { readonly socket: string; readonly 
 
 /** Returns the address that browsers use, as far as a client of this URL can know it: through a Unix socket it is the path alone. */
 export function webAddress(clientUrl: string, path: string): string {
-  return clientUrl.startsWith(clientScheme) ? path : clientUrl + path;
+  return clientUrl.startsWith(clientScheme) ? visible(path) : clientUrl + visible(path);
 }
 
 /** Says why nothing answers at a Unix socket. */

@@ -39,10 +39,13 @@ export async function readConfig(ctx: Context, given: string, inspect?: Inspect)
 }
 
 /** Opens a log whose entries are shown on standard error. */
-export function openLog({ err, env, say }: Context, filter: string): LogHub {
+export function openLog({ err, env }: Context, filter: string): LogHub {
   const hub = new LogHub();
   const coloured = err.isTTY === true && env.NO_COLOR === undefined;
-  hub.attach({ filter: parseFilter(filter), write: (entry) => say(formatLine(entry, coloured)) });
+  hub.attach({
+    filter: parseFilter(filter),
+    write: (entry) => void err.write(`${formatLine(entry, coloured)}\n`),
+  });
   return hub;
 }
 

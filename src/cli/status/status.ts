@@ -39,10 +39,10 @@ export async function status(
   const state = stateOf(target, asked);
   await ctx.print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
   if (!(own instanceof Error) || own instanceof NoToken) return exitCodes.done;
-  ctx.err.write(
+  ctx.say(
     own instanceof DatabaseError
-      ? `node-server: the server cannot use its database, so it can check no token: ${own.message}\n`
-      : `node-server: ${await explain(own, target)}\n`,
+      ? `node-server: the server cannot use its database, so it can check no token: ${own.message}`
+      : `node-server: ${await explain(own, target)}`,
   );
   return exitCodeOf(own);
 }

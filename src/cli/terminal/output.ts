@@ -1,5 +1,5 @@
 import { exactJson } from "../../base/raw-json.ts";
-import { visible } from "../../base/visible-text.ts";
+import { visible, visibleLines } from "../../base/visible-text.ts";
 import { type Context, PipeClosed } from "../context.ts";
 import type { Paint } from "./colour.ts";
 import { tableText } from "./table.ts";
@@ -27,14 +27,14 @@ export async function untilStopped(
 
 /** Formats a result for people: a text as it is, a list by lines, records as a table, everything else as indented JSON. */
 export function readable(value: unknown, paint: Paint): string {
-  if (typeof value === "string") return `${shown(value)}\n`;
+  if (typeof value === "string") return `${visibleLines(value)}\n`;
   if (Array.isArray(value) && value.length > 0) {
     if (value.every((item) => typeof item === "string"))
-      return value.map((item) => `${shown(item)}\n`).join("");
+      return value.map((item) => `${visibleLines(item)}\n`).join("");
     if (value.every(isFlat))
       return tableText(Object.keys(value[0] ?? {}), value, { paint, maxWidth: 100 }).text;
   }
-  return `${shown(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
+  return `${visibleLines(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
 }
 
 /**
@@ -48,9 +48,4 @@ function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Reco
     names.join("\0") === Object.keys(all[0] as object).join("\0") &&
     Object.values(item).every((value) => typeof value !== "object" || value === null)
   );
-}
-
-/** Escapes control characters, except line ends and tabs. */
-function shown(text: string): string {
-  return text.replace(/[^\n\t]+/g, visible);
 }

@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import type { Context, Output } from "../context.ts";
 
 const redrawMs = 100;
@@ -27,11 +28,12 @@ export class ProgressLine {
     const tenth = Math.floor(share * 10);
     if (tenth <= this.#tenth) return;
     this.#tenth = tenth;
-    this.#err.write(`${this.#what}: ${tenth * 10} %, ${state()}\n`);
+    this.#err.write(`${visible(`${this.#what}: ${tenth * 10} %, ${state()}`)}\n`);
   }
 
   /** Writes a line of its own, above the bar. */
-  say(line: string): void {
+  say(text: string): void {
+    const line = visible(text);
     this.#err.write(this.#isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
   }
 
@@ -45,7 +47,7 @@ export class ProgressLine {
   #draw(share: number, state: string): void {
     this.#drawnAt = performance.now();
     const bar = "#".repeat(Math.floor(share * barWidth)).padEnd(barWidth);
-    const line = `${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`;
+    const line = visible(`${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`);
     this.#drawn = `\r${line.slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;
     this.#err.write(this.#drawn);
   }

@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import type { Context, Output } from "../context.ts";
 
 const redrawMs = 100;
@@ -17,7 +18,7 @@ export class StatusLine {
   update(text: () => string): void {
     if (!this.#isTerminal || performance.now() - this.#drawnAt < redrawMs) return;
     this.#drawnAt = performance.now();
-    this.#err.write(`\r${text().slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`);
+    this.#err.write(`\r${visible(text()).slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`);
   }
 
   /** Removes the line, so that others can be written. */

@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import {
   type Limit,
   type NodeServerClient,
@@ -154,7 +155,7 @@ async function showSecret(
   made: { readonly key: string; readonly secret: string },
   { json }: TokenOptions,
 ): Promise<number> {
-  await ctx.print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
+  await ctx.print(json ? `${JSON.stringify(made)}\n` : `${visible(`${made.key}:${made.secret}`)}\n`);
   ctx.say("keep it; it is not shown again");
   return exitCodes.done;
 }
