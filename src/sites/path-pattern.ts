@@ -96,6 +96,26 @@ class Node<T> {
   ends: Entry<T>[] | undefined;
   /** Patterns whose splat begins here. */
   splats: Entry<T>[] | undefined;
+  /** The nodes from here on that a search visits, at most: itself, what is below one literal, and what is below the placeholder. */
+  maxVisited = 1;
+  #maxBelowLiteral = 0;
+
+  /** maxVisitedWith is `maxVisited` if it were so many for the child of a name. */
+  maxVisitedWith(segment: string | undefined, childMax: number): number {
+    const belowLiteral = segment === undefined ? 0 : childMax;
+    const belowPlaceholder = segment === undefined ? childMax : (this.placeholder?.maxVisited ?? 0);
+    return 1 + Math.max(this.#maxBelowLiteral, belowLiteral) + belowPlaceholder;
+  }
+
+  /** grow takes over what `maxVisitedWith` told. */
+  grow(segment: string | undefined, childMax: number): void {
+    this.maxVisited = this.maxVisitedWith(segment, childMax);
+    if (segment !== undefined) this.#maxBelowLiteral = Math.max(this.#maxBelowLiteral, childMax);
+  }
+
+  known(segment: string | undefined): Node<T> | undefined {
+    return segment === undefined ? this.placeholder : this.literals?.get(segment);
+  }
 
   child(segment: string | undefined): Node<T> {
     if (segment === undefined) {
@@ -119,24 +139,48 @@ export interface Match<T> {
 
 /**
  * PatternTable finds the values whose patterns match a path. Patterns are a tree of their names, of which a search visits each
- * node at most once, so that a thousand of them cost little more than one.
+ * node at most once, so that a thousand of them cost little more than one. Patterns that have a name and a placeholder at the
+ * same place, at many places, make it visit many; `maxVisited` bounds that.
  */
 export class PatternTable<T> {
   readonly #root = new Node<T>();
+  readonly #maxVisited: number;
   #size = 0;
+
+  constructor({ maxVisited = Number.POSITIVE_INFINITY }: { readonly maxVisited?: number } = {}) {
+    this.#maxVisited = maxVisited;
+  }
 
   get size(): number {
     return this.#size;
   }
 
-  add(pattern: PathPattern, value: T): void {
+  /** add adds a value. False if a search could then visit more nodes than it may; the value is not added. */
+  add(pattern: PathPattern, value: T): boolean {
+    if (this.#maxVisitedWith(pattern) > this.#maxVisited) return false;
+    const path: Node<T>[] = [this.#root];
     let node = this.#root;
-    for (const segment of pattern.segments) node = node.child(segment);
+    for (const segment of pattern.segments) {
+      node = node.child(segment);
+      path.push(node);
+    }
+    for (let at = pattern.segments.length - 1; at >= 0; at -= 1)
+      path[at]?.grow(pattern.segments[at], path[at + 1]?.maxVisited ?? 0);
     const entry = { order: this.#size, pattern, value };
     const list = pattern.splat === undefined ? "ends" : "splats";
     node[list] ??= [];
     node[list].push(entry);
     this.#size += 1;
+    return true;
+  }
+
+  #maxVisitedWith({ segments }: PathPattern): number {
+    const path: (Node<T> | undefined)[] = [this.#root];
+    for (const segment of segments) path.push(path.at(-1)?.known(segment));
+    let max = path.at(-1)?.maxVisited ?? 1;
+    for (let at = segments.length - 1; at >= 0; at -= 1)
+      max = path[at]?.maxVisitedWith(segments[at], max) ?? max + 1;
+    return max;
   }
 
   /**

@@ -5,6 +5,8 @@ import { parseTarget, type RedirectTarget } from "./redirect-target.ts";
 
 /** Rules of one file that are used, at most. */
 const maxRedirects = 5000;
+/** Steps that the search for a rule takes, at most. A thousand take about 0.1 ms. */
+const maxVisited = 1000;
 const redirectStatuses = [301, 302, 303, 307, 308] as const;
 const pageStatuses = [200, 403, 404, 410, 451] as const;
 
@@ -30,16 +32,20 @@ export function isPageStatus(status: RedirectStatus): status is PageStatus {
 
 /** Redirects are the rules of a `_redirects` file. The first one that matches is the one that applies. */
 export class Redirects {
-  readonly rules: readonly Redirect[];
-  readonly #all = new PatternTable<Redirect>();
+  readonly #rules: Redirect[] = [];
+  readonly #all = new PatternTable<Redirect>({ maxVisited });
   readonly #forced = new PatternTable<Redirect>();
 
-  constructor(rules: readonly Redirect[]) {
-    this.rules = rules;
-    for (const rule of rules) {
-      this.#all.add(rule.pattern, rule);
-      if (rule.isForced) this.#forced.add(rule.pattern, rule);
-    }
+  get rules(): readonly Redirect[] {
+    return this.#rules;
+  }
+
+  /** add adds a rule. False if the search for a rule would take too long with it; it is not added. */
+  add(rule: Redirect): boolean {
+    if (!this.#all.add(rule.pattern, rule)) return false;
+    if (rule.isForced) this.#forced.add(rule.pattern, rule);
+    this.#rules.push(rule);
+    return true;
   }
 
   /** first is the rule for a path at which no file exists. `path` is decoded and has no slash at its beginning. */
@@ -59,17 +65,21 @@ export function parseRedirects(content: Uint8Array): {
   readonly problems: readonly SiteProblem[];
 } {
   const problems = new ProblemList("_redirects");
-  const rules: Redirect[] = [];
+  const redirects = new Redirects();
   for (const line of linesOf(content, problems)) {
-    if (rules.length === maxRedirects) {
+    if (redirects.rules.length === maxRedirects) {
       problems.add(line.number, `there are more than ${maxRedirects} rules; those from here on are not used`);
       break;
     }
     const { rule, problem, level } = parseRule(line);
     if (problem !== undefined) problems.add(line.number, problem, level);
-    if (rule !== undefined) rules.push(rule);
+    if (rule !== undefined && !redirects.add(rule))
+      problems.add(
+        line.number,
+        `the rule is not used: with it the search for a rule could take more than ${maxVisited} steps, because rules have a name and a placeholder at the same place; use a splat, or fewer placeholders`,
+      );
   }
-  return { redirects: new Redirects(rules), problems: problems.found };
+  return { redirects, problems: problems.found };
 }
 
 interface ParsedRule {

@@ -20,7 +20,7 @@ export function parseSitePart(file: SiteFile, content: Uint8Array): SitePart {
 }
 
 const noHeaders = new HeaderRules([]);
-const noRedirects = new Redirects([]);
+const noRedirects = new Redirects();
 
 /** toSiteRules puts the rules of the files together that exist. */
 export function toSiteRules(parts: readonly SitePart[]): SiteRules {

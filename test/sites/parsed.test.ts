@@ -125,6 +125,25 @@ test("whatever a visitor sends, a rule leads to its own host and no header is sp
   );
 });
 
+test("rules that would make the search for a rule long are left out, and named", () => {
+  // The path `a/a/…` of 32 names leads through the nodes of all of them, about 90,000.
+  const hostile = Array.from({ length: 4096 }, (_, at) => {
+    const names = Array.from({ length: 12 }, (_, bit) => (at & (1 << bit) ? `:p${bit}` : "a"));
+    return `/${names.join("/")}${"/a".repeat(20)} /x`;
+  });
+  const { redirects, problems } = parseRedirects(bytes([...hostile, "/plain /y", "/blog/:id /z"].join("\n")));
+  expect(problems[0]).toMatchObject({ level: "error", why: expect.stringContaining("1000 steps") });
+  expect(redirects.rules.length).toBeGreaterThan(10);
+  expect(redirects.rules.length).toBeLessThan(1000);
+  expect(redirects.first("plain")?.value.line).toBe(4097);
+  expect(redirects.first("blog/1")?.value.line).toBe(4098);
+  expect(redirects.first("a/".repeat(32))?.value.line).toBe(1);
+
+  // Thousands of names, and of placeholders below different names, are no such rules.
+  const many = Array.from({ length: 5000 }, (_, at) => `/${at % 70}/${at}/:x/:y /z`);
+  expect(parseRedirects(bytes(many.join("\n"))).problems).toEqual([]);
+});
+
 test("rules that would be slow as regular expressions come to an end", () => {
   const text = Array.from({ length: 2000 }, (_, at) => `/:a/:b/:c/:d/:e/:f/:g/x${at}-*y /z`).join("\n");
   const { redirects } = parseRedirects(bytes(text));
