@@ -55,17 +55,21 @@ eachStore("a drop box makes its folder, and cannot change how the bucket is serv
   expect(top.address).toEndWith(`/${node.bucket}/`);
   for (const name of ["_redirects", "_headers", "_HEADERS"])
     expect([name, await put(top.address, name, "x")]).toEqual([name, 403]);
-  // They would be sent in place of the file beside them.
-  for (const name of ["index.html.br", "index.html.gz", "index.html.zst", "data.tar.gz"])
-    expect([name, await put(top.address, name, "x")]).toEqual([name, 409]);
-  expect(await put(top.address, "data%20(2).tar.gz", "x")).toBe(201);
+  // They would be sent in place of the file beside them, also of one that comes later.
+  for (const name of ["index.html.br", "later.html.gz", "later.HTML.GZ", "later.css.zst", "data.tar.gz"])
+    expect([name, await put(top.address, name, "x")]).toEqual([name, 403]);
+  for (const name of ["photo.jpg.gz", "data.tgz", "noending.gz", ".gz"])
+    expect([name, await put(top.address, name, "x")]).toEqual([name, 201]);
   expect(await stored.paths()).toEqual([
-    "data (2).tar.gz",
+    ".gz",
     "data.tar",
+    "data.tgz",
     "index.html",
     "new",
     "new/folder",
     "new/folder/_redirects",
+    "noending.gz",
+    "photo.jpg.gz",
   ]);
 });
 

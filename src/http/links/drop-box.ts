@@ -1,7 +1,7 @@
 import type { ResolvedPath } from "../../buckets/file-reader.ts";
-import type { BucketView } from "../../buckets/file-store.ts";
-import { childPath, type Segment, type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
+import { childPath, type Segment, treeRoot } from "../../buckets/path.ts";
 import { suffixes } from "../content/encoding.ts";
+import { mediaTypeOf } from "../content/media-type.ts";
 import { plainText } from "../content/plain.ts";
 import { HttpError } from "../request/http-error.ts";
 import { uploadBody } from "../request/upload-body.ts";
@@ -29,13 +29,18 @@ export async function addFile(
       403,
       "a file of this name changes how the bucket is served; it cannot be uploaded by a link",
     );
+  if (isCompressedCopy(name))
+    throw new HttpError(
+      403,
+      "a file of this name could be sent in place of the one without the ending; use another name, such as files.zip or files.tgz",
+    );
   const path = childPath(folder, name);
   const conditions = {
     holdsLock: () => false,
-    async assertPreconditions({ entry }: ResolvedPath, { reader }: BucketView) {
+    async assertPreconditions({ entry }: ResolvedPath) {
       if (!(await isStillValid()))
         throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored");
-      if (entry !== undefined || (await isVariant(path, reader)))
+      if (entry !== undefined)
         throw new HttpError(409, "a file of this name exists, and a link replaces none; use another name");
     },
   };
@@ -53,10 +58,12 @@ export async function addFile(
   return plainText(201, `201 Created: ${name} is stored.`);
 }
 
-/** Whether a file would be sent in place of another, as `x.html.br` is for `x.html`. */
-async function isVariant(path: TreePath, reader: BucketView["reader"]): Promise<boolean> {
-  const suffix = Object.values(suffixes).find((one) => path.endsWith(one));
-  const plain = suffix === undefined ? "" : path.slice(0, -suffix.length);
-  if (plain === "" || plain.endsWith("/")) return false;
-  return (await reader.find(treePath(plain))) !== undefined;
+/**
+ * isCompressedCopy is whether a file is sent in place of another one as soon as that exists, as `x.html.br` is for `x.html`. The
+ * other one may come later, with an older time.
+ */
+function isCompressedCopy(name: string): boolean {
+  const lower = name.toLowerCase();
+  const suffix = Object.values(suffixes).find((one) => lower.endsWith(one));
+  return suffix !== undefined && mediaTypeOf(lower.slice(0, -suffix.length)).compressible;
 }
