@@ -1,4 +1,5 @@
 import { BatchLoader } from "../base/batch-loader.ts";
+import { Fault } from "../base/fault.ts";
 import { PerTick } from "../base/per-tick.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import { checkSite } from "../sites/check-site.ts";
@@ -113,20 +114,33 @@ async function unlessExchanged<T>(work: (attempt: number) => Promise<T>): Promis
     }
 }
 
-/** siteProblems returns what is wrong with the rules of a bucket, or of a deploy. */
-export function siteProblems(reader: FileReader): Promise<SiteProblem[]> {
-  return checkSite({
+/** siteProblems returns what is wrong with the rules of a bucket, or of a deploy; also that a file of them cannot be read. */
+export async function siteProblems(reader: FileReader): Promise<SiteProblem[]> {
+  const unreadable: SiteProblem[] = [];
+  const problems = await checkSite({
     async read(name) {
-      const found = await reader.openOrFind(treePath(name));
-      if (found === undefined || "kind" in found) return undefined;
-      await using file = found;
-      return await contentOf(file);
+      try {
+        const found = await reader.openOrFind(treePath(name));
+        if (found === undefined || "kind" in found) return undefined;
+        await using file = found;
+        return await contentOf(file);
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+        unreadable.push({
+          file: name,
+          line: 0,
+          level: "error",
+          why: `the file cannot be read: ${error.detail}`,
+        });
+        return undefined;
+      }
     },
     async isFile(path) {
       const parsed = parseTreePath(path);
       return parsed !== undefined && (await reader.find(parsed))?.kind === "file";
     },
   });
+  return [...unreadable, ...problems];
 }
 
 /** The content of a file; of one that is too large to be used, only that it is. */

@@ -1,6 +1,9 @@
 import { expect } from "bun:test";
+import { rm } from "node:fs/promises";
 import { siteWith } from "../support/bucket.ts";
+import { deploySite } from "../support/deploys.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { test } from "../support/test.ts";
 
 eachStore("the publication of a deploy names lines of its rules that cannot be used", async (store) => {
   await using node = await testNode(store);
@@ -31,4 +34,16 @@ eachStore("the publication of a deploy names lines of its rules that cannot be u
     "_redirects:9001 error",
     "_redirects:9002 warning",
   ]);
+});
+
+test("rules that cannot be read after a rollback are a problem of the site, and the rollback is done", async () => {
+  await using node = await testNode({ store: "objects over sqlite" });
+  const site = await deploySite(node);
+  await site.write({ "index.html": "first", _headers: "/*\n  X-Lost: yes\n" });
+  const lost = await site.contentFile("_headers");
+  await site.deploy({ "index.html": "second" });
+  await rm(lost);
+  const { deploy, problems } = await site.rollback();
+  expect(problems).toMatchObject([{ file: "_headers", line: 0, level: "error" }]);
+  expect((await site.list()).find(({ state }) => state === "published")?.deploy).toBe(deploy);
 });

@@ -1,7 +1,11 @@
 import { expect } from "bun:test";
+import { symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
+import { deployClient } from "../support/deploys.ts";
 import { eachStore, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
 
@@ -388,3 +392,22 @@ eachStore(
     expect((await get("/team/a.txt")).status).toBe(401);
   },
 );
+
+test("a _headers or _redirects that is a link out of the bucket is missing, also for a rollback", async () => {
+  await using node = await testNode();
+  const { get } = await siteWith(node, { "index.html": "page" });
+  const site = deployClient(node);
+  const outside = join(node.folder, "outside");
+  writeFileSync(outside, "/* /index.html 200!\n");
+  for (const name of ["_headers", "_redirects"]) symlinkSync(outside, join(node.folder, "static/site", name));
+  expect([(await get("/index.html")).status, (await get("/other.html")).status]).toEqual([200, 404]);
+  const authorization = `Bearer ${node.superToken}`;
+  const dav = await fetch(`${node.url}/node/static-webdav/site/index.html`, { headers: { authorization } });
+  expect(await dav.text()).toBe("page");
+  const problems = () =>
+    node.call("static-bucket_site_problems", { token: node.superToken, name: node.bucket });
+  expect(await problems()).toEqual([]);
+  await site.deploy({ "index.html": "newer" });
+  expect((await site.rollback()).problems).toEqual([]);
+  expect(await site.page("index.html")).toBe("page");
+});

@@ -152,7 +152,11 @@ export class DiskReader implements FileReader {
         await handle.close();
         return "moved";
       }
-      if (held === undefined || !stats.isFile()) throw notFound(path);
+      // A link that leads out, or a file that is no file any more, does not exist.
+      if (held === undefined || !stats.isFile()) {
+        await handle.close();
+        return undefined;
+      }
       return this.#toFile(spelled, { handle, heldPath: held.path, realPath: held.real, stats });
     } catch (error) {
       await handle?.close();
