@@ -113,14 +113,15 @@ export function requirementsOf<S>(method: Method<S>): Requirement[] {
   return needsOf(method).map((need) => toRequirement(need, method.names));
 }
 
-/** Asks with the required params, then with all of them; each param has its placeholder for a value. */
+/** Asks with the required params, then with each of the others, then with all of them; each has its placeholder for a value. */
 function needsOf<S>({ needFor, accepts }: Method<S>): Need[] {
   const params = Object.entries(accepts.shape);
   const ask = (given: typeof params) =>
     needFor(Object.fromEntries(given.map(([name]) => [name, placeholder(name)])));
-  const fewest = ask(params.filter(([, type]) => isRequired(type)));
-  const all = ask(params);
-  return Bun.deepEquals(fewest, all) ? [fewest] : [fewest, all];
+  const required = params.filter(([, type]) => isRequired(type));
+  const others = params.filter(([, type]) => !isRequired(type));
+  const asked = [required, ...others.map((one) => [...required, one]), params].map(ask);
+  return asked.filter((need, at) => asked.findIndex((other) => Bun.deepEquals(need, other)) === at);
 }
 
 function toRequirement(need: Need, params: readonly string[]): Requirement {
