@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import { httpDate } from "../base/dates.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { linkPrefix } from "../links/address.ts";
 import { serveConsole } from "./console/console.ts";
@@ -165,18 +166,28 @@ export class Router {
     const answer = this.#answer(request, server);
     const arrived = { request, server, handler: this.#handler, startedAt };
     if (answer instanceof Promise) return this.#ended(answer, arrived);
+    if (answer !== undefined) this.#complete(request, answer);
     observers.ended(arrived, answer);
     return answer;
   }
 
   #ended(answer: Promise<Response>, arrived: ArrivedRequest): Promise<Response> {
     const ended = (response: Response) => {
+      this.#complete(arrived.request, response);
       this.#deps.observers.ended(arrived, response);
       return response;
     };
     return answer.then(ended, (error: unknown) =>
       ended(isDisconnection(error) ? clientLeft() : this.#toErrorResponse(error)),
     );
+  }
+
+  /** Adds to a response what Bun leaves out. */
+  #complete({ method, headers }: Request, response: Response): void {
+    // Bun closes such a connection and does not say so: Node's client would send its next request into it. RFC 9112 §9.6.
+    if (asksToClose(headers) && !asksToClose(response.headers))
+      response.headers.append("connection", "close");
+    if (method === "HEAD") response.headers.set("date", httpDate(this.#deps.clock.now()));
   }
 
   #answer(request: Request, server: Server<RpcSocket>): Answer {
@@ -217,6 +228,12 @@ export class Router {
     this.#lastHost = host;
     return true;
   }
+}
+
+/** asksToClose tells whether the connection ends after the message with these headers. */
+function asksToClose(headers: Headers): boolean {
+  const connection = headers.get("connection");
+  return connection !== null && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection);
 }
 
 /** Bun takes two equal Content-Length headers and joins their values. RFC 9112 §6.3 has them refused. */

@@ -193,8 +193,13 @@ function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
     // Bodies are bounded where they are read: an upload may be larger than a call.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request: Request, server: Server<RpcSocket>) => router.route(request, server),
-    // For what Bun itself fails at, such as opening the file of a response; the router has reported that request already.
-    error: toErrorResponse,
+    // For what Bun itself fails at, such as opening the file of a response; the router has reported that request already. The request
+    // is not known here, and it may have asked to close the connection.
+    error: (error: unknown) => {
+      const response = toErrorResponse(error);
+      response.headers.set("connection", "close");
+      return response;
+    },
     websocket: {
       data: undefined as unknown as RpcSocket,
       idleTimeout: socketIdleSeconds,
