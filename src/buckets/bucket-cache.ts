@@ -118,6 +118,19 @@ export class BucketCache {
     return present === key ? record : this.loadOrStale(present);
   }
 
+  /**
+   * ownerOrStale returns the name of the bucket that a host name belongs to, also while the bucket is off. While the database is away it
+   * is what the last look found.
+   */
+  async ownerOrStale(host: string): Promise<string | undefined> {
+    try {
+      await this.loadOrStale(httpRoot);
+    } catch (error) {
+      if (!isUnavailable(error)) throw error;
+    }
+    return this.#hosts.get(host);
+  }
+
   #rootKey(host: string): BucketKey {
     return this.#hosts.has(host) ? hostKey(host) : httpRoot;
   }

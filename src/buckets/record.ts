@@ -35,7 +35,7 @@ export function checkBucketPath(path: string): void {
 /** checkHosts throws InvalidInput unless each is a host name; it returns them in lower case, each once. */
 export function checkHosts(hosts: readonly string[]): string[] {
   const names = [...new Set(hosts.map((host) => host.toLowerCase()))];
-  const wrong = names.find((name) => !hostForm.test(name));
+  const wrong = names.find((name) => !isHostName(name));
   if (wrong !== undefined)
     throw new Fault(
       "InvalidInput",
@@ -45,6 +45,11 @@ export function checkHosts(hosts: readonly string[]): string[] {
   if (names.length > maxHosts)
     throw new Fault("InvalidInput", `a bucket may have ${maxHosts} host names at most`, { field: "hosts" });
   return names;
+}
+
+/** isHostName tells whether a bucket can have this host name, in lower case. */
+export function isHostName(text: string): boolean {
+  return hostForm.test(text);
 }
 
 /** isBucketName is whether a bucket can be created with this name. Rows that another program wrote may have others. */

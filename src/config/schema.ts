@@ -114,7 +114,7 @@ export const topKeys = {
   console: key(
     "boolean",
     z.boolean().default(true),
-    "Serve the web console at `/node/console/`. While it is on, the top folder of the HTTP root cannot contain a service worker.",
+    "Serve the web console at `/node/console/`, except at host names of buckets. While it is on, the top folder of the HTTP root cannot contain a service worker; a site at a host name of its own can.",
   ),
   release_url: key(
     "URL",

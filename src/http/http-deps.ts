@@ -59,6 +59,7 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
   };
   return {
     ...shared,
+    records,
     addresses,
     observers: new RequestObservers(),
     jsonRpc: {

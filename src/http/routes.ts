@@ -1,11 +1,13 @@
 import type { Server } from "bun";
 import { httpDate } from "../base/dates.ts";
 import { wholeNumber } from "../base/numbers.ts";
+import type { BucketCache } from "../buckets/bucket-cache.ts";
+import { isHostName } from "../buckets/record.ts";
 import { linkPrefix } from "../links/address.ts";
-import { serveConsole } from "./console/console.ts";
+import { noConsole, serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
 import { type HealthOptions, serveHealth, serveReady } from "./health/health.ts";
-import { answerPost, cors, preflight } from "./jsonrpc/post.ts";
+import { answerPost, cors, misdirectedCall, preflight } from "./jsonrpc/post.ts";
 import type { RpcSocket } from "./jsonrpc/rpc-socket.ts";
 import {
   isHandshake,
@@ -19,6 +21,7 @@ import { type LinkRouteOptions, serveLink } from "./links/serve.ts";
 import { serveMetrics } from "./metrics/metrics.ts";
 import { type PreviewOptions, previewPrefix, servePreview } from "./preview/preview.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
+import { hostNameOf } from "./request/host-name.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
@@ -36,6 +39,8 @@ export interface HttpDeps
     Omit<SocketOptions, "sockets"> {
   readonly observers: RequestObservers;
   readonly health: HealthOptions;
+  /** The present records of buckets. */
+  readonly records: () => BucketCache;
   readonly addresses: ClientAddresses;
 }
 
@@ -49,7 +54,7 @@ export interface ListenerDeps extends HttpDeps, SocketOptions {}
 export const idleSeconds = 30;
 
 /** The request is answered by Bun itself (undefined) once it is upgraded to a WebSocket. */
-type Answer = Response | undefined | Promise<Response>;
+type Answer = Response | undefined | Promise<Response | undefined>;
 
 interface RoutedRequest {
   readonly request: Request;
@@ -62,17 +67,28 @@ interface RoutedRequest {
 interface Handler {
   readonly name: HandlerName;
   answer(routed: RoutedRequest): Answer;
+  /**
+   * Answers in its place at a host name of a bucket. An origin belongs to the pages of its bucket: they can imitate a sign-in there, and
+   * their service workers see every request.
+   */
+  readonly atBucketHost?: () => Response;
 }
 
 const post: Handler = {
   name: "jsonrpc",
   answer: ({ request, server, deps }) => answerPost(request, server, deps.jsonRpc),
+  atBucketHost: misdirectedCall,
 };
 const socket: Handler = {
   name: "jsonrpc",
   answer: ({ request, server, deps }) => openSocket(request, server, deps),
+  atBucketHost: misdirectedCall,
 };
-const jsonRpcOptions: Handler = { name: "jsonrpc", answer: () => preflight(Object.keys(jsonRpc)) };
+const jsonRpcOptions: Handler = {
+  name: "jsonrpc",
+  answer: () => preflight(Object.keys(jsonRpc)),
+  atBucketHost: misdirectedCall,
+};
 const root: Handler = {
   name: "static",
   answer: (routed) => serveRoot(routed, routed.deps),
@@ -89,6 +105,7 @@ const preview: Handler = {
 const webConsole: Handler = {
   name: "console",
   answer: ({ request, path, deps }) => serveConsole(request, path, deps.console),
+  atBucketHost: noConsole,
 };
 const filesBy = (protocol: FileProtocol): Handler => ({
   name: "webdav",
@@ -171,9 +188,9 @@ export class Router {
     return answer;
   }
 
-  #ended(answer: Promise<Response>, arrived: ArrivedRequest): Promise<Response> {
-    const ended = (response: Response) => {
-      this.#complete(arrived.request, response);
+  #ended(answer: Promise<Response | undefined>, arrived: ArrivedRequest): Promise<Response | undefined> {
+    const ended = (response: Response | undefined) => {
+      if (response !== undefined) this.#complete(arrived.request, response);
       this.#deps.observers.ended(arrived, response);
       return response;
     };
@@ -213,7 +230,17 @@ export class Router {
     const handler = isSocket ? route.socket : handlerOf(route, request.method);
     if (handler === undefined) return isSocket ? refuseHandshake() : refuseMethod(route);
     this.#handler = handler.name;
-    return handler.answer(routed);
+    const host = handler.atBucketHost === undefined ? "" : hostNameOf(request);
+    return isHostName(host) ? this.#answerUnlessOwned(handler, host, routed) : handler.answer(routed);
+  }
+
+  async #answerUnlessOwned(
+    { answer, atBucketHost }: Handler,
+    host: string,
+    routed: RoutedRequest,
+  ): Promise<Response | undefined> {
+    const owner = await this.#deps.records().ownerOrStale(host);
+    return owner === undefined ? answer(routed) : atBucketHost?.();
   }
 
   /**

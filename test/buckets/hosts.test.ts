@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { Wire } from "../support/hostile.ts";
 import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { until } from "../support/until.ts";
@@ -77,24 +78,96 @@ eachStore("a host name shows its bucket at its root, every other one the HTTP ro
       }
 });
 
-eachStore("addresses of the server itself are the same at every host name", async (store) => {
+const headers = { "content-type": "application/json" };
+const call = { method: "POST", headers, body: '{"jsonrpc":"2.0","method":"node-server_hello","id":1}' };
+const handshake = {
+  headers: {
+    connection: "Upgrade",
+    upgrade: "websocket",
+    "sec-websocket-version": "13",
+    "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
+  },
+};
+
+eachStore("health, metrics, WebDAV and OPTIONS are the same at every host name", async (store) => {
   await using sites = await hostedSites(store);
   const { node } = sites;
-  const headers = { "content-type": "application/json" };
-  const call = { method: "POST", headers, body: '{"jsonrpc":"2.0","method":"node-server_hello","id":1}' };
   for (const host of ["docs.example.org", "localhost"]) {
-    for (const path of ["/jsonrpc", "/node/rpc", "/"])
-      expect([path, await seen(node, host, path, call)]).toEqual([path, expect.stringContaining('"result"')]);
     expect(await seen(node, host, "/node/health")).toContain("ok");
-    expect(await seen(node, host, "/node/console/")).toContain("<!doctype html>");
+    expect(await seen(node, host, "/node/metrics")).toBe(401);
     expect(await seen(node, host, "/node/nothing")).toBe(404);
     expect(await seen(node, host, "/terminal")).toBe(426);
     expect((await ask(node, host, "/", { method: "OPTIONS" })).headers.get("dav")).toBe("1, 2, 3");
     expect((await ask(node, host, "/node/static-webdav/shop/a.txt")).status).toBe(401);
-    // A service worker in the top folder would also see the console at this host name.
-    expect(await seen(node, host, "/sw.js", { headers: { "service-worker": "script" } })).toBe(403);
   }
 });
+
+eachStore("the console and JSON-RPC answer everywhere but at host names of buckets", async (store) => {
+  await using sites = await hostedSites(store);
+  const { node, update } = sites;
+  const pages = ["/node/console", "/node/console/", "/node/console/assets/x.js", "/node/console/resume"];
+  const misdirected = async (host: string) => {
+    for (const path of ["/jsonrpc", "/node/rpc", "/"]) {
+      const answer = await ask(node, host, path, call);
+      expect([path, answer.status, await answer.json()]).toEqual([
+        path,
+        421,
+        { jsonrpc: "2.0", error: expect.objectContaining({ code: -32600 }), id: null },
+      ]);
+      expect([path, (await ask(node, host, path, handshake)).status]).toEqual([path, 421]);
+    }
+    for (const path of pages)
+      for (const method of ["GET", "HEAD", "POST"])
+        expect([path, (await ask(node, host, path, { method })).status]).toEqual([path, 421]);
+    expect((await ask(node, host, "/node/console/remember", { method: "POST" })).status).toBe(421);
+  };
+  const answered = async (host: string) => {
+    for (const path of ["/jsonrpc", "/node/rpc", "/"]) {
+      expect([path, await seen(node, host, path, call)]).toEqual([path, expect.stringContaining('"result"')]);
+      using wire = await Wire.open(node.url);
+      const lines = Object.entries(handshake.headers).map(([name, value]) => `${name}: ${value}`);
+      wire.write([`GET ${path} HTTP/1.1`, `Host: ${host}`, ...lines, "\r\n"].join("\r\n"));
+      await wire.hears(/^HTTP\/1\.1 101 /);
+    }
+    expect(await seen(node, host, "/node/console/")).toContain("<!doctype html>");
+  };
+  for (const host of ["docs.example.org", "DOCS.example.org.:8443"]) await misdirected(host);
+  for (const host of ["localhost", "127.0.0.1", "x.docs.example.org"]) await answered(host);
+  // A bucket that is off keeps its host name.
+  await update("docs", { enable: false });
+  await misdirected("docs.example.org");
+  await update("docs", { hosts: [] });
+  await answered("docs.example.org");
+});
+
+eachDatabase(
+  "the console and JSON-RPC leave a host name that another server gives to a bucket",
+  async (database) => {
+    await using node = await testNode({ database });
+    await node.call("static-bucket_create", { token: node.superToken, name: "docs" });
+    await node.sql(`UPDATE static_file SET hosts = '["docs.example.org"]' WHERE name = 'docs'`);
+    for (const [path, init] of [["/node/console/"], ["/jsonrpc", call]] as const)
+      await until(
+        `the host name is known at ${path}`,
+        async () => (await ask(node, "docs.example.org", path, init)).status === 421,
+      );
+  },
+);
+
+eachStore(
+  "a site at a host name may have a service worker in its top folder, one at the HTTP root not",
+  async (store) => {
+    await using sites = await hostedSites(store);
+    const { node } = sites;
+    const script = { headers: { "service-worker": "script", "sec-fetch-dest": "serviceworker" } };
+    for (let at = 0; at < 3; at += 1) {
+      expect(await seen(node, "docs.example.org", "/sw.js", script)).toBe("self.skipWaiting()");
+      expect(await seen(node, "localhost", "/sw.js", script)).toBe(403);
+      for (const host of ["docs.example.org", "localhost"])
+        expect(await seen(node, host, "/sw.js")).toBe("self.skipWaiting()");
+    }
+  },
+);
 
 eachStore("at a host name of one bucket no other bucket has pages", async (store) => {
   await using sites = await hostedSites(store);

@@ -80,6 +80,14 @@ export async function serveConsole(request: Request, path: string, console: Cons
   return handler === undefined ? methodNotAllowed(methodsOf(route)) : handler({ request, path, console });
 }
 
+/** noConsole answers at a host name of a bucket (RFC 9110 §15.5.20). */
+export function noConsole(): Response {
+  return plainText(
+    421,
+    "421 Misdirected Request: this host name belongs to a bucket. The web console is at the server's own address.",
+  );
+}
+
 async function servePage({ request, console }: ConsoleRequest): Promise<Response> {
   const files = await console.files();
   if (files === undefined) return cannotBeServed();

@@ -16,6 +16,6 @@ export function isRootWorker({ headers }: Request, path: string): boolean {
 export function refuseWorker(): Response {
   return plainText(
     403,
-    "403 Forbidden: a service worker in the top folder would also see the server's web console. Put its script into a folder, such as /app/sw.js, or turn the console off (console = false in the configuration).",
+    "403 Forbidden: a service worker in the top folder would also see the server's web console. Give the bucket a host name of its own, put the script into a folder, such as /app/sw.js, or turn the console off (console = false in the configuration).",
   );
 }

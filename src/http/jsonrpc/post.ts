@@ -143,6 +143,17 @@ export function busy(): Response {
   );
 }
 
+/** misdirectedCall answers at a host name of a bucket (RFC 9110 §15.5.20). */
+export function misdirectedCall(): Response {
+  return refuse(
+    421,
+    new Fault(
+      "InvalidRequest",
+      "this host name belongs to a bucket; JSON-RPC answers at the server's own address",
+    ),
+  );
+}
+
 function unavailable(fault: Fault): Response {
   return refuse(503, fault, retryAfter);
 }

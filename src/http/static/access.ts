@@ -34,7 +34,12 @@ const challenge: Challenge = {
     "this bucket is private. Open its files in the console (/node/console/), by a signed link, or at a host name of the bucket's own, where a browser may ask for a password",
 };
 /** Credentials that a browser keeps for a host name of the bucket open this bucket alone: no other bucket has pages there. */
-const ownHostChallenge: Challenge = { ...challenge, mayKeep: true };
+const ownHostChallenge: Challenge = {
+  ...challenge,
+  forBrowsers:
+    "this bucket is private: sign in with the key and secret, or user name and password, of a token with StaticBucketFile::Read on it",
+  mayKeep: true,
+};
 
 /**
  * refuseReader resolves to undefined if the request's credentials hold `StaticBucketFile::Read` for its bucket. It is asked

@@ -69,14 +69,13 @@ export function serveRoot(
 ): Response | Promise<Response> {
   const { request, path } = arrived;
   const { cache } = options.static;
-  // The script of a service worker in the top folder of the HTTP root would control the console too.
-  const isRefused = options.console.isOn() && isRootWorker(request, path);
+  const isWorker = isRootWorker(request, path);
   const owner = ownerOf(request, cache.hosts);
   const key = keyOf(owner === undefined ? "/" : hostBase(owner), path.slice(1));
   const mayPreview = hasPreviewCookie(request) && (request.method === "GET" || request.method === "HEAD");
-  const cached = isRefused || mayPreview ? undefined : cache.answerFor(request, key, path);
+  const cached = isWorker || mayPreview ? undefined : cache.answerFor(request, key, path);
   if (cached !== undefined) return cached;
-  const rootOptions = { ...options, isRefused };
+  const rootOptions = { ...options, isWorker };
   return mayPreview ? previewRoute(arrived, rootOptions) : rootRoute(arrived, rootOptions);
 }
 
@@ -116,8 +115,8 @@ async function bucketRoute(
 }
 
 interface RootRouteOptions extends BucketRouteOptions {
-  /** Whether the request is for the script of a service worker that would control the console. */
-  readonly isRefused: boolean;
+  /** Whether the request is for the script of a service worker in the top folder. */
+  readonly isWorker: boolean;
 }
 
 /** previewRoute answers a request that may carry the cookie of a preview. */
@@ -141,7 +140,8 @@ async function rootRoute(arrived: ArrivedRequest, options: RootRouteOptions): Pr
     const { buckets } = lease.services;
     const { bucket, found, isOwnHost } = await rootRecordFor(request, buckets);
     if (bucket?.enable) {
-      if (options.isRefused) return refuseWorker();
+      // At the HTTP root the worker would control the console too, which is not at a host name of a bucket.
+      if (options.isWorker && !isOwnHost && options.console.isOn()) return refuseWorker();
       const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
       const target = { request, base: "/", keyBase, rest: path.slice(1), bucket, isOwnHost, buckets, found };
       return await answerTarget(target, { arrived, lease, ...options });

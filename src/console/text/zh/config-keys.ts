@@ -42,7 +42,7 @@ export const configKeys: typeof en = {
     backup_keep: "保留多少个自动备份；新备份完成后删除更早的。",
     backup_files: "自动备份中也包含所有存储桶的文件。",
     backup_before_migration: "更新要更改数据库结构时先备份数据库；备份失败则拒绝启动。",
-    console: "在 `/node/console/` 提供网页控制台。启用时，HTTP 根目录的顶层文件夹不能含有 service worker。",
+    console: "在 `/node/console/` 提供网页控制台，存储桶的主机名除外。启用时，HTTP 根目录的顶层文件夹不能含有 service worker；使用自己主机名的站点可以。",
     release_url: "自动更新的发布地址；不设置则关闭自动更新。",
     release_public_key: "minisign 公钥：设置后，更新必须带有有效签名。",
     "logging.log_filter":
