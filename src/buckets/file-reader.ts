@@ -17,6 +17,15 @@ export interface FileStats {
   readonly settledAtMs: number;
 }
 
+/**
+ * etagOfContent is the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is uploaded again. In
+ * base64url it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
+ * clients (neon's litmus) build If headers.
+ */
+export function etagOfContent(sha256: string): string {
+  return `"${Buffer.from(sha256, "hex").toString("base64url")}"`;
+}
+
 /** isSettled is whether content that was read after `etag` may be shared or cached under it. */
 export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): boolean {
   return Date.now() >= settledAtMs;

@@ -107,7 +107,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_add": method({
-    doc: "Says which files a deploy is to have. Those whose content the bucket has already, at whatever path, are taken over without an upload; `missing` are the others. Called again after the uploads, with the files that were missing, it answers whether all of them arrived as they should be.",
+    doc: "Says which files a deploy is to have. Those whose content the bucket has already, at whatever path, are taken over without an upload; `missing` are the others. Called again after the uploads, with the files that were missing, it answers whether all of them arrived as they should be; on a disk this also gives them the entity tags of their content.",
     need: mayDeploy,
     effect: "changes",
     params: {

@@ -29,6 +29,7 @@ import { PinnedDiskReader } from "./pinned-reader.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
+import { storedHash } from "./stored-hash.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -61,16 +62,15 @@ export class DiskReader implements FileReader {
 
   async find(path: TreePath): Promise<DiskEntry | undefined> {
     const now = this.#paths.statNow(path);
-    if (now !== undefined) return DiskEntry.from(this.#paths.root, path, now);
+    if (now !== undefined) return DiskEntry.from(this.#paths, path, now);
     return this.#entryAt(path, () => this.#paths.matchUnicode(path));
   }
 
   async resolve(asked: TreePath): Promise<ResolvedPath> {
     const now = asked === treeRoot ? undefined : this.#paths.statWithParentNow(asked);
     if (now !== undefined) {
-      const { root } = this.#paths;
-      const parent = DiskEntry.from(root, splitPath(asked).folder, now.folder);
-      return { requested: asked, path: asked, entry: DiskEntry.from(root, asked, now.own), parent };
+      const parent = DiskEntry.from(this.#paths, splitPath(asked).folder, now.folder);
+      return { requested: asked, path: asked, entry: DiskEntry.from(this.#paths, asked, now.own), parent };
     }
     try {
       const requested = await this.#paths.matchUnicode(asked);
@@ -97,12 +97,11 @@ export class DiskReader implements FileReader {
     if (resolved.state === "missing" && folderStats !== undefined) return undefined;
     const path = childPath(resolved.path, name);
     if (resolved.state !== "inside") return { requested, path, entry: undefined, parent: undefined };
-    const { root } = this.#paths;
     return {
       requested,
       path,
-      entry: stats?.isSymbolicLink() ? await this.#entryAt(path) : DiskEntry.from(root, path, stats),
-      parent: DiskEntry.from(root, resolved.path, folderStats),
+      entry: stats?.isSymbolicLink() ? await this.#entryAt(path) : DiskEntry.from(this.#paths, path, stats),
+      parent: DiskEntry.from(this.#paths, resolved.path, folderStats),
     };
   }
 
@@ -110,7 +109,7 @@ export class DiskReader implements FileReader {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const spelled = await spell();
-        const entry = DiskEntry.from(this.#paths.root, spelled, await this.#paths.stat(spelled));
+        const entry = DiskEntry.from(this.#paths, spelled, await this.#paths.stat(spelled));
         return entry !== undefined && (await this.#paths.contains(spelled)) ? entry : undefined;
       } catch (error) {
         if (!isAbsence(error)) throw toTreeFault(error, path);
@@ -142,7 +141,7 @@ export class DiskReader implements FileReader {
     const spelled = await this.#paths.matchUnicode(path);
     let handle: FileDescriptor | undefined;
     try {
-      const entry = DiskEntry.from(this.#paths.root, spelled, await this.#paths.stat(spelled));
+      const entry = DiskEntry.from(this.#paths, spelled, await this.#paths.stat(spelled));
       if (entry === undefined) return undefined;
       if (entry.kind === "folder") return await this.#entryAt(spelled);
       handle = await this.#paths.calls.open(this.#paths.diskPath(spelled), openFlags);
@@ -165,11 +164,12 @@ export class DiskReader implements FileReader {
   }
 
   #toFile(path: TreePath, { handle, heldPath, realPath, stats }: OpenedFile): DiskFile {
+    const hashes = { storedHash: (state: FileState) => storedHash(handle.fd, state) };
     return new DiskFile({
       path,
       handle,
       heldPath,
-      stats: new DiskStats(stats),
+      stats: new DiskStats(stats, this.#paths.isLocal ? hashes : undefined),
       recentReads: this.#recentReads,
       snapshot: () => this.#snapshotOfOpen(path, { stats, realPath }),
     });
@@ -206,7 +206,7 @@ export class DiskReader implements FileReader {
   /** Undefined for what no path can name, or is neither a file nor a folder. */
   #listed(folder: TreePath, name: string, state: FileState | undefined): DiskEntry | undefined {
     const path = listedPath(folder, name);
-    return path && DiskEntry.from(this.#paths.root, path, state);
+    return path && DiskEntry.from(this.#paths, path, state);
   }
 
   /**

@@ -66,6 +66,11 @@ export class PathResolver {
     if (this.calls === syncFileCalls) this.#realRootNow = new PerTick(() => syncFileCalls.realpath(root));
   }
 
+  /** Whether calls that do not wait may be made: on any other disk than a local one they could stop the server. */
+  get isLocal(): boolean {
+    return this.calls === syncFileCalls;
+  }
+
   diskPath(path: TreePath): string {
     // `join` would take a microsecond to normalise what is normal already.
     return path === treeRoot ? this.root : `${this.root}${sep}${path}`;

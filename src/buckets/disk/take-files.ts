@@ -10,6 +10,7 @@ import type { DiskFile } from "./open-file.ts";
 import type { DiskReader } from "./read.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskStagedFile, type Staging } from "./staging.ts";
+import { storeHash } from "./stored-hash.ts";
 
 /** Files of a folder that are compared and copied at a time. */
 const maxRunning = 8;
@@ -97,10 +98,13 @@ async function takeOne(
   const { path } = wanted;
   try {
     await using present = await openSame(target, path, wanted);
-    if (present !== undefined) return "present";
+    if (present !== undefined) {
+      if (options.paths.isLocal) storeHash(present.handle.fd, wanted.sha256, present.stats.state);
+      return "present";
+    }
     for (const from of sources) {
       await using found = await openSame(source, from, wanted);
-      if (found !== undefined && (await copyInto(found, path, options))) return "copied";
+      if (found !== undefined && (await copyInto(found, wanted, options))) return "copied";
     }
     return "missing";
   } catch (error) {
@@ -131,7 +135,7 @@ async function hashOf(file: DiskFile): Promise<string> {
 }
 
 /** False if another program changed the file while it was read and copied. */
-async function copyInto(file: DiskFile, path: TreePath, options: TakeEach): Promise<boolean> {
+async function copyInto(file: DiskFile, { path, sha256 }: WantedFile, options: TakeEach): Promise<boolean> {
   const { paths, staging, signal, onCopied } = options;
   paths.assertFits(path);
   const { folder, name } = splitPath(path);
@@ -141,9 +145,16 @@ async function copyInto(file: DiskFile, path: TreePath, options: TakeEach): Prom
     await copyOpenFile(file, diskPath, { sync: false, signal });
     if (!sameContent(await file.handle.stat(), file.stats.state)) return false;
     const staged = new DiskStagedFile(diskPath, file.stats.size);
-    await paths.inFolder(folder, { create: true }, (parent) =>
-      staging.moveInto(parent, name, { staged, sync: false, calls: paths.calls }),
-    );
+    const copy = await paths.calls.open(diskPath, "r");
+    try {
+      await paths.inFolder(folder, { create: true }, (parent) =>
+        staging.moveInto(parent, name, { staged, sync: false, calls: paths.calls }),
+      );
+      // A move changes the state of a file.
+      if (paths.isLocal) storeHash(copy.fd, sha256, await copy.stat());
+    } finally {
+      await copy.close();
+    }
     onCopied(paths.diskPath(path));
     return true;
   } finally {

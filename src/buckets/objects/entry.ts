@@ -1,6 +1,6 @@
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue } from "../../db/entry-values.ts";
-import type { FileEntry, FileSnapshot, FileStats } from "../file-reader.ts";
+import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
 import type { Head } from "./heads.ts";
@@ -34,16 +34,9 @@ export class EntryStats implements FileStats {
     return isFolderValue(this.value) ? undefined : this.value.hash;
   }
 
-  /**
-   * That of a file is the SHA-256 of its content: equal on all nodes, and after the same content is uploaded again. In base64url
-   * it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
-   * clients (neon's litmus) build If headers.
-   */
   get etag(): string {
     const { value } = this;
-    return isFolderValue(value)
-      ? `"${value.id}-${value.version.toString(36)}"`
-      : `"${Buffer.from(value.hash, "hex").toString("base64url")}"`;
+    return isFolderValue(value) ? `"${value.id}-${value.version.toString(36)}"` : etagOfContent(value.hash);
   }
 }
 
