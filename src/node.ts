@@ -228,7 +228,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   hub.attach(auditRing);
 
   const sinks = new LogSinks(hub, ring, group?.relay);
-  const accessLog = new AccessLog({ observers, addresses, log, clock, isShared: group !== undefined });
+  const accessLog = new AccessLog({
+    observers,
+    addresses,
+    rootBucket: (host) => backend.services.buckets.records.rootName(host),
+    log,
+    clock,
+    isShared: group !== undefined,
+  });
   const nodePart = clusterPart(roster, (slice) => {
     drainMs = slice.drainMs;
   });

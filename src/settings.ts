@@ -130,15 +130,13 @@ export function storeSettings({ files, static_path, sync_uploads, trash_days }: 
 
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */
 function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
-  const terminal = fromEnvironment
-    ? parseFilter(fromEnvironment)
-    : (logging.log_filter ?? parseFilter("info"));
+  const filter = fromEnvironment ? parseFilter(fromEnvironment) : (logging.log_filter ?? parseFilter("info"));
   const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
   const rotation = { maxBytes: logging.json_log_max_bytes, keep: logging.json_log_keep };
   return {
-    terminal,
-    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal, rotation },
-    memory: { capacity, filter: memory_log_filter ?? terminal },
+    terminal: { filter, format: logging.log_format },
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? filter, rotation },
+    memory: { capacity, filter: memory_log_filter ?? filter },
   };
 }
 

@@ -131,6 +131,11 @@ export class BucketCache {
     return this.#hosts.get(host);
   }
 
+  /** rootName returns the name of the bucket at the root of a host, as the last look found it. Synchronous, for the access log. */
+  rootName(host: string): string | undefined {
+    return this.#hosts.get(host) ?? this.#found.get(httpRoot)?.record?.name;
+  }
+
   #rootKey(host: string): BucketKey {
     return this.#hosts.has(host) ? hostKey(host) : httpRoot;
   }

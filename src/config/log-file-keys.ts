@@ -25,8 +25,10 @@ export const accessLogKeys = {
   ),
   access_log_format: key(
     "text",
-    z.enum(["combined", "json"], 'must be "combined" or "json"').default("combined"),
-    "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end, or `json`.",
+    z
+      .enum(["combined", "vhost_combined", "json"], 'must be "combined", "vhost_combined" or "json"')
+      .default("combined"),
+    "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end; `vhost_combined`, the same with host and port in front; or `json`, with host and bucket.",
   ),
   access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log.", {
     example: 50_000_000,

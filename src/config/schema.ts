@@ -137,6 +137,11 @@ export const loggingKeys = {
     "The entries that the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment variable `RUST_LOG` overrides it.",
     { initial: "info" },
   ),
+  log_format: key(
+    "text",
+    z.enum(["text", "json"], 'must be "text" or "json"').default("text"),
+    "The form of entries on standard error: `text` for people, or `json`, one object per line, for containers.",
+  ),
   json_log_file: key(
     "path",
     text.optional(),

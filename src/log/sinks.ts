@@ -4,10 +4,10 @@ import { JsonFileSink } from "./json-file.ts";
 import type { Rotation } from "./log-file.ts";
 import { type Relay, relaySinks } from "./relay.ts";
 import type { LogRing } from "./ring.ts";
-import { openTerminal, TerminalSink } from "./terminal.ts";
+import { type LogFormat, openTerminal, TerminalSink } from "./terminal.ts";
 
 export interface SinkSettings {
-  readonly terminal: Filter;
+  readonly terminal: { readonly filter: Filter; readonly format: LogFormat };
   readonly file: { readonly path: string; readonly filter: Filter; readonly rotation: Rotation } | undefined;
   readonly memory: { readonly capacity: number; readonly filter: Filter };
 }
@@ -19,7 +19,8 @@ export class LogSinks {
   #detach: Array<() => void> = [];
   #file: JsonFileSink | undefined;
   readonly #relay: Relay | undefined;
-  readonly #terminal = openTerminal();
+  #format: LogFormat = "text";
+  readonly #terminal = openTerminal(() => this.#format);
 
   /** `relay` gets what the memory keeps, for the memories of the server's other processes. */
   constructor(hub: LogHub, ring: LogRing, relay?: Relay) {
@@ -41,8 +42,9 @@ export class LogSinks {
         next?.followPath();
         this.#file = next;
         this.#ring.resize(memory.capacity, memory.filter);
+        this.#format = terminal.format;
         const sinks = [
-          new TerminalSink(terminal, this.#terminal),
+          new TerminalSink(terminal.filter, this.#terminal, terminal.format),
           this.#ring,
           ...(next === undefined ? [] : [next]),
           ...(this.#relay === undefined ? [] : relaySinks(memory.filter, this.#relay)),

@@ -1,3 +1,4 @@
+import { jsonLine } from "../base/json-line.ts";
 import { visible } from "../base/visible-text.ts";
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
 import { hiddenOnTerminal } from "./events.ts";
@@ -5,6 +6,9 @@ import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
 import { tailNotice } from "./tail.ts";
 import { TerminalOutput } from "./terminal-output.ts";
+
+/** LogFormat is the form of an entry on standard error: a line for people, or a JSON object. */
+export type LogFormat = "text" | "json";
 
 const colours: Readonly<Record<Level, string>> = {
   ERROR: "\x1b[31m",
@@ -41,26 +45,33 @@ export const isColoured = (): boolean =>
   (process.stderr.isTTY || process.env.FORCE_COLOR === "1") && process.env.NO_COLOR === undefined;
 
 /** `openTerminal` opens the output for all sinks of this process: a reload replaces the sink, and waiting lines must survive it. */
-export function openTerminal(): TerminalOutput {
+export function openTerminal(format: () => LogFormat = () => "text"): TerminalOutput {
   return new TerminalOutput(process.stderr, (dropped) => {
     const message = `${dropped} log entries were dropped: standard error was not read`;
-    return `${formatLine(tailNotice("log.dropped", message, { dropped }), isColoured())}\n`;
+    return lineFor(tailNotice("log.dropped", message, { dropped }), format(), isColoured());
   });
+}
+
+function lineFor(entry: LogEntry, format: LogFormat, coloured: boolean): string {
+  return format === "json" ? jsonLine(entry) : `${formatLine(entry, coloured)}\n`;
 }
 
 /** TerminalSink writes to standard error, because standard output is for the results of commands. */
 export class TerminalSink implements Sink {
   readonly #output: TerminalOutput;
   readonly #coloured = isColoured();
+  readonly #format: LogFormat;
 
   constructor(
     readonly filter: Filter,
     output: TerminalOutput = openTerminal(),
+    format: LogFormat = "text",
   ) {
     this.#output = output;
+    this.#format = format;
   }
 
   write(entry: LogEntry): void {
-    this.#output.write(`${formatLine(entry, this.#coloured)}\n`);
+    this.#output.write(lineFor(entry, this.#format, this.#coloured));
   }
 }

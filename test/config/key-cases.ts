@@ -212,6 +212,13 @@ export const cases: Readonly<Record<string, Case>> = {
     bad: [...notText, ['"hello"', /: must be a minisign public key: RW/], ['""', /minisign public key/]],
   },
   "logging.log_filter": filter,
+  "logging.log_format": {
+    good: [['"json"', "json"]],
+    bad: [
+      ["5", /must be "text" or "json"/],
+      ['"pretty"', /must be "text" or "json"/],
+    ],
+  },
   "logging.json_log_file": path,
   "logging.json_log_filter": filter,
   "logging.json_log_max_bytes": bytes(0, 100 * GiB),
@@ -220,10 +227,13 @@ export const cases: Readonly<Record<string, Case>> = {
   "logging.memory_log_filter": filter,
   "logging.access_log": path,
   "logging.access_log_format": {
-    good: [['"json"', "json"]],
+    good: [
+      ['"json"', "json"],
+      ['"vhost_combined"', "vhost_combined"],
+    ],
     bad: [
-      ["5", /must be "combined" or "json"/],
-      ['"common"', /must be "combined" or "json"/],
+      ["5", /must be "combined", "vhost_combined" or "json"/],
+      ['"common"', /must be "combined", "vhost_combined" or "json"/],
     ],
   },
   "logging.access_log_max_bytes": bytes(0, 100 * GiB),

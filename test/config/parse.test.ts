@@ -56,6 +56,7 @@ test("a file with the two required keys gets every default", () => {
         json_log_max_bytes: 0,
         json_log_keep: 5,
         memory_log_capacity: 500,
+        log_format: "text",
         access_log_format: "combined",
         access_log_max_bytes: 0,
         access_log_keep: 5,

@@ -13,7 +13,11 @@ interface Scene extends AsyncDisposable {
   lines(count: number): Promise<string[]>;
 }
 
-async function openScene(format: "combined" | "json", more = "", top = ""): Promise<Scene> {
+async function openScene(
+  format: "combined" | "vhost_combined" | "json",
+  more = "",
+  top = "",
+): Promise<Scene> {
   const folder = await tempFolder();
   const path = join(folder.path, "access.log");
   const logging = `access_log = ${JSON.stringify(path)}\naccess_log_format = "${format}"\nmemory_log_filter = "info"\n${more}`;
@@ -103,6 +107,41 @@ test("a JSON line has the caller, the methods, the bytes and the duration", asyn
   expect(batch).not.toHaveProperty("token_key");
   expect(upgrade).toMatchObject({ method: "GET", status: 101, path: "/jsonrpc" });
   expect(await Bun.file(scene.path).text()).not.toContain("\u009b");
+});
+
+test("lines name the host and the bucket, by the path and at the root of a host", async () => {
+  for (const format of ["json", "vhost_combined"] as const) {
+    await using scene = await openScene(format);
+    const { node } = scene;
+    const token = node.superToken;
+    await node.call("static-bucket_create", { token, name: "docs", hosts: ["docs.example"] });
+    await node.call("static-bucket_create", { token, name: "main", is_http_root: true });
+    const requests = [
+      ["docs.example", "/", "docs"],
+      ["DOCS.example.:8443", "/missing?x", "docs"],
+      ["127.0.0.1:80", "/", "main"],
+      ["[::1]:2211", "/node/static/other/a.txt", "other"],
+      ["localhost", "/node/static-webdav/docs%40abcdefghij/", "docs"],
+      ["localhost", "/node/link/code/shop/a.txt", "shop"],
+      ["localhost", "/node/static/%zz/a.txt", undefined],
+      ["localhost", "/node/health", undefined],
+    ] as const;
+    for (const [host, path] of requests)
+      await (await fetch(`${node.url}${path}`, { headers: { host } })).text();
+    const lines = (await scene.lines(requests.length + 2)).slice(2);
+    const ports = { "DOCS.example.:8443": 8443, "[::1]:2211": 2211 } as Record<string, number>;
+    const names = requests.map(([host]) => host.toLowerCase().replace(/\.?:\d+$/, ""));
+    if (format === "json")
+      expect(jsonOf(lines).map(({ host, bucket }) => [host, bucket])).toEqual(
+        requests.map(([, , bucket], at) => [names[at], bucket]),
+      );
+    else
+      for (const [at, line] of lines.entries()) {
+        const [first = "", ...rest] = line.split(" ");
+        expect(first).toBe(`${names[at]}:${ports[requests[at]?.[0] ?? ""] ?? 80}`);
+        expect(rest.join(" ")).toMatch(combined);
+      }
+  }
 });
 
 test("no line holds a secret, a password or a query", async () => {

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { formatLine } from "../../src/log/terminal.ts";
+import { parseFilter } from "../../src/log/filter.ts";
+import { formatLine, TerminalSink } from "../../src/log/terminal.ts";
+import { TerminalOutput } from "../../src/log/terminal-output.ts";
 
 const source = new URL("../../src/log/", import.meta.url).pathname;
 const obeyed = /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0041}]/u;
@@ -22,6 +24,14 @@ test("a line shows time, level, target, spans, message and fields", () => {
   expect(formatLine(entry, false)).toBe(
     '2026-01-02T03:04:05.006+01:00  WARN token: token::get{token_key=abc}:inner: refused credentials token_key=abc address=127.0.0.1 n=3 words="two words"',
   );
+});
+
+test("with the format json a line on standard error is the entry, without a character that a terminal obeys", () => {
+  const lines: string[] = [];
+  const output = new TerminalOutput({ write: (text) => lines.push(text) > 0, once: () => {} }, () => "");
+  new TerminalSink(parseFilter("info"), output, "json").write({ ...entry, message: "a\u009b\nb" });
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([{ ...entry, message: "a\u009b\nb" }]);
+  expect(lines[0]).toMatch(/^[^\x00-\x1f\x7f-\x9f]*\n$/);
 });
 
 test("a line without spans and fields has neither", () => {

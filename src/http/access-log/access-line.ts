@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
+import { jsonLine } from "../../base/json-line.ts";
 import { formatTimestamp } from "../../log/entry.ts";
 import type { HandlerName } from "../request/request-observer.ts";
 
@@ -9,6 +10,11 @@ export interface AccessRecord {
   readonly durationMs: number;
   readonly address: string;
   readonly caller: Caller | undefined;
+  /** The host name that the request was sent to, in lower case; empty without a Host header. */
+  readonly host: string;
+  readonly port: number;
+  /** The bucket that the request is for. */
+  readonly bucket: string | undefined;
   readonly method: string;
   /** The path of the URL, with a `?` at its end if it had a query. */
   readonly path: string;
@@ -28,13 +34,19 @@ const maxPathChars = 2048;
 const maxHeaderChars = 512;
 
 /** AccessFormat is the name of a format. */
-export type AccessFormat = "combined" | "json";
+export type AccessFormat = "combined" | "vhost_combined" | "json";
 
 /** lineWriter returns the function that writes the lines of a format. */
 export function lineWriter(format: AccessFormat): (record: AccessRecord) => string {
-  if (format === "json") return jsonLine;
+  if (format === "json") return jsonRecord;
   const clock = new CommonClock();
-  return (record) => combinedLine(record, clock.format(record.endedAt));
+  const combined = (record: AccessRecord) => combinedLine(record, clock.format(record.endedAt));
+  return format === "combined" ? combined : (record) => `${hostField(record)} ${combined(record)}`;
+}
+
+/** The first field of a line that names the host, as Apache writes it. */
+function hostField({ host, port }: AccessRecord): string {
+  return `${escapeBytes(clip(host, maxHeaderChars)).replaceAll(" ", "\\x20") || "-"}:${port}`;
 }
 
 /** Writes a line in the combined format of Apache and nginx, and behind it the duration in seconds and the id. */
@@ -49,15 +61,17 @@ function combinedLine(record: AccessRecord, time: string): string {
 }
 
 /** Writes one JSON object. */
-function jsonLine(record: AccessRecord): string {
+function jsonRecord(record: AccessRecord): string {
   const { caller, endedAt, durationMs, referer, userAgent } = record;
-  const line = JSON.stringify({
+  return jsonLine({
     timestamp: formatTimestamp(endedAt),
     request_id: record.requestId,
     address: record.address,
     token_key: caller?.by === "key" ? caller.key : undefined,
     username: caller?.by === "username" ? caller.username : undefined,
     handler: record.handler,
+    host: record.host === "" ? undefined : clip(record.host, maxHeaderChars),
+    bucket: record.bucket,
     method: record.method,
     path: clip(record.path, maxPathChars),
     protocol,
@@ -69,12 +83,6 @@ function jsonLine(record: AccessRecord): string {
     referer: referer === null ? undefined : withoutQuery(referer),
     user_agent: userAgent === null ? undefined : clip(userAgent, maxHeaderChars),
   });
-  // JSON leaves these as they are, and a terminal may obey them.
-  return `${/[\x7f-\x9f]/.test(line) ? escapeControls(line) : line}\n`;
-}
-
-function escapeControls(json: string): string {
-  return json.replace(/[\x7f-\x9f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
 function nameOf({ by, key, username }: Caller): string {

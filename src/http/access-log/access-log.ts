@@ -1,12 +1,16 @@
 import type { Server } from "bun";
 import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
+import { wholeNumber } from "../../base/numbers.ts";
 import { randomText } from "../../base/random.ts";
+import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
+import { isBucketName } from "../../buckets/record.ts";
 import { withoutLinkCodes } from "../../links/address.ts";
 import type { Logger } from "../../log/hub.ts";
 import { LogFile, type Rotation } from "../../log/log-file.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
+import { hostNameOf } from "../request/host-name.ts";
 import { notesOf } from "../request/request-notes.ts";
 import type { EndedRequest, RequestObserver, RequestObservers } from "../request/request-observer.ts";
 import { type AccessFormat, lineWriter } from "./access-line.ts";
@@ -24,6 +28,8 @@ export interface AccessLogSettings {
 export interface AccessLogOptions {
   readonly observers: RequestObservers;
   readonly addresses: ClientAddresses;
+  /** The name of the bucket at the root of a host. */
+  readonly rootBucket: (host: string) => string | undefined;
   readonly log: Logger;
   readonly clock: Clock;
   /** True if other processes of the server write to the same file. */
@@ -117,6 +123,8 @@ class OpenAccessLog implements RequestObserver {
     // It arrived before this log was opened.
     if (arrived === undefined) return;
     const { caller, rpcMethods } = notesOf(request);
+    const host = hostNameOf(request);
+    const path = pathOf(request.url);
     this.#add(
       this.#toLine({
         address: arrived.address,
@@ -126,7 +134,10 @@ class OpenAccessLog implements RequestObserver {
         caller,
         rpcMethods,
         method: ended.method,
-        path: withoutLinkCodes(pathOf(request.url)),
+        host: host === "[" ? bracketed(request) : host,
+        port: portOf(request),
+        bucket: this.#bucketOf(ended, { host, path }),
+        path: withoutLinkCodes(path),
         status: ended.status,
         receivedBytes: ended.receivedBytes,
         sentBytes: ended.sentBytes,
@@ -135,6 +146,11 @@ class OpenAccessLog implements RequestObserver {
         userAgent: request.headers.get("user-agent"),
       }),
     );
+  }
+
+  #bucketOf({ handler }: EndedRequest, at: { readonly host: string; readonly path: string }) {
+    if (at.path.startsWith("/node/")) return bucketIn(at.path);
+    return handler === "static" ? this.#options.rootBucket(at.host) : undefined;
   }
 
   reopen(): void {
@@ -163,6 +179,34 @@ class OpenAccessLog implements RequestObserver {
 function refererOf({ headers }: Request): string | null {
   const referer = headers.get("referer");
   return referer === null ? null : withoutLinkCodes(referer);
+}
+
+/** The host of a request that was sent to an address of IPv6. */
+function bracketed({ headers }: Request): string {
+  const host = headers.get("host") ?? "";
+  return host.slice(0, host.indexOf("]") + 1).toLowerCase();
+}
+
+/** The port that the Host header names, else that of the scheme. */
+function portOf({ headers, url }: Request): number {
+  const port = wholeNumber(/:(\d+)$/.exec(headers.get("host") ?? "")?.[1]);
+  return port ?? (url.startsWith("https:") ? 443 : 80);
+}
+
+/** The name of a bucket, before the id of a deploy, in the paths that have one. */
+const bucketPath =
+  /^\/node\/(?:static|static-webdav|static-upload|(?:link|preview)\/[^/?]+)\/([\w.%-]{1,400})/;
+
+function bucketIn(path: string): string | undefined {
+  const [, name] = bucketPath.exec(path) ?? [];
+  if (name === undefined || isBucketName(name)) return name;
+  try {
+    const decoded = parseDeployTarget(decodeURIComponent(name)).bucket;
+    return isBucketName(decoded) ? decoded : undefined;
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
 }
 
 /** The path of a URL. Of a query, which may hold the signature of a link, only the `?` is left. */

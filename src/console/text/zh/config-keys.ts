@@ -42,11 +42,13 @@ export const configKeys: typeof en = {
     backup_keep: "保留多少个自动备份；新备份完成后删除更早的。",
     backup_files: "自动备份中也包含所有存储桶的文件。",
     backup_before_migration: "更新要更改数据库结构时先备份数据库；备份失败则拒绝启动。",
-    console: "在 `/node/console/` 提供网页控制台，存储桶的主机名除外。启用时，HTTP 根目录的顶层文件夹不能含有 service worker；使用自己主机名的站点可以。",
+    console:
+      "在 `/node/console/` 提供网页控制台，存储桶的主机名除外。启用时，HTTP 根目录的顶层文件夹不能含有 service worker；使用自己主机名的站点可以。",
     release_url: "自动更新的发布地址；不设置则关闭自动更新。",
     release_public_key: "minisign 公钥：设置后，更新必须带有有效签名。",
     "logging.log_filter":
       "终端显示哪些日志，语法与 `RUST_LOG` 相同；默认为 `info`。环境变量 `RUST_LOG` 优先于它。",
+    "logging.log_format": "标准错误输出中日志的格式：`text` 供人阅读；`json` 每行一个对象，适用于容器。",
     "logging.json_log_file": "同时把每条日志追加到此文件，每行一个 JSON 对象。",
     "logging.json_log_filter": "写入该文件的日志；默认与 `log_filter` 相同。",
     "logging.json_log_max_bytes":
@@ -56,7 +58,7 @@ export const configKeys: typeof en = {
     "logging.memory_log_filter": "保留在内存中的日志；默认与 `log_filter` 相同。",
     "logging.access_log": "把每个 HTTP 请求作为一行写入此文件；不设置则没有访问日志。",
     "logging.access_log_format":
-      "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；或 `json`。",
+      "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；`vhost_combined` 相同，但行首为主机名和端口；或 `json`，含主机名和存储桶。",
     "logging.access_log_max_bytes": "与 `json_log_max_bytes` 相同，用于访问日志。",
     "logging.access_log_keep": "与 `json_log_keep` 相同，用于访问日志。",
     "database.database_url": "`sqlite://path?mode=rwc` 或 `postgres://user:password@host:port/name`。",
