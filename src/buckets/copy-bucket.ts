@@ -2,6 +2,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
 import type { FileEntry, FileReader } from "./file-reader.ts";
 import type { Failure, FileStore } from "./file-store.ts";
+import { retryDamaged } from "./objects/verified-content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
@@ -95,7 +96,7 @@ class BucketCopy {
     await forEachConcurrently(source.walk(treeRoot, onUnreadable), filesAtOnce, async (entry) => {
       signal.throwIfAborted();
       await this.#attempt(entry.path, () =>
-        entry.kind === "folder" ? this.#makeFolder(entry) : this.#copyFile(entry),
+        entry.kind === "folder" ? this.#makeFolder(entry) : retryDamaged(() => this.#copyFile(entry)),
       );
     });
     // Every file that was placed changed the times of its folder; the deepest folder goes first.

@@ -125,7 +125,7 @@ bothDatabases(
     const again = await copyBlobs(options);
     expect(again).toMatchObject({ copied: 1, unchanged: 1 });
     expect(again.failures.map(({ blob, fault }) => [blob, fault.detail])).toEqual([
-      [named[1], expect.stringContaining("is not what it should be in the store that it is copied from")],
+      [named[1], expect.stringContaining("damaged in the store")],
     ]);
     expect(await storedKeys(home.path)).toEqual(named.filter((_, at) => at !== 1));
   },

@@ -11,6 +11,8 @@ interface Moment {
 /** What happens to one HTTP request on its way. */
 export type RequestFault =
   | { readonly kind: "cut" | "silence"; readonly at: Moment }
+  /** One byte of the content of its answer arrives as another one. */
+  | { readonly kind: "damage" }
   /** It and its answer wait, for each 64 KiB. */
   | { readonly kind: "delay"; readonly ms: number }
   /** It does not reach the server: this is answered, and the connection closed. */
@@ -44,6 +46,7 @@ export class FaultyRequests implements ConnectionFilter {
     }
     if (this.#isSilent || this.isCut) return Buffer.alloc(0);
     const fault = this.#fault?.kind === "delay" ? undefined : this.#fault;
+    if (fault?.kind === "damage") return of === "answer" ? this.#damaged(bytes) : bytes;
     if (fault?.kind === "answer") return this.#answer(fault);
     const before = this.#passed[of];
     this.#passed[of] += bytes.length;
@@ -51,6 +54,18 @@ export class FaultyRequests implements ConnectionFilter {
     if (fault.kind === "cut") this.isCut = true;
     else this.#isSilent = true;
     return bytes.subarray(0, fault.at.after - before);
+  }
+
+  /** The first byte after the header, which may begin a packet. */
+  #damaged(bytes: Buffer): Buffer {
+    const header = this.#passed.answer === 0 ? bytes.indexOf("\r\n\r\n") : -4;
+    const at = header === -1 ? bytes.length : header + 4;
+    if (header !== -1) this.#passed.answer += bytes.length;
+    if (at >= bytes.length) return bytes;
+    this.#fault = undefined;
+    const changed = Buffer.from(bytes);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    return changed;
   }
 
   #answer({ status, body = "", headers = "" }: RequestFault & { readonly kind: "answer" }): Buffer {

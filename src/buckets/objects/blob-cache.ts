@@ -2,16 +2,14 @@ import { codeOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
 import type { ByteRange, HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";
-import { blobDamaged } from "./blob-faults.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import { CacheFill } from "./cache-fill.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
 import type { BlobContent, ContentSource } from "./content-source.ts";
 import { holdLocalBlob, openLocalBlob } from "./local-blob.ts";
 import { MemoryContent, RemoteContent } from "./remote-content.ts";
+import { fetchVerified, maxShortBytes } from "./verified-content.ts";
 
-/** Blobs up to this size are fetched whole, into memory. */
-const maxShortBytes = 256 * 1024;
 /** Larger blobs that are being written to the cache at the same time. */
 const maxFills = 8;
 
@@ -97,20 +95,11 @@ export class BlobCache implements ContentSource {
     const { key } = blob;
     let fetching = this.#fetching.get(key);
     if (fetching === undefined) {
-      fetching = this.#fetchOnce(blob);
+      fetching = fetchVerified(this.#store, blob, this.#closing.signal);
       this.#fetching.set(key, fetching);
       void this.#keep(blob, fetching).finally(() => this.#fetching.delete(key));
     }
     return fetching;
-  }
-
-  async #fetchOnce(blob: StoredBlob): Promise<Uint8Array<ArrayBuffer>> {
-    const whole = { start: 0, end: blob.size - 1 };
-    const stream = await this.#store.get(blob.key, whole, this.#closing.signal);
-    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
-    if (bytes.length !== blob.size || hash !== blob.sha256) throw blobDamaged(blob.key);
-    return bytes;
   }
 
   /** Writes fetched bytes to the disk. Who asks for them meanwhile gets those in memory. */

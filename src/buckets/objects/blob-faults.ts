@@ -38,9 +38,11 @@ export class BlobMissingFault extends StoreFault {
   }
 }
 
-/** blobDamaged is the Fault of a blob whose size or hash is not what the database says. */
-export function blobDamaged(key: string): BlobMissingFault {
-  return new BlobMissingFault(key, { problem: "damaged in the store" });
+/** BlobDamagedFault says that a blob does not have the size or hash that the database names. It may have been damaged on its way only. */
+export class BlobDamagedFault extends BlobMissingFault {
+  constructor(key: string) {
+    super(key, { problem: "damaged in the store" });
+  }
 }
 
 /**

@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor } from "../../base/file-calls.ts";
 import { writeAll } from "../disk/copy-file.ts";
 import type { ByteRange } from "../file-reader.ts";
-import { blobDamaged } from "./blob-faults.ts";
+import { BlobDamagedFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 
 const chunkBytes = 192 * 1024;
@@ -76,7 +76,7 @@ export class CacheFill {
           if (bytesRead === 0) return;
           at += bytesRead;
           yield buffer.subarray(0, bytesRead);
-        } else if (this.#state === "wrong") throw blobDamaged(this.#blob.key);
+        } else if (this.#state === "wrong") throw new BlobDamagedFault(this.#blob.key);
         else if (this.#state === "failed") return;
         else await this.#progress.promise;
       }

@@ -1,7 +1,7 @@
 import { forEachConcurrently } from "../../base/for-each.ts";
 import type { RemovedRows } from "../../db/removed-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
-import { type BlobOfFile, filesOfBlobs, hashOf, namedBlobs } from "./copy-blobs.ts";
+import { type BlobOfFile, filesOfBlobs, namedBlobs, readBack } from "./copy-blobs.ts";
 
 /** Blobs that are read at the same time. */
 const blobsAtOnce = 8;
@@ -22,11 +22,10 @@ export async function checkContent(options: CheckContentOptions): Promise<BlobOf
   const { rows, blobs, signal, progress } = options;
   const damaged = new Set<string>();
   let bytes = 0;
-  await forEachConcurrently(namedBlobs(rows), blobsAtOnce, async ({ key, size, hash }) => {
+  await forEachConcurrently(namedBlobs(rows), blobsAtOnce, async (blob) => {
     signal.throwIfAborted();
-    const found = await hashOf(blobs, key, signal);
-    if (found !== undefined && found !== hash) damaged.add(key);
-    bytes += size;
+    if ((await readBack(blobs, blob, signal)) === "damaged") damaged.add(blob.key);
+    bytes += blob.size;
     progress(bytes);
   });
   return damaged.size === 0 ? [] : filesOfBlobs(rows, damaged, signal);

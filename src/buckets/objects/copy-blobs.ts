@@ -4,9 +4,10 @@ import { isFolderValue } from "../../db/entry-rows.ts";
 import type { RemovedRows } from "../../db/removed-rows.ts";
 import type { StoredName } from "../../db/stored-names.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
-import { BlobMissingFault } from "./blob-faults.ts";
+import { BlobDamagedFault, BlobMissingFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { everything } from "./check-blobs.ts";
+import { retryDamaged, verified } from "./verified-content.ts";
 
 /** Blobs that are copied at the same time. */
 const blobsAtOnce = 8;
@@ -64,36 +65,40 @@ export async function measureBlobs(rows: RemovedRows): Promise<{ files: number; 
  * not copied again. All are read back from the target and compared by their SHA-256.
  */
 export async function copyBlobs(options: CopyBlobsOptions): Promise<CopyBlobsReport> {
-  const { rows, source, target, meter, signal } = options;
+  const { rows, target, meter, signal } = options;
   const report = { copied: 0, unchanged: 0, failures: [] as BlobFailure[] };
   const lost = new Set<string>();
   await forEachConcurrently(namedBlobs(rows), blobsAtOnce, async (blob) => {
     signal.throwIfAborted();
     try {
-      if ((await hashOf(target, blob.key, signal)) === blob.hash) {
+      if ((await readBack(target, blob, signal)) === "right") {
         meter.add(blob.size);
         report.unchanged += 1;
       } else {
-        const content = metered(await source.get(blob.key, undefined, signal), meter);
-        const stored = await target.put(content, { path: blob.key, key: blob.key }, signal);
-        const isSame = stored.sha256 === blob.hash;
-        if (!isSame || (await hashOf(target, blob.key, signal)) !== blob.hash) {
-          // Under this key it would pass for the content of a file.
-          await target.delete([blob.key]);
-          throw damaged(blob.key, isSame ? "after it was copied" : "in the store that it is copied from");
-        }
+        await retryDamaged(() => copyOne(blob, options));
+        if ((await readBack(target, blob, signal)) !== "right") throw new BlobDamagedFault(blob.key);
         report.copied += 1;
       }
       meter.fileDone();
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof BlobMissingFault) return void lost.add(blob.key);
+      // Under this key it would pass for the content of a file.
+      if (error instanceof BlobDamagedFault) await target.delete([blob.key]);
+      else if (error instanceof BlobMissingFault) return void lost.add(blob.key);
       if (!(error instanceof Fault) || ["unavailable", "disk_full"].includes(String(error.data.reason)))
         throw error;
       report.failures.push({ blob: blob.key, fault: error });
     }
   });
   return { ...report, lost: lost.size === 0 ? [] : await filesOfBlobs(rows, lost, signal) };
+}
+
+async function copyOne(
+  { key, hash }: NamedBlob,
+  { source, target, meter, signal }: CopyBlobsOptions,
+): Promise<void> {
+  const content = verified(await source.get(key, undefined, signal), { key, sha256: hash });
+  await target.put(metered(content, meter), { path: key, key }, signal);
 }
 
 /** `filesOfBlobs` finds the files that have these blobs. Only a walk through all trees leads to their paths. */
@@ -136,29 +141,28 @@ function toNamed({ blob, size, hash }: StoredName): NamedBlob | undefined {
   return blob === null || hash === null ? undefined : { key: blob, size, hash };
 }
 
-async function* metered(content: ReadableStream<Uint8Array>, meter: CopyMeter): AsyncGenerator<Uint8Array> {
+async function* metered(content: AsyncIterable<Uint8Array>, meter: CopyMeter): AsyncGenerator<Uint8Array> {
   for await (const chunk of content) {
     meter.add(chunk.length);
     yield chunk;
   }
 }
 
-/** `hashOf` reads a blob; undefined if the store has no such blob. */
-export async function hashOf(
+/** `readBack` reads a blob, and tells whether it is what its rows say. */
+export async function readBack(
   blobs: BlobStore,
-  key: string,
+  { key, hash }: NamedBlob,
   signal: AbortSignal,
-): Promise<string | undefined> {
-  const hash = new Bun.CryptoHasher("sha256");
+): Promise<"right" | "damaged" | "missing"> {
   try {
-    for await (const chunk of await blobs.get(key, undefined, signal)) hash.update(chunk);
+    await retryDamaged(async () => {
+      const content = await blobs.get(key, undefined, signal);
+      for await (const _ of verified(content, { key, sha256: hash }));
+    });
+    return "right";
   } catch (error) {
-    if (error instanceof BlobMissingFault) return undefined;
+    if (error instanceof BlobDamagedFault) return "damaged";
+    if (error instanceof BlobMissingFault) return "missing";
     throw error;
   }
-  return hash.digest("hex");
-}
-
-function damaged(blob: string, when: string): Fault {
-  return new Fault("IoError", `the content of the blob ${blob} is not what it should be ${when}`, { blob });
 }

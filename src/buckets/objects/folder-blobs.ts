@@ -7,7 +7,7 @@ import { randomText } from "../../base/random.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
 import { writeAll } from "../disk/copy-file.ts";
 import type { ByteRange } from "../file-reader.ts";
-import { blobDamaged } from "./blob-faults.ts";
+import { BlobDamagedFault } from "./blob-faults.ts";
 import { newBlobKey } from "./blob-key.ts";
 import type { BlobInfo, BlobPurpose, BlobStore, StoredBlob } from "./blob-store.ts";
 import type { ContentSource } from "./content-source.ts";
@@ -239,7 +239,7 @@ function streamOf(
           signal.throwIfAborted();
           const buffer = Buffer.allocUnsafe(Math.max(0, Math.min(chunkBytes, end + 1 - at)));
           const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
-          if (bytesRead === 0 && buffer.length > 0) throw blobDamaged(key);
+          if (bytesRead === 0 && buffer.length > 0) throw new BlobDamagedFault(key);
           at += bytesRead;
           if (bytesRead > 0) controller.enqueue(buffer.subarray(0, bytesRead));
           if (at <= end) return;

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import type { FileCalls, FileDescriptor } from "../../base/file-calls.ts";
 import type { HeldContent } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
-import { blobDamaged } from "./blob-faults.ts";
+import { BlobDamagedFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";
 import { toFolderFault } from "./folder-faults.ts";
@@ -31,7 +31,7 @@ class LocalBlob extends LocalContent implements BlobContent {
 export async function openLocalBlob(blob: StoredBlob, options: LocalBlobOptions): Promise<BlobContent> {
   const handle = await options.calls.open(options.path, openFlags);
   try {
-    if ((await handle.stat()).size !== blob.size) throw blobDamaged(blob.key);
+    if ((await handle.stat()).size !== blob.size) throw new BlobDamagedFault(blob.key);
     return new LocalBlob(blob, handle, options);
   } catch (error) {
     await handle.close();

@@ -1,3 +1,4 @@
+import type { Fault } from "../../base/fault.ts";
 import type {
   AssembledFile,
   PartialContents,
@@ -6,10 +7,11 @@ import type {
   WholeUpload,
 } from "../uploads/partial-content.ts";
 import { noUpload } from "../uploads/upload-faults.ts";
-import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
+import { BlobDamagedFault, BlobMissingFault, StoreFault, storeUnavailable } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { ObjectStoreDeps } from "./object-store.ts";
 import { StagedBlob } from "./staged-blob.ts";
+import { retryDamaged, verified } from "./verified-content.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
 /** A client that leaves ends its piece, which is stored as far as it came. */
@@ -46,8 +48,11 @@ export class PartBlobs implements PartialContents {
     const { blobs, log, stopping } = this.#options;
     if (length === 0)
       return { staged: new StagedBlob({ blob: undefined, blobs, log }), sha256: hashOfNothing };
-    const content = this.#joined(parts, length, onProgress);
-    const blob = await this.#put(content, `${bucketPath}/${path}`, stopping);
+    const blob = await retryDamaged(() =>
+      this.#put(this.#joined(parts, length, onProgress), `${bucketPath}/${path}`, stopping),
+    ).catch((error) => {
+      throw error instanceof BlobDamagedFault ? partsDamaged(error) : error;
+    });
     const staged = new StagedBlob({ blob, blobs, log });
     if (blob.size === length) return { staged, sha256: blob.sha256 };
     await staged[Symbol.asyncDispose]();
@@ -75,27 +80,38 @@ export class PartBlobs implements PartialContents {
       return await blobs.put(content, { path }, signal);
     } catch (error) {
       if (error instanceof StoreFault) onStoreFault(error);
+      if (error instanceof BlobDamagedFault) throw error;
       throw error instanceof BlobMissingFault ? noUpload() : error;
     } finally {
       activity.uploads -= 1;
     }
   }
 
-  /** A part ends where the next one begins: what a client sent again may overlap. */
+  /**
+   * A part ends where the next one begins: what a client sent again may overlap. Each is read whole and compared with the hash of what
+   * arrived from the client: damaged content would get a hash of its own, which nothing could tell from a right one.
+   */
   async *#joined(
     parts: WholeUpload["parts"],
     length: number,
     onProgress: () => void,
   ): AsyncGenerator<Uint8Array> {
     const { blobs, stopping } = this.#options;
-    for (const [index, { offset, blob, size }] of parts.entries()) {
+    for (const [index, { offset, blob, size, hash }] of parts.entries()) {
       const end = Math.min(offset + size, parts[index + 1]?.offset ?? length);
       if (end <= offset) continue;
-      const stream = await blobs.get(blob, { start: 0, end: end - offset - 1 }, stopping);
-      for await (const chunk of stream) {
+      const stream = await blobs.get(blob, { start: 0, end: size - 1 }, stopping);
+      let wanted = end - offset;
+      for await (const chunk of verified(stream, { key: blob, sha256: hash })) {
         onProgress();
-        yield chunk;
+        if (wanted > 0) yield chunk.subarray(0, wanted);
+        wanted -= chunk.length;
       }
     }
   }
+}
+
+/** The parts stay: the store may answer with the right bytes the next time. */
+function partsDamaged(cause: Fault): Fault {
+  return storeUnavailable("the object store answers with other content than what was uploaded", cause);
 }

@@ -1,9 +1,9 @@
 import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../file-reader.ts";
-import { blobDamaged } from "./blob-faults.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import type { CacheFill } from "./cache-fill.ts";
 import type { BlobContent } from "./content-source.ts";
+import { verified } from "./verified-content.ts";
 
 /** MemoryContent is a short blob, fetched whole. */
 export class MemoryContent implements BlobContent {
@@ -30,22 +30,6 @@ export class MemoryContent implements BlobContent {
   #part({ start, end }: ByteRange = { start: 0, end: this.#bytes.length - 1 }): Uint8Array<ArrayBuffer> {
     return this.#bytes.subarray(start, end + 1);
   }
-}
-
-/** proven is the whole of a blob; its last chunk is given out only if the hash is right. */
-async function* proven(
-  stream: ReadableStream<Uint8Array>,
-  { key, sha256 }: StoredBlob,
-): AsyncGenerator<Uint8Array> {
-  const hasher = new Bun.CryptoHasher("sha256");
-  let last: Uint8Array | undefined;
-  for await (const chunk of stream) {
-    if (last !== undefined) yield last;
-    hasher.update(chunk);
-    last = chunk;
-  }
-  if (hasher.digest("hex") !== sha256) throw blobDamaged(key);
-  if (last !== undefined) yield last;
 }
 
 export interface RemoteContentOptions {
@@ -75,7 +59,13 @@ export class RemoteContent implements BlobContent {
     return bytes;
   }
 
+  /** A part is passed on as the store sends it: only the whole has a hash. */
   async *chunks(range: ByteRange = { start: 0, end: this.#blob.size - 1 }): AsyncGenerator<Uint8Array> {
+    const isWhole = range.start === 0 && range.end === this.#blob.size - 1;
+    yield* isWhole ? verified(this.#arriving(range), this.#blob) : this.#arriving(range);
+  }
+
+  async *#arriving(range: ByteRange): AsyncGenerator<Uint8Array> {
     let at = range.start;
     const fill = await this.#options.fill(range);
     if (fill !== undefined)
@@ -85,9 +75,7 @@ export class RemoteContent implements BlobContent {
       }
     if (at > range.end) return;
     const rest = { start: at, end: range.end };
-    const stream = await this.#options.store.get(this.#blob.key, rest, this.#stop.signal);
-    if (at === 0 && range.end === this.#blob.size - 1) yield* proven(stream, this.#blob);
-    else yield* stream;
+    yield* await this.#options.store.get(this.#blob.key, rest, this.#stop.signal);
   }
 
   body(range?: ByteRange): ReadableStream<Uint8Array> {

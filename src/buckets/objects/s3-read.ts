@@ -2,7 +2,7 @@ import type { S3Options } from "bun";
 import type { Fault } from "../../base/fault.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange } from "../file-reader.ts";
-import { BlobMissingFault, blobDamaged, storeUnavailable } from "./blob-faults.ts";
+import { BlobDamagedFault, BlobMissingFault, storeUnavailable } from "./blob-faults.ts";
 import { Deadline } from "./deadline.ts";
 import { codeOfAnswer, s3Fault } from "./s3-faults.ts";
 import { attempt, repeated, s3Request } from "./s3-requests.ts";
@@ -90,7 +90,7 @@ export class S3Read {
       if (done && this.#end === Number.POSITIVE_INFINITY) return undefined;
       if (done || value === undefined) throw storeUnavailable("the object store ended its answer early");
       this.#at += value.length;
-      if (this.#at > this.#end) throw blobDamaged(this.#options.key);
+      if (this.#at > this.#end) throw new BlobDamagedFault(this.#options.key);
       return value;
     } catch (error) {
       this.#reader = undefined;
@@ -111,7 +111,7 @@ export class S3Read {
     });
     if (response.status === 404) throw new BlobMissingFault(key);
     // The object is shorter than it was when it was stored.
-    if (response.status === 416) throw blobDamaged(key);
+    if (response.status === 416) throw new BlobDamagedFault(key);
     if (isPart && response.status !== 206) throw await this.#notAPart(response);
     const isAsAsked = isPart
       ? response.headers.get("content-range")?.startsWith(`bytes ${this.#at}-`)
@@ -120,7 +120,7 @@ export class S3Read {
     const end = length === undefined ? this.#end : this.#at + length;
     if (!isAsAsked || (this.#end !== Number.POSITIVE_INFINITY && end !== this.#end)) {
       await response.body?.cancel();
-      throw blobDamaged(key);
+      throw new BlobDamagedFault(key);
     }
     this.#end = end;
     this.#reader = response.body?.getReader();

@@ -1,6 +1,9 @@
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import type { BlobContent, ContentSource } from "./content-source.ts";
-import { RemoteContent } from "./remote-content.ts";
+import { MemoryContent, RemoteContent } from "./remote-content.ts";
+import { fetchVerified, maxShortBytes } from "./verified-content.ts";
+
+const never = new AbortController().signal;
 
 /** UncachedContent reads every blob from its store, for commands that read each once. */
 export class UncachedContent implements ContentSource {
@@ -19,6 +22,7 @@ export class UncachedContent implements ContentSource {
   }
 
   async open(blob: StoredBlob): Promise<BlobContent> {
+    if (blob.size <= maxShortBytes) return new MemoryContent(await fetchVerified(this.#store, blob, never));
     return new RemoteContent(blob, { store: this.#store, fill: async () => undefined });
   }
 }
