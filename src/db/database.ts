@@ -2,9 +2,10 @@ import { existsSync } from "node:fs";
 import type { Transaction } from "kysely";
 import { type Clock, systemClock } from "../base/clock.ts";
 import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
+import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
-import type { LogHub } from "../log/hub.ts";
+import type { Logger, LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
 import { DeployRows } from "./deploy-rows.ts";
@@ -21,6 +22,8 @@ import type { Migration } from "./migrations.ts";
 import { NodeRows } from "./node-rows.ts";
 import type { Notifications } from "./notifications.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
+import { rowCountOf } from "./operator/rows.ts";
+import { withoutValues } from "./operator/without-values.ts";
 import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
 import { RemovedRows } from "./removed-rows.ts";
@@ -31,6 +34,9 @@ import { TokenRows } from "./token-rows.ts";
 import { TokenUseRows } from "./token-use-rows.ts";
 import { TransferRows } from "./transfer-rows.ts";
 import { UploadRows } from "./upload-rows.ts";
+
+/** `libraryTarget` is the target of what the database libraries log, which readers see as `db`. */
+const libraryTarget = "sqlx";
 
 /** DatabaseSettings are the keys of the `[database]` table of the configuration. */
 export interface DatabaseSettings {
@@ -84,7 +90,7 @@ export class Database {
   /** Runs an operator's own statements. */
   readonly operator: OperatorSql;
 
-  constructor(dialect: Dialect, observers: StatementObservers = {}) {
+  constructor(dialect: Dialect, log: Logger, observers: StatementObservers = {}) {
     this.#dialect = dialect;
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
@@ -103,7 +109,7 @@ export class Database {
     this.transfers = new TransferRows(dialect);
     this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;
-    this.operator = observed(dialect.operator, observers.operator);
+    this.operator = observed(dialect, log, observers.operator);
   }
 
   /** The time of the node that opened the database. */
@@ -199,7 +205,7 @@ export async function openDatabase(
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
     await migrate(dialect, { log: hub.logger("sea_orm_migration"), ...options });
     dialect.limitAnswers();
-    return new Database(dialect, observers);
+    return new Database(dialect, hub.logger(libraryTarget), observers);
   } catch (error) {
     await dialect.close();
     throw dialect.toSetupFault(error);
@@ -232,7 +238,7 @@ export async function openDialect(
   hub: LogHub,
   { observer, clock = systemClock }: DialectOptions = {},
 ): Promise<Dialect> {
-  const log = hub.logger("sqlx");
+  const log = hub.logger(libraryTarget);
   const acquireTimeoutMs = settings.acquire_timeout_ms;
   const place = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in place)
@@ -259,17 +265,34 @@ export async function openDialect(
   );
 }
 
-function observed(operator: OperatorSql, observer: StatementObserver | undefined): OperatorSql {
-  if (observer === undefined) return operator;
+interface Ending {
+  readonly rows?: number;
+  readonly error?: unknown;
+}
+
+/** `observed` reports statements of operators as those of the server are: to the metrics, and to the log without their values. */
+function observed(
+  { kind, operator }: Dialect,
+  log: Logger,
+  observer: StatementObserver | undefined,
+): OperatorSql {
+  const ended = (sql: string, startedAt: number, { rows, error }: Ending) => {
+    observer?.ended(startedAt, error);
+    const elapsed_ms = millisecondsSince(startedAt);
+    // The database's own message may have values in it.
+    if (error === undefined) log.debug("exec_sql succeeded", { elapsed_ms, rows });
+    else log.debug("exec_sql failed", { elapsed_ms, kind: error instanceof Fault ? error.kind : "Other" });
+    if (log.wants("TRACE")) log.trace(withoutValues(sql, kind), { elapsed_ms });
+  };
   return {
     async run(request) {
       const startedAt = performance.now();
       try {
         const result = await operator.run(request);
-        observer.ended(startedAt, undefined);
+        ended(request.sql, startedAt, { rows: rowCountOf(result) });
         return result;
       } catch (error) {
-        observer.ended(startedAt, error);
+        ended(request.sql, startedAt, { error });
         throw error;
       }
     },

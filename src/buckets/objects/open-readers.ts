@@ -28,7 +28,7 @@ export async function openObjectReaders(
   await proveBlobs(blobs);
   const dialect = await openDialect(databaseSettings, hub);
   dialect.limitAnswers();
-  const database = new Database(dialect);
+  const database = new Database(dialect, hub.logger("sqlx"));
   const heads = openHeads({ database, staleMs: 0 });
   const content = new UncachedContent(blobs);
   const readerOf = ({ name: bucket, path }: Pick<Bucket, "name" | "path">, head?: HeadValue) =>

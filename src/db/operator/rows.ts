@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import type { RawJson } from "../../base/raw-json.ts";
 import { type Bounds, maxRows } from "./operator-sql.ts";
 
 /** RowWriter collects rows as JSON text, within bounds. */
@@ -54,6 +55,11 @@ export function resultJson(
   { truncated = false }: { readonly truncated?: boolean } = {},
 ): string {
   return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
+}
+
+/** `rowCountOf` is the row count of a result object, which is not parsed for it. */
+export function rowCountOf({ text }: RawJson): number {
+  return Number(/"row_count":(\d+),"truncated":(?:true|false)\}$/.exec(text.slice(-80))?.[1]);
 }
 
 /** `uniqueNames` numbers repeated column names: in an object the second would hide the first. */

@@ -65,7 +65,8 @@ export function splitPgStatements(sql: string): Piece[] {
   return found;
 }
 
-function commentEnd(sql: string, start: number): number {
+/** `commentEnd` is where a comment ends that begins at `start`, and may hold others. */
+export function commentEnd(sql: string, start: number): number {
   let depth = 0;
   const mark = /\/\*|\*\//g;
   mark.lastIndex = start;
@@ -76,7 +77,8 @@ function commentEnd(sql: string, start: number): number {
   return sql.length;
 }
 
-function quoteEnd(sql: string, from: number, quote: string): number {
+/** `quoteEnd` is where a dollar-quoted text ends, of which the content begins at `from`. */
+export function quoteEnd(sql: string, from: number, quote: string): number {
   const end = sql.indexOf(quote, from);
   return end < 0 ? sql.length : end + quote.length;
 }
