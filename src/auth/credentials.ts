@@ -13,12 +13,18 @@ export const keyPattern = new RegExp(`^[A-Za-z0-9]{${keyLength}}$`);
 
 const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
 
+/** `fitsTokenText` tells whether `<username>|<password>` can name this user. */
+export function fitsTokenText(username: string): boolean {
+  return !username.includes("|");
+}
+
 /** Longer texts are rejected unread. */
 const maxTokenLength = 4096;
 
 /**
  * `<username>|<password>` when the text holds a `|`, split at the first one; else `<key>:<secret>`, split at the first `:`.
- * So a user name may hold `:`, a password may hold both, and a secret holds neither.
+ * So a user name may hold `:`, a password may hold both, and a secret holds neither. A user name that holds `|` cannot be written so: the
+ * text means the user before the first `|`, and nobody else. Such a user signs in by Basic, or with key and secret.
  */
 export function parseCredentials(text: string): Credentials {
   const bar = text.indexOf("|");

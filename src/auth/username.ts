@@ -7,7 +7,6 @@ const unassigned = /[\p{Co}\p{Cn}]/u;
 
 /** The reason why a new token cannot have this user name, whatever other tokens exist; undefined if it can. */
 export function usernameProblem(name: string): string | undefined {
-  if (name.includes("|")) return "must not hold `|`";
   const problem = characterProblem(name);
   if (problem !== undefined) return problem;
   if (mixesScripts(name))

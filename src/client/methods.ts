@@ -151,7 +151,7 @@ export interface Methods {
   /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
   "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds. */
-  "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string }; };
+  "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string; note?: string }; };
   /** Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name. */
   "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
   /** Lists all tokens, by id. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
+import { fitsTokenText, keyOfWholeToken, loggedName } from "../auth/credentials.ts";
 import { tokenLimit } from "../auth/limit-schema.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
@@ -23,7 +23,7 @@ const username = z
     if (problem !== undefined) context.addIssue(problem);
   })
   .describe(
-    "without `|`, invisible characters and white space at its ends, in one writing system, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV)",
+    "without invisible characters and white space at its ends, in one writing system, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV), one with `|` not in `<username>|<password>`",
   );
 
 const label = z
@@ -36,6 +36,8 @@ const label = z
   })
   .describe("a label for people; without invisible characters and white space at its ends");
 
+const barNote =
+  "this user name holds `|`, where `<username>|<password>` would end it; sign in with key and secret, or over WebDAV by Basic authentication";
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
 
 const tokenRecord = z
@@ -77,7 +79,12 @@ export const token = {
       }),
     },
     credential: ({ father_token }) => father_token,
-    result: keyAndSecret,
+    result: keyAndSecret.extend({
+      note: z
+        .string()
+        .optional()
+        .describe("what the user has to know to sign in, if the user name holds `|`"),
+    }),
     secretResult: true,
     fails: ["InvalidInput"],
     example: {
@@ -95,7 +102,8 @@ export const token = {
     run: async ({ tokens, caller, audit }, { token_creation }) => {
       const created = await tokens.create(caller, token_creation);
       audit("token.created", { target_key: created.key });
-      return created;
+      const { username } = token_creation;
+      return username == null || fitsTokenText(username) ? created : { ...created, note: barNote };
     },
   }),
   token_get: method({

@@ -37,7 +37,7 @@ export function nameProblem(name: string): string | undefined {
 /** Reason why the server would refuse a user name, for common mistakes; undefined for an empty one. */
 export function usernameProblem(name: string): string | undefined {
   if (name.length > 128) return t.tokens.atMost128;
-  if (name.includes("|") || invisible.test(name)) return t.tokens.noBar;
+  if (invisible.test(name)) return t.tokens.noInvisible;
   if (name.trim() !== name) return t.tokens.noOuterSpace;
   if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name)) return t.tokens.looksLikeKey;
   return undefined;
@@ -47,6 +47,7 @@ export function usernameProblem(name: string): string | undefined {
 export function usernameHint(name: string, hasPassword: boolean): string {
   const hints = [t.tokens.byName];
   if (name !== "" && !hasPassword) hints.push(t.tokens.needsPassword);
+  if (name.includes("|")) hints.push(t.tokens.barInName);
   if (!fitsBasicAuth(name)) hints.push(basicAuthHint());
   return hints.join(" ");
 }

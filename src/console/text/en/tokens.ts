@@ -25,9 +25,10 @@ export const tokens = {
   noInvisible: "It cannot contain invisible characters.",
   noOuterSpace: "It cannot start or end with a space.",
   atMost128: "It can have at most 128 characters.",
-  noBar: "It cannot contain | or invisible characters.",
   looksLikeKey: "It looks like the key of a token. Add or remove a character.",
   byName: "To sign in by name instead of by key.",
+  barInName:
+    "With “|” in it, the name is not for the console and the command line: they take the key and secret.",
   needsPassword: "Without a password nobody can sign in with this name.",
   editUnsaved: "the changes of the token are not saved",
   limitsSaved: "Saved. The limits apply from the next call on.",
