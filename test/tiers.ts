@@ -31,6 +31,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
   hostile: [],
   process: [
     ...["check", "cli", "crash", "drain", "exposure", "failures", "health", "life", "listen-refused"],
+    "lost-output",
     ...["overrides", "readme", "reload", "reload-hangs", "reload-listener", "reload-refused", "service"],
     ...["startup", "tls", "update"],
   ],

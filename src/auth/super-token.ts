@@ -24,8 +24,8 @@ export interface GivenToken {
 
 /** SuperTokenOptions has what receives the reports of `ensureSuperToken`. */
 export interface SuperTokenOptions {
-  /** Receives the credentials of a Super Token that was made and is known to nobody yet. */
-  show(credentials: SuperCredentials): void;
+  /** Receives the credentials of a Super Token that was made and is known to nobody yet. If it fails, no Super Token is created. */
+  show(credentials: SuperCredentials): void | Promise<void>;
   /** Receives one sentence without a secret. */
   readonly log: { warn(message: string): void };
   readonly passwordCost?: PasswordCost | undefined;
@@ -55,9 +55,9 @@ export async function ensureSuperToken(
   const made = await make(database, given, passwordCost);
   let first = false;
   const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null, name: null };
-  await database.tokens.insertSuper(row, () => {
+  await database.tokens.insertSuper(row, async () => {
     first = true;
-    if (given === undefined) show(made.credentials);
+    if (given === undefined) await show(made.credentials);
   });
   return first;
 }

@@ -19,7 +19,9 @@ export async function run(args: readonly string[], ctx: Context): Promise<number
     return await runCommand(args, ctx);
   } catch (error) {
     if (error instanceof PipeClosed) return exitCodes.done;
-    throw error;
+    // The help or the version could not be printed, or there was no room for a message about what failed.
+    ctx.say(`node-server: ${await messageFor(ctx, error, undefined)}`);
+    return exitCodeOf(error);
   }
 }
 

@@ -181,10 +181,10 @@ export class TokenRows {
   }
 
   /**
-   * Creates row 1, unless it exists; of two servers that start together, only one creates it. `shown` is called before the row is
-   * committed: after a crash in between, the next start creates and shows new credentials.
+   * Creates row 1, unless it exists; of two servers that start together, only one creates it. `show` is awaited before the row is
+   * committed: if it fails, or after a crash in between, there is no row, and the next start creates and shows new credentials.
    */
-  insertSuper(token: NewToken, shown: () => void): Promise<void> {
+  insertSuper(token: NewToken, show: () => Promise<void>): Promise<void> {
     return this.#dialect.exclusively(superTokenScope, async (transaction) => {
       if (await hasToken(transaction, "id", superId)) return;
       const columns = toTokenColumns(this.#dialect, token);
@@ -196,7 +196,7 @@ export class TokenRows {
         .values({ id: superId, ...columns })
         .execute();
       await this.#dialect.resetIdSequence(transaction, "token");
-      shown();
+      await show();
     });
   }
 

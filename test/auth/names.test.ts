@@ -181,7 +181,7 @@ eachDatabase("a Super Token is made although another token has an alike name", a
   await ensureSuperToken(
     opened,
     {},
-    { show: ({ token }) => credentials.push(token), log: new LogHub().logger("x") },
+    { show: ({ token }) => void credentials.push(token), log: new LogHub().logger("x") },
   );
   await opened.close();
   expect(await node.call("token_get", { token: credentials[0] })).toMatchObject({ username: "root" });

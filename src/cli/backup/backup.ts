@@ -1,11 +1,12 @@
 import { type BackupResult, makeBackup, makeBackupFile } from "../../backup/make-backup.ts";
+import { Fault } from "../../base/fault.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { filesSource } from "../../settings.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
+import { type Context, PipeClosed } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
@@ -44,7 +45,7 @@ export function backup(
     let result: BackupResult;
     try {
       result = toStdout
-        ? await makeBackup(source, new LogHub(), { ...options, write: ctx.print })
+        ? await makeBackup(source, new LogHub(), { ...options, write: (bytes) => printWhole(ctx, bytes) })
         : await makeBackupFile(ctx.path(file), source, { ...options, hub: new LogHub() });
     } finally {
       line.clear();
@@ -52,6 +53,19 @@ export function backup(
     report(ctx, result, toStdout ? "standard output" : ctx.path(file));
     return exitCodes.done;
   });
+}
+
+/** `printWhole` writes to standard output. A closed pipe is a failure here: what arrived is not a backup. */
+async function printWhole(ctx: Context, bytes: Uint8Array): Promise<void> {
+  try {
+    await ctx.print(bytes);
+  } catch (error) {
+    if (!(error instanceof PipeClosed)) throw error;
+    throw new Fault(
+      "IoError",
+      "the program that reads the backup has ended; the backup is not complete, so do not keep it",
+    );
+  }
 }
 
 function report(ctx: Context, result: BackupResult, place: string): void {

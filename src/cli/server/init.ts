@@ -28,7 +28,8 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
   const first = await withDatabase(ctx, config, { create: true, configPath: path }, (database) =>
     ensureSuperToken(database, ctx.env, {
-      show: (made) => void ctx.out.write(credentialLines(made)),
+      // Awaited before the row is committed: credentials that nobody can read are not created.
+      show: (made) => ctx.print(credentialLines(made)),
       log: { warn: (text) => say(`${text}.`) },
     }),
   );
