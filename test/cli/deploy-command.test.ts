@@ -76,6 +76,30 @@ eachStoreStory(
   },
 );
 
+story("a deploy without a file or a rule that the folder has is published, and ends with 1", async () => {
+  await using site = await deploySite();
+  const { local, run } = site;
+  await fill(local, { "index.html": "one", "a\\b.txt": "a name that no bucket can have" });
+  const named = await run("deploy", local, "site", "--json");
+  expect([named.code, JSON.parse(named.stdout)]).toMatchObject([
+    1,
+    { published: true, complete: false, left_out: [{ path: "a\\b.txt" }] },
+  ]);
+  expect((await run("deploy", local, "site", "--preview")).code).toBe(1);
+
+  await rm(join(local, "a\\b.txt"));
+  await fill(local, { _redirects: "/a /b /c\n" });
+  const ruled = await run("deploy", local, "site", "--json");
+  expect([ruled.code, JSON.parse(ruled.stdout)]).toMatchObject([
+    1,
+    { published: true, complete: false, left_out: [], problems: [{ file: "_redirects", level: "error" }] },
+  ]);
+
+  await fill(local, { _redirects: "/a /b\n" });
+  const whole = await run("deploy", local, "site", "--json");
+  expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([0, { complete: true, problems: [] }]);
+});
+
 story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at once", async () => {
   await using site = await deploySite();
   const { local, held, run, node, stored } = site;

@@ -137,17 +137,19 @@ async function drop(
 async function finish(ctx: Context, deploying: Deploying, deploy: string, done: Filled): Promise<number> {
   const { client, bucket, tree, options } = deploying;
   const counts = `${countText(done.files, "file")} (${sizeText(done.bytes)}), ${numberText(done.uploaded)} uploaded (${sizeText(done.uploaded_bytes)})`;
-  const summary = { deploy, ...done, left_out: [...tree.leftOut, ...done.left_out], skipped: tree.skipped };
+  const left_out = [...tree.leftOut, ...done.left_out];
+  const summary = { deploy, ...done, left_out, skipped: tree.skipped };
   if (options.preview) {
     const { address, expires } = await previewAddress(ctx, client, { bucket, deploy });
     ctx.say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
+    const complete = sayWhatIsMissing(ctx, tree.leftOut.length, 0);
     await ctx.print(
       options.json
-        ? `${JSON.stringify({ ...summary, published: false, address, expires })}\n`
+        ? `${JSON.stringify({ ...summary, complete, published: false, address, expires })}\n`
         : `${address}\n`,
     );
-    return exitCodes.done;
+    return complete ? exitCodes.done : exitCodes.failed;
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
   const published = await new RetryPolicy(ctx)
@@ -168,10 +170,27 @@ async function finish(ctx: Context, deploying: Deploying, deploy: string, done: 
   if (published.replaced !== null)
     ctx.say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
   const { replaced } = published;
+  const errors = problems.filter(({ level }) => level === "error").length;
+  const complete = sayWhatIsMissing(ctx, tree.leftOut.length, errors);
   await ctx.print(
     options.json
-      ? `${JSON.stringify({ ...summary, published: true, replaced, problems, address })}\n`
+      ? `${JSON.stringify({ ...summary, complete, published: true, replaced, problems, address })}\n`
       : `${address}\n`,
   );
-  return exitCodes.done;
+  return complete ? exitCodes.done : exitCodes.failed;
+}
+
+/**
+ * `sayWhatIsMissing` tells whether a deploy has everything that the folder has, and says what a job of CI must not overlook. A file that
+ * vanished during the deploy is not missing.
+ */
+function sayWhatIsMissing(ctx: Context, leftOut: number, errors: number): boolean {
+  const missing = [
+    ...(leftOut > 0
+      ? [`${countText(leftOut, "file")} of the folder cannot be deployed; rename or --exclude them`]
+      : []),
+    ...(errors > 0 ? [`${countText(errors, "line")} of _headers and _redirects cannot be applied`] : []),
+  ];
+  for (const what of missing) ctx.say(`node-server: ${what}: see above`);
+  return missing.length === 0;
 }

@@ -8,6 +8,7 @@ import { webAddress } from "../../remote/unix.ts";
 interface SiteProblem {
   readonly file: string;
   readonly line: number;
+  readonly level: "error" | "warning";
   readonly why: string;
 }
 
