@@ -11,8 +11,10 @@ import type { BucketStores, PlaceClaim, StoreActivity, StoreHealth } from "./buc
 import { BucketUsage } from "./bucket-usage.ts";
 import { isDeployPlace } from "./deploys/deploy-record.ts";
 import { Deploys } from "./deploys/deploys.ts";
+import type { FileEntry } from "./file-reader.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { OpenedTrees } from "./opened-trees.ts";
+import { treeRoot } from "./path.ts";
 import {
   type Bucket,
   type BucketChanges,
@@ -22,6 +24,7 @@ import {
   givenChanges,
   refuseConflict,
 } from "./record.ts";
+import type { TreeStore } from "./tree-store.ts";
 import { UploadCare } from "./uploads/upload-care.ts";
 import { Uploads } from "./uploads/uploads.ts";
 
@@ -208,6 +211,20 @@ export class Buckets {
     await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name), ...own]);
   }
 
+  /**
+   * deleteWithFiles deletes a bucket with its files, its deploys and what can be restored of it. It is disabled first and its record goes
+   * last: what a failure or a crash leaves is finished by the next call.
+   */
+  async deleteWithFiles(name: string): Promise<void> {
+    const { path } = await this.update(name, { enable: false }, { mayTakeOver: true, movesHttpRoot: false });
+    const place = { name, path };
+    await this.deploys.deleteAll(place);
+    const { store } = this.#openTree(place);
+    await removeAll(store);
+    await store.purge();
+    await this.delete(name);
+  }
+
   /** get returns the record as it is after this call: where the database has to be asked, one look serves all who wait. */
   async get(name: string): Promise<Bucket | undefined> {
     if (this.#database.readsNow) return this.#database.buckets.byName(name);
@@ -309,4 +326,23 @@ export class Buckets {
       throw error;
     }
   }
+}
+
+/** removeAll removes everything in a tree, also what clients have locked. Throws the first failure. */
+async function removeAll(store: TreeStore): Promise<void> {
+  for (;;) {
+    const entries = await firstEntries(store);
+    if (entries.length === 0) return;
+    await store.transact(treeRoot, async (transaction) => {
+      for (const entry of entries) {
+        const [failure] = await transaction.remove(entry);
+        if (failure !== undefined) throw failure.fault;
+      }
+    });
+  }
+}
+
+async function firstEntries({ reader }: TreeStore): Promise<FileEntry[]> {
+  for await (const entries of reader.entries(treeRoot)) if (entries.length > 0) return entries;
+  return [];
 }

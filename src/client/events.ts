@@ -143,8 +143,8 @@ export interface ServerEvents {
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** These settings of a bucket were changed. */
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
-  /** A bucket was deleted; its files stay where they are. */
-  "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string };
+  /** A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too. */
+  "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string; files?: true };
   /** A file was written. In the memory of the log, one entry about files may stand for `count` of them. */
   "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; bytes: number };
   /** A file was deleted, or a folder with its content. `failures` could not be. */

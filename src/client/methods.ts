@@ -84,8 +84,8 @@ export interface Methods {
   "static-bucket_read": { readonly params: { token?: string | undefined; name: string }; readonly result: Bucket | null; };
   /** Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV. */
   "static-bucket_update": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; enable?: boolean | null | undefined; public?: boolean | null | undefined; hosts?: string[] | null | undefined; clean_urls?: boolean | null | undefined; move_http_root?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Deletes a bucket's record; its files stay where they are. */
-  "static-bucket_delete": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true }; };
+  /** Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and everything that can be restored, and the answer comes when all of that is done. If that fails, the bucket stays, disabled: send the call again. An object store frees the space with its next daily care. */
+  "static-bucket_delete": { readonly params: { token?: string | undefined; name: string; files?: boolean | null | undefined }; readonly result: { success: true; files_deleted?: true }; };
   /** Lists the names of all buckets, sorted. */
   "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
   /** Returns how many files a bucket has, their bytes, and when one of them was last modified (`newest`, Unix milliseconds; null without files). They are counted in the background: some seconds after a change by this server, within an hour after one by another program. Null if the bucket was not counted yet. */

@@ -33,7 +33,10 @@ export const auditEvents = {
   ),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
   "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
-  "bucket.deleted": audited("A bucket was deleted; its files stay where they are.", { bucket: text }),
+  "bucket.deleted": audited(
+    "A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too.",
+    { bucket: text, files: z.literal(true).optional() },
+  ),
   "file.written": audited(
     "A file was written. In the memory of the log, one entry about files may stand for `count` of them.",
     { ...bulk, bytes: z.int() },

@@ -56,6 +56,17 @@ function needToChange({ name, hosts, move_http_root }: AddressChange): Need {
   return takesAddress ? globally("static_bucket.write") : inBucket(name, "static_bucket.write");
 }
 
+interface Deletion {
+  readonly name: string;
+  readonly files?: unknown;
+}
+
+function needToDelete({ name, files }: Deletion): Need {
+  return files
+    ? inBucket(name, "static_bucket.delete", "static_bucket_file.delete")
+    : inBucket(name, "static_bucket.delete");
+}
+
 const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: true, enable: true };
 
 export const staticBucket = {
@@ -137,19 +148,36 @@ export const staticBucket = {
     },
   }),
   "static-bucket_delete": method({
-    doc: "Deletes a bucket's record; its files stay where they are.",
-    need: ({ name }) => inBucket(name, "static_bucket.delete"),
+    doc: "Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and everything that can be restored, and the answer comes when all of that is done. If that fails, the bucket stays, disabled: send the call again. An object store frees the space with its next daily care.",
+    need: needToDelete,
     effect: "destroys",
-    warning: "The record of the bucket is deleted and it is no longer served. Its files stay where they are.",
-    params: { name },
-    logged: ["name"],
-    result: z.object({ success: z.literal(true) }),
-    fails: ["NotFound"],
+    warning:
+      "The record of the bucket is deleted and it is no longer served. Its files stay where they are, unless `files` deletes them for good.",
+    params: {
+      name,
+      files: z
+        .boolean()
+        .nullish()
+        .describe(
+          "true: also delete its files, deploys and kept versions; needs `StaticBucketFile::Delete` as well",
+        ),
+    },
+    logged: ["name", "files"],
+    result: z.object({
+      success: z.literal(true),
+      files_deleted: z.literal(true).optional().describe("with `files`"),
+    }),
+    fails: ["NotFound", "IoError", "Other"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: { success: true } },
-    run: async ({ buckets, audit }, { name }) => {
-      await buckets.delete(name);
-      audit("bucket.deleted", { bucket: name });
-      return { success: true as const };
+    run: async ({ buckets, audit }, { name, files }) => {
+      if (files !== true) {
+        await buckets.delete(name);
+        audit("bucket.deleted", { bucket: name });
+        return { success: true as const };
+      }
+      await buckets.deleteWithFiles(name);
+      audit("bucket.deleted", { bucket: name, files: true });
+      return { success: true as const, files_deleted: true as const };
     },
   }),
   "static-bucket_list": method({

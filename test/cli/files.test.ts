@@ -81,7 +81,10 @@ story("what would destroy more than was meant is refused, and nothing is changed
     });
   };
   await refused(1, "site/a is a folder; -r deletes it", "rm", "site/a");
-  await refused(1, "is a whole bucket", "rm", "-r", "-y", "site/");
+  await refused(2, "`node-server rm -r site/` deletes everything in it", "rm", "-r", "-y", "site");
+  await refused(2, "is a whole bucket", "rm", "-y", "site/");
+  await refused(1, "patterns are not supported", "rm", "-r", "-y", "site/*");
+  await refused(2, "all that a bucket has is BUCKET/", "rm", "-r", "-y", "site/.");
   await refused(1, "there is no site/nothing", "rm", "site/nothing");
   await refused(1, "site/b/a exists already", "mv", "site/a", "site/b");
   await refused(1, "site/b/a exists already", "cp", "-r", "site/a", "site/b/");
@@ -91,7 +94,7 @@ story("what would destroy more than was meant is refused, and nothing is changed
   await refused(2, "both are paths of this machine", "cp", "./a", "../b");
   await refused(2, "these are two buckets", "mv", "site/a", "elsewhere/a");
   await refused(2, "is a path of this machine", "cat", "./c.txt");
-  await refused(2, "is no file of a bucket", "rm", "site/../other/file");
+  await refused(2, "is not a path of a bucket", "rm", "site/../other/file");
   await refused(1, "a file of this machine is written ./c.txt", "cp", "c.txt", "site/d.txt");
   // Without an answer to its question, `rm -r` deletes nothing.
   const asked = await site.start({}, "rm", "-r", "site/b").exited;
@@ -103,6 +106,27 @@ story("what would destroy more than was meant is refused, and nothing is changed
   await symlink(home.file("outside"), join(home.file("target"), "a"));
   await refused(1, "a folder of its path is a link", "cp", "-r", "site/", home.file("target"));
   expect(contents(home.file("outside"))).toEqual({});
+});
+
+story("rm -r BUCKET/ empties a bucket, and buckets delete --files ends it with all it has", async () => {
+  await using site = await deploySite();
+  const { held, stored, run, node } = site;
+  const there = { "a/one.txt": "1", "b/a/two.txt": "2", "c.txt": "3" };
+  await stored.write(there);
+  // Without an answer to its question, nothing is deleted.
+  expect((await run("rm", "-r", "site/")).code).toBe(1);
+  expect((await run("buckets", "delete", "site", "--files")).code).toBe(1);
+  expect(await held()).toEqual(there);
+
+  expect((await run("rm", "-r", "-y", "site/")).code).toBe(0);
+  expect(await held()).toEqual({});
+  expect((await run("buckets", "show", "site")).code).toBe(0);
+
+  await stored.write(there);
+  const gone = await run("buckets", "delete", "site", "--files", "-y", "--json");
+  expect([gone.code, JSON.parse(gone.stdout)]).toEqual([0, { success: true, files_deleted: true }]);
+  await node.call("static-bucket_create", [node.superToken, "site"]);
+  expect(await held()).toEqual({});
 });
 
 story("each question of rm takes its own answer: a line of a pipe, or one that is typed", async () => {

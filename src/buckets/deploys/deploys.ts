@@ -197,6 +197,21 @@ export class Deploys {
     await this.care.discardDropped();
   }
 
+  /** deleteAll deletes all deploys of a bucket that is deleted: the published one loses its row, the others also their trees. */
+  async deleteAll(bucket: BucketPlace): Promise<void> {
+    await this.care.inTurn(bucket, async () => {
+      await this.#rows.change(bucket.path, async ({ rows, write, drop }) => {
+        for (const [id, { place, switching }] of rows) {
+          // Another node that shares the disk is at it.
+          if (switching !== undefined) throw isSwitching();
+          await write(id, undefined);
+          if (place !== null) await drop({ place, deploy: nameOfDeploy(bucket.name, id) });
+        }
+      });
+    });
+    await this.care.discardDropped();
+  }
+
   /** existAt is whether there are deploys of a bucket that has, or had, this path. */
   async existAt(path: string, transaction: DatabaseTransaction): Promise<boolean> {
     return (await this.#rows.list(path, transaction)).size > 0;
@@ -262,6 +277,10 @@ function isOpen(id: string, { by, username, touched }: DeployValue): Fault {
     `${username ?? by} is deploying to this bucket (deploy ${id}, last upload ${new Date(touched).toISOString()}); wait, or begin with \`force\``,
     { reason: "deploy_open", deploy: id, by, username, touched },
   );
+}
+
+function isSwitching(): Fault {
+  return new Fault("Other", "a deploy of the bucket is being published; nothing was deleted, try again");
 }
 
 function isPublished(): Fault {

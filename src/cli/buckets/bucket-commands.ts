@@ -43,8 +43,13 @@ export const buckets: CommandRow = {
     },
     {
       name: "delete <name>",
-      description: "delete a bucket's record; its files stay where they are",
-      options: [...remoteJson, yes],
+      description: "delete a bucket; without --files its files stay where they are",
+      options: [
+        ...remoteJson,
+        ["--files", "also delete its files, its deploys and what `history` lists, for good"],
+        yes,
+      ],
+      notes: "\n`node-server rm -r NAME/` deletes all files of a bucket that stays.",
       load: async () => (await import("./buckets.ts")).deleteBucket,
     },
     {

@@ -1,11 +1,12 @@
 import { Fault } from "../../base/fault.ts";
-import type { NodeServerClient, ResultOf } from "../../client/index.ts";
+import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
+import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
 
@@ -24,6 +25,7 @@ export interface BucketOptions extends RemoteOptions {
   readonly hosts?: boolean;
   readonly cleanUrls?: boolean;
   readonly yes?: boolean;
+  readonly files?: boolean;
 }
 
 export async function listBuckets(options: BucketOptions, ctx: Context): Promise<number> {
@@ -110,14 +112,35 @@ export async function deleteBucket(name: string, options: BucketOptions, ctx: Co
   const client = await connect(ctx, options);
   await confirm(
     ctx,
-    `The record of the bucket ${name} is deleted, and it is no longer served; its files stay where they are.`,
+    options.files
+      ? `The bucket ${name} is deleted with ${await sizeOf(client, name)}, all deploys and everything that can be restored. None of it can be brought back.`
+      : `The record of the bucket ${name} is deleted, and it is no longer served; its files stay where they are.`,
     options.yes,
   );
-  await client.call("static-bucket_delete", { name });
+  const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
+  if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+  if (options.files && result.files_deleted !== true)
+    throw new Fault(
+      "Other",
+      `the server is older than this program: it deleted the record of ${name} only, and its files are still there`,
+    );
   ctx.say(
-    `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again`,
+    options.files
+      ? `the bucket ${name} is deleted with its files`
+      : `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again`,
   );
   return exitCodes.done;
+}
+
+/** `sizeOf` says how much is in a bucket, as far as the server has counted it and the token may know. */
+async function sizeOf(client: NodeServerClient, name: string): Promise<string> {
+  try {
+    const usage = await client.call("static-bucket_usage", { name });
+    if (usage !== null) return `${countText(usage.files, "file")} (${sizeText(usage.bytes)})`;
+  } catch (error) {
+    if (!(error instanceof PermissionDenied)) throw error;
+  }
+  return "its files";
 }
 
 function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): void {

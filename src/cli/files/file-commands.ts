@@ -40,7 +40,8 @@ Missing folders are made. Files that exist are replaced. Of a folder of this mac
     name: "rm <places...>",
     description: "delete files of buckets (BUCKET/PATH)",
     options: [...remote, ["-r, --recursive", "delete a folder with all it holds, after a question"], yes],
-    notes: "\n`node-server buckets history BUCKET` lists what can be restored.",
+    notes:
+      "\n`rm -r BUCKET/` deletes everything in a bucket. `node-server buckets history BUCKET` lists what can be\nrestored, `node-server buckets purge BUCKET` frees its space.",
     load: async () => (await import("./rm.ts")).rm,
   },
 ];

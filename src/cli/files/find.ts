@@ -14,7 +14,9 @@ export async function requireEntry(client: NodeServerClient, at: BucketPath): Pr
 /** Says whether the file is missing or its bucket. */
 export async function missing(client: NodeServerClient, at: BucketPath): Promise<Fault> {
   const root = at.path === "" ? undefined : await client.bucket(at.bucket).find("");
-  return root === undefined ? noBucket(at.bucket) : new Fault("NotFound", `there is no ${shown(at)}`);
+  if (root === undefined) return noBucket(at.bucket);
+  const hint = /[*?[]/.test(at.path) ? "; patterns are not supported: name a file, or a folder with -r" : "";
+  return new Fault("NotFound", `there is no ${shown(at)}${hint}`);
 }
 
 function noBucket(name: string): Fault {

@@ -28,7 +28,7 @@ export function parseBucketPath(text: string): BucketPath {
   const path = names.filter((name) => name !== "").join("/");
   if (bucket === "" || names.some((name) => name === "." || name === ".."))
     throw new WrongUsage(
-      `${JSON.stringify(text)} is no file of a bucket; write BUCKET/PATH, such as site/index.html`,
+      `${JSON.stringify(text)} is not a path of a bucket: leave . and .. out; a file is BUCKET/PATH, such as site/index.html, and all that a bucket has is BUCKET/`,
     );
   return { bucket, path, isFolder: path === "" || text.endsWith("/") };
 }

@@ -1,40 +1,56 @@
 import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { countText } from "../terminal/quantities.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { filesBelow, requireEntry } from "./find.ts";
-import { parseBucketPath, shown } from "./location.ts";
+import { type BucketPath, parseBucketPath, shown } from "./location.ts";
 
 export interface RemoveOptions extends RemoteOptions {
   readonly recursive?: boolean;
   readonly yes?: boolean;
 }
 
-/** Deletes files, and with `--recursive` folders with all they hold, after a question. */
+/**
+ * Deletes files, and with `--recursive` folders with all they hold, after a question. `BUCKET/`, with the slash, is everything in a
+ * bucket.
+ */
 export async function rm(places: readonly string[], options: RemoveOptions, ctx: Context): Promise<number> {
-  const targets = places.map(parseBucketPath);
-  const client = await connect(ctx, options);
-  for (const at of targets) {
-    if (at.path === "")
-      throw new Fault(
-        "InvalidInput",
-        `${at.bucket} is a whole bucket: name its files and folders, or end it with \`node-server buckets delete ${at.bucket}\``,
+  const targets = places.map((place) => ({ at: parseBucketPath(place), isEmptying: place.endsWith("/") }));
+  for (const { at, isEmptying } of targets)
+    if (at.path === "" && !(isEmptying && options.recursive))
+      throw new WrongUsage(
+        `${at.bucket} is a whole bucket: \`node-server rm -r ${at.bucket}/\` deletes everything in it, \`node-server buckets delete ${at.bucket} --files\` the bucket too`,
       );
+  const client = await connect(ctx, options);
+  for (const { at } of targets) {
     const entry = await requireEntry(client, at);
     if (entry.folder) {
       if (!options.recursive)
         throw new Fault("InvalidInput", `${shown(at)} is a folder; -r deletes it with all it holds`);
-      const count = (await filesBelow(client, at)).length;
-      await confirm(
-        ctx,
-        `The folder ${shown(at)} is deleted, with ${countText(count, "file")}.`,
-        options.yes,
-      );
+      const count = countText((await filesBelow(client, at)).length, "file");
+      const what =
+        at.path === ""
+          ? `Everything in the bucket ${at.bucket} is deleted, ${count}.`
+          : `The folder ${shown(at)} is deleted, with ${count}.`;
+      await confirm(ctx, what, options.yes);
     }
-    await client.bucket(at.bucket).remove(at.path);
-    ctx.say(`deleted ${shown(at)}`);
+    await remove(client, at);
+    ctx.say(at.path === "" ? emptied(at.bucket) : `deleted ${shown(at)}`);
   }
   return exitCodes.done;
+}
+
+/** `remove` deletes a file or a folder, or what is in a bucket: the bucket itself stays. */
+async function remove(client: NodeServerClient, { bucket, path }: BucketPath): Promise<void> {
+  const files = client.bucket(bucket);
+  if (path !== "") return files.remove(path);
+  for (const { name } of await files.list("")) await files.remove(name);
+}
+
+function emptied(bucket: string): string {
+  return `deleted everything in ${bucket}; \`node-server buckets history ${bucket}\` lists what can be restored, and \`node-server buckets purge ${bucket}\` frees its space`;
 }
