@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { rename } from "node:fs/promises";
 import { join } from "node:path";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds, testNode } from "../support/node.ts";
@@ -15,6 +16,22 @@ story("status --json is JSON also when the server cannot be reached", async () =
     reachable: false,
     error: "http://127.0.0.1:1/jsonrpc cannot be reached: nothing listens there",
   });
+});
+
+story("status says that the files are away, with and without a token", async () => {
+  await using scene = await loggedIn();
+  const { node, user } = scene;
+  expect(JSON.parse(await user.does(["status", "--json"]))).toMatchObject({ ready: true, missing: [] });
+  await node.call("static-bucket_create", [node.superToken, "site"]);
+  await rename(join(node.folder, "static"), join(node.folder, "elsewhere"));
+  // The last check is valid for a second.
+  const lost = await until("the store is missing", async () => {
+    const { code, stdout } = await user.run(["status", "--json"]);
+    return code !== 0 && { code, ...JSON.parse(stdout) };
+  });
+  expect(lost).toMatchObject({ code: 1, reachable: true, ready: false, missing: ["store"] });
+  const text = await user.run(["status"], { env: { NODE_SERVER_URL: node.url } });
+  expect([text.code, text.stdout]).toEqual([1, expect.stringMatching(/^ready +no: store$/m)]);
 });
 
 story("status without any token tells what needs none, as text and as JSON", async () => {

@@ -38,7 +38,8 @@ export async function status(
   const { own } = asked.answers;
   const state = stateOf(target, asked);
   await ctx.print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
-  if (!(own instanceof Error) || own instanceof NoToken) return exitCodes.done;
+  if (!(own instanceof Error) || own instanceof NoToken)
+    return state.ready === false ? exitCodes.failed : exitCodes.done;
   ctx.say(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it can check no token: ${own.message}`
@@ -55,22 +56,39 @@ async function ask(target: Target) {
     client.call("node-server_uuid"),
   ]);
   const answeredMs = Math.round(performance.now() - begin);
-  const answers = target.token === undefined ? failedWith(new NoToken()) : await askForToken(client);
+  const [answers, missing] = await Promise.all([
+    target.token === undefined ? failedWith(new NoToken()) : askForToken(client),
+    missingParts(target),
+  ]);
   const uptimeMs = answers.uptime instanceof Error ? await uptimeByHealth(target) : answers.uptime;
-  return { version, uuid, answeredMs, answers, uptimeMs };
+  return { version, uuid, answeredMs, answers, uptimeMs, missing };
 }
 
 /** Returns the uptime as the health check tells it, which needs neither database nor token; null if an older server has none. */
-async function uptimeByHealth({ url, fetch }: Target): Promise<number | null> {
-  const address = `${isUnixAddress(url) ? unixClientUrl(url) : url}/node/health`;
-  const response = await fetch(address).catch((error: unknown) => {
-    throw toUnreachable(url, error);
-  });
-  const health = healthAnswer.safeParse(await response.json().catch(() => undefined));
+async function uptimeByHealth(target: Target): Promise<number | null> {
+  const health = healthAnswer.safeParse(await getJson(target, "/node/health"));
   return health.success ? health.data.uptime_ms : null;
 }
 
+/** Returns what the server lacks to do its work, such as `store`; undefined if it does not say, as an older one. */
+async function missingParts(target: Target): Promise<readonly string[] | undefined> {
+  const ready = readyAnswer.safeParse(await getJson(target, "/node/ready"));
+  return ready.success ? (ready.data.missing ?? []) : undefined;
+}
+
+async function getJson({ url, fetch }: Target, path: string): Promise<unknown> {
+  const address = `${isUnixAddress(url) ? unixClientUrl(url) : url}${path}`;
+  const response = await fetch(address).catch((error: unknown) => {
+    throw toUnreachable(url, error);
+  });
+  return response.json().catch(() => undefined);
+}
+
 const healthAnswer = z.object({ uptime_ms: z.number() });
+const readyAnswer = z.object({
+  status: z.enum(["ready", "unavailable"]),
+  missing: z.array(z.string()).optional(),
+});
 
 type Answers = Awaited<ReturnType<typeof ask>>;
 
@@ -100,13 +118,15 @@ function failedWith(error: Error) {
   return { own: error, uptime: error, database: error, buckets: error, nodes: error };
 }
 
-function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs }: Answers) {
+function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs, missing }: Answers) {
   const { own, database, buckets, nodes } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
   return {
     server: url,
     reachable: true,
     answered_ms: answeredMs,
+    ready: missing === undefined ? null : missing.length === 0,
+    missing: missing ?? null,
     version: version.cargo_version,
     commit: version.git_commit_sha,
     built: version.build_time,
@@ -128,6 +148,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
   const rows: Record<string, string> = {
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
+    ...(state.missing === null ? {} : { ready: readyText(state.missing) }),
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
@@ -142,6 +163,11 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
   const warnings = nodes instanceof Error ? [] : nodes.warnings;
   const listed = nodes instanceof Error ? [] : nodes.nodes;
   return [...lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
+}
+
+/** `yes`, or `no: store, database`. */
+function readyText(missing: readonly string[]): string {
+  return missing.length === 0 ? "yes" : `no: ${missing.join(", ")}`;
 }
 
 /** `3 ready, 1 not ready, 1 lost`. */
