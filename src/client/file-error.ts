@@ -72,7 +72,7 @@ export function toFileError({ path, status, text, reason: word, retryAfter }: Fa
   const reason =
     line !== "" ? line : status === 207 ? "a part of it could not be changed" : "the server refuses";
   const Kind = classes[inner] ?? FileError;
-  const message = `${path}: ${reason}${line === "" ? ` (${inner})` : ""}`;
+  const message = `${path === "" ? "the bucket" : path}: ${reason}${line === "" ? ` (${inner})` : ""}`;
   const retryAfterMs = /^\d+$/.test(retryAfter ?? "") ? 1000 * Number(retryAfter) : undefined;
   return new Kind(message, inner, word ?? undefined, retryAfterMs);
 }

@@ -1,6 +1,7 @@
 import { Fault } from "../../base/fault.ts";
-import { type BucketFiles, type NodeServerClient, NotFound } from "../../client/index.ts";
+import { type NodeServerClient, NotFound } from "../../client/index.ts";
 import { bodyPieces } from "../../client/response-body.ts";
+import type { FileSource } from "../files/bucket-reader.ts";
 
 export interface RemoteFile {
   readonly size: number;
@@ -52,14 +53,14 @@ export function foldersOf(paths: Iterable<string>): Set<string> {
 
 /** Yields a file of the bucket. A connection that breaks meanwhile is an error, never the end of the file. */
 export async function* contentOf(
-  files: BucketFiles,
+  files: FileSource,
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
   yield* bodyPieces(await files.open(path, { signal }), { path, signal });
 }
 
-export async function hashRemote(files: BucketFiles, path: string, signal: AbortSignal): Promise<string> {
+export async function hashRemote(files: FileSource, path: string, signal: AbortSignal): Promise<string> {
   const hasher = new Bun.CryptoHasher("sha256");
   for await (const part of contentOf(files, path, signal)) hasher.update(part);
   return hasher.digest("hex");

@@ -4,6 +4,7 @@ import type { Context } from "../context.ts";
 import { whyRefused } from "../deploy/push/send.ts";
 import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { BucketReader } from "./bucket-reader.ts";
 import { type Copied, copyAll, makeFolders } from "./copied.ts";
 import { filesBelow, type ListedFile, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
@@ -81,7 +82,7 @@ async function copyAcross(
   { from, target, entry }: Across,
   signal: AbortSignal,
 ): Promise<Copied> {
-  const [source, sink] = [client.bucket(from.bucket), client.bucket(target.bucket)];
+  const [source, sink] = [new BucketReader(client, from.bucket), client.bucket(target.bucket)];
   const below = await filesOf(client, from, entry, signal);
   const pathOf = (path: string) => {
     const rest = path.slice(from.path.length).replace(/^\//, "");

@@ -4,6 +4,7 @@ import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { contentOf } from "../deploy/remote-tree.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { BucketReader } from "./bucket-reader.ts";
 import { missing } from "./find.ts";
 import { parseBucketPath, shown } from "./location.ts";
 
@@ -14,7 +15,11 @@ export async function cat(places: readonly string[], options: RemoteOptions, ctx
   for (const at of files) {
     if (at.isFolder) throw new Fault("InvalidInput", `${shown(at)} is a folder; name a file`);
     try {
-      for await (const bytes of contentOf(client.bucket(at.bucket), at.path, new AbortController().signal))
+      for await (const bytes of contentOf(
+        new BucketReader(client, at.bucket),
+        at.path,
+        new AbortController().signal,
+      ))
         await ctx.print(bytes);
     } catch (error) {
       throw error instanceof FileNotFound ? await missing(client, at) : error;

@@ -6,6 +6,7 @@ import type { NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { realFolder } from "../deploy/local-tree.ts";
 import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
+import { BucketReader } from "./bucket-reader.ts";
 import { type Copied, copyAll } from "./copied.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
@@ -27,7 +28,7 @@ export async function download(
   if (isInside && whyUnwritable(name) !== undefined && name !== "")
     throw new Fault("InvalidInput", `${shown(from)} cannot be written under this name; name the file here`);
   const target = ctx.path(isInside ? join(disk, name) : disk);
-  const files = client.bucket(from.bucket);
+  const files = new BucketReader(client, from.bucket);
   if (!entry.folder) {
     await mkdir(dirname(target), { recursive: true });
     const dir = realFolder(ctx, dirname(target));

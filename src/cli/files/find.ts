@@ -1,11 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { type BucketEntry, InvalidInput, type NodeServerClient, NotFound } from "../../client/index.ts";
 import type { RemoteFile } from "../deploy/remote-tree.ts";
+import { BucketReader } from "./bucket-reader.ts";
 import { type BucketPath, shown } from "./location.ts";
 
 /** Finds what is at a path of a bucket; throws if nothing is there. */
 export async function requireEntry(client: NodeServerClient, at: BucketPath): Promise<BucketEntry> {
-  const entry = await client.bucket(at.bucket).find(at.path);
+  const entry = await new BucketReader(client, at.bucket).find(at.path);
   if (entry === undefined) throw await missing(client, at);
   if (at.isFolder && !entry.folder) throw new Fault("InvalidInput", `${shown(at)} is a file, not a folder`);
   return entry;
@@ -13,7 +14,7 @@ export async function requireEntry(client: NodeServerClient, at: BucketPath): Pr
 
 /** Says whether the file is missing or its bucket. */
 export async function missing(client: NodeServerClient, at: BucketPath): Promise<Fault> {
-  const root = at.path === "" ? undefined : await client.bucket(at.bucket).find("");
+  const root = at.path === "" ? undefined : await new BucketReader(client, at.bucket).find("");
   if (root === undefined) return noBucket(at.bucket);
   const hint = /[*?[]/.test(at.path) ? "; patterns are not supported: name a file, or a folder with -r" : "";
   return new Fault("NotFound", `there is no ${shown(at)}${hint}`);

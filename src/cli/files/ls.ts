@@ -1,9 +1,11 @@
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
+import { openBuckets } from "../buckets/open-buckets.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
 import { secondText, sizeText } from "../terminal/quantities.ts";
+import { BucketReader } from "./bucket-reader.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, parseBucketPath, pathIn } from "./location.ts";
 
@@ -45,7 +47,7 @@ export async function ls(place: string | undefined, options: ListOptions, ctx: C
 }
 
 async function listBuckets(ctx: Context, client: NodeServerClient, { json }: ListOptions): Promise<number> {
-  const names = await client.call("static-bucket_list");
+  const { names, patterns } = await openBuckets(client);
   await ctx.print(
     json
       ? `${JSON.stringify(names)}\n`
@@ -55,13 +57,15 @@ async function listBuckets(ctx: Context, client: NodeServerClient, { json }: Lis
           names.map((name) => [`${name}/`]),
         ),
   );
+  if (patterns.length > 0)
+    ctx.say(`note: this token also opens buckets that only the Super Token can list: ${patterns.join(", ")}`);
   return exitCodes.done;
 }
 
 async function listFolder(client: NodeServerClient, at: BucketPath): Promise<Listed[]> {
   const entry = await requireEntry(client, at);
   if (!entry.folder) return [toListed(entry, at.path)];
-  const entries = await client.bucket(at.bucket).list(at.path);
+  const entries = await new BucketReader(client, at.bucket).list(at.path);
   return entries.map((entry) => toListed(entry, pathIn(at.path, entry.name)));
 }
 

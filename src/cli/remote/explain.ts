@@ -24,9 +24,9 @@ const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
   not_yet_valid: "the token is not valid yet",
 };
 
-/** Files are transferred by WebDAV, which requires all four. */
+/** Files are changed by WebDAV, which requires all four. */
 const fourActions =
-  "commands that transfer files need a token with all four actions on the files of the bucket (read, write, list, delete): `node-server tokens create --webdav BUCKET` makes one, `node-server status` shows what this one may do";
+  "commands that change files need a token with all four actions on the files of the bucket (read, write, list, delete): `node-server tokens create --webdav BUCKET` makes one, `node-server status` shows what this one may do";
 
 /** Explains why a command failed and what the user can do about it. */
 export async function explain(

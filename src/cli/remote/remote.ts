@@ -69,10 +69,19 @@ export function clientFor(
   { url, token, ca, fetch }: Pick<Target, "url" | "token" | "ca" | "fetch">,
   options: ClientOptions = {},
 ): NodeServerClient {
-  if (isUnixAddress(url))
-    return new NodeServerClient(unixClientUrl(url), { token, fetch, WebSocket: UnixWebSocket, ...options });
-  const WebSocket = ca === undefined ? undefined : trustingSocket({ ca });
-  return new NodeServerClient(url, { token, fetch, WebSocket, ...options });
+  const isUnix = isUnixAddress(url);
+  const WebSocket = isUnix ? UnixWebSocket : ca === undefined ? undefined : trustingSocket({ ca });
+  const address = isUnix ? unixClientUrl(url) : url;
+  const client = new NodeServerClient(address, { token, fetch, WebSocket, ...options });
+  fetches.set(client, fetch);
+  return client;
+}
+
+const fetches = new WeakMap<NodeServerClient, Fetch>();
+
+/** `fetchOf` returns how requests reach the server of a client that `clientFor` made, for addresses of it that are not methods. */
+export function fetchOf(client: NodeServerClient): Fetch {
+  return fetches.get(client) ?? fetchFor(client.url, undefined);
 }
 
 /** Chooses how requests reach an address: through a Unix socket, or with these certificates (PEM) trusted. */

@@ -5,6 +5,7 @@ import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { randomText } from "../../../base/random.ts";
 import { FileError } from "../../../client/index.ts";
 import { explainFileError } from "../../file-error.ts";
+import type { FileSource } from "../../files/bucket-reader.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -16,6 +17,9 @@ import {
 import { contentOf } from "../remote-tree.ts";
 import { isExcluded, newPartName } from "../skip/skip-rules.ts";
 import { isContentLost, type Transfer } from "../transfer.ts";
+
+/** Fetching is what the downloads of one run share. */
+type Fetching = Omit<Transfer, "files"> & { readonly files: FileSource };
 
 /** Download is one file to fetch and the folder it belongs to. */
 export interface Download {
@@ -45,7 +49,7 @@ export function whyUnwritable(path: string): string | undefined {
 /** Fetches one file beside its target and renames it. A file with the same content is left as it is. */
 export async function fetchFile(
   download: Download,
-  transfer: Transfer,
+  transfer: Fetching,
   signal: AbortSignal,
 ): Promise<DownloadResult> {
   const { path, as = path, size, mtime, dir } = download;
@@ -80,7 +84,7 @@ export async function fetchFile(
 async function fetchPart(
   { path, size }: Download,
   part: string,
-  { files, meter }: Transfer,
+  { files, meter }: Fetching,
   signal: AbortSignal,
 ): Promise<string> {
   const file = await open(part, "w");

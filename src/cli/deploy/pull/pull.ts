@@ -6,6 +6,7 @@ import { visible } from "../../../base/visible-text.ts";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { BucketReader } from "../../files/bucket-reader.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
@@ -22,7 +23,7 @@ import { openMeter } from "../meter.ts";
 import { PushRecord } from "../push/record.ts";
 import { listRemote, type RemoteFile, type RemoteTree } from "../remote-tree.ts";
 import { SkipRules } from "../skip/skip-rules.ts";
-import { inParallel, RetryPolicy, type Transfer } from "../transfer.ts";
+import { inParallel, RetryPolicy } from "../transfer.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "./download.ts";
 
 export interface PullOptions extends RemoteOptions {
@@ -178,7 +179,7 @@ async function fetchAll(
     files: wanted.length,
   });
   const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
-  const transfer: Transfer = { files: client.bucket(bucket), meter, retry };
+  const transfer = { files: new BucketReader(client, bucket), meter, retry };
   try {
     await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {
       const got = await fetchFile({ path, size, mtime, dir }, transfer, signal);
