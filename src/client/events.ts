@@ -37,8 +37,8 @@ export interface ServerEvents {
   "descriptors.exhausted": { idle_connections_closed: number };
   /** File descriptors are available again. */
   "descriptors.available": Record<never, never>;
-  /** A reload changed these parts of the server. */
-  "config.applied": { path: string; parts: string[] };
+  /** A reload changed these keys, and with them these parts of the server. */
+  "config.applied": { path: string; parts: string[]; keys: string[] };
   /** A reload found nothing that changed. */
   "config.unchanged": { path: string };
   /** A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file. */

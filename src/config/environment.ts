@@ -41,11 +41,13 @@ export interface Overrides {
   readonly values: readonly Override[];
   /** Values for keys of S3 that neither the file nor `values` set. They have no effect unless `files.url` names S3. */
   readonly fallbacks: readonly Override[];
+  /** Whether `RUST_LOG` takes the place of `logging.log_filter`, if there is one. */
+  readonly hasRustLog: boolean;
   /** Variables that look like a mistyped key, and a `RUST_LOG` that has no effect. */
   readonly warnings: readonly Warning[];
 }
 
-export const noOverrides: Overrides = { values: [], fallbacks: [], warnings: [] };
+export const noOverrides: Overrides = { values: [], fallbacks: [], hasRustLog: false, warnings: [] };
 
 /** `variableOf` is the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are unique. */
 export function variableOf({ table, name }: Pick<Setting, "table" | "name">): string {
@@ -71,7 +73,8 @@ export function readOverrides(
   const fallbacks = Object.entries(awsVariables).flatMap(([from, name]): Override[] =>
     env[from] ? [{ path: ["files", name], from, value: env[from] }] : [],
   );
-  return { values, fallbacks, warnings: [...unknownVariables(Object.keys(env)), ...unknownTargets(env)] };
+  const warnings = [...unknownVariables(Object.keys(env)), ...unknownTargets(env)];
+  return { values, fallbacks, hasRustLog: Boolean(env.RUST_LOG), warnings };
 }
 
 /** `sourceOf` is what an operator changes to change a key: the variable or option that sets it, else the key itself. */

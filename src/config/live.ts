@@ -6,7 +6,7 @@ import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
 import { ConfigFault, type Override, type Warning } from "./problem.ts";
-import type { Config } from "./schema.ts";
+import { type Config, settings } from "./schema.ts";
 
 /** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
 export interface Prepared {
@@ -193,6 +193,7 @@ export class LiveConfig {
     }
     this.#committing = this.#commit(ready);
     await this.#committing;
+    const before = this.#config;
     this.#config = parsed.config;
     this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name);
@@ -200,7 +201,11 @@ export class LiveConfig {
       log.event("config.unchanged", "configuration read again, nothing changed", { path });
       return "unchanged";
     }
-    log.event("config.applied", `configuration reloaded: ${names.join(", ")}`, { path, parts: names });
+    log.event("config.applied", `configuration reloaded: ${names.join(", ")}`, {
+      path,
+      parts: names,
+      keys: changedKeys(before, parsed.config),
+    });
     return "applied";
   }
 
@@ -233,4 +238,10 @@ export class LiveConfig {
       else log.event("config.warning", message, fields);
     }
   }
+}
+
+function changedKeys(before: Config, after: Config): string[] {
+  return settings
+    .filter(({ path }) => !Bun.deepEquals(memberAt(before, path), memberAt(after, path)))
+    .map(({ path }) => path.join("."));
 }

@@ -54,13 +54,34 @@ export function parseConfig(text: string, file?: string, overrides = noOverrides
 }
 
 /**
- * `checkText` returns the warnings about a text that may become the file. Overrides stand in only for keys that it lacks: a wrong
- * value would end the next start without them. Throws as `parseConfig` does.
+ * `checkText` returns the warnings about a text that may become the file, also about keys that are overridden. Overrides stand in only
+ * for keys that it lacks: a wrong value would end the next start without them. Throws as `parseConfig` does.
  */
 export function checkText(text: string, file: string, overrides: Overrides): readonly Warning[] {
-  const written = parseToml(new Source(text, file));
+  const source = new Source(text, file);
+  const written = parseToml(source);
   const missing = overrides.values.filter(({ path }) => memberAt(written, path) === undefined);
-  return parseConfig(text, file, { ...overrides, values: missing }).warnings;
+  const { warnings } = parseConfig(text, file, { ...overrides, values: missing });
+  return [...warnings, ...withoutEffect(source, written, overrides)];
+}
+
+/** `withoutEffect` warns of keys whose value comes from elsewhere, unless the text has the same one. */
+function withoutEffect(
+  source: Source,
+  written: Record<string, unknown>,
+  { values, hasRustLog }: Overrides,
+): Warning[] {
+  const filter = ["logging", "log_filter"];
+  const byOthers = values.filter(({ path, value }) => !Bun.deepEquals(memberAt(written, path), value));
+  const overriding: ReadonlyArray<Pick<Override, "path" | "from">> = hasRustLog
+    ? [...byOthers.filter(({ path }) => path.join() !== filter.join()), { path: filter, from: "RUST_LOG" }]
+    : byOthers;
+  return overriding
+    .filter(({ path }) => memberAt(written, path) !== undefined)
+    .map(({ path, from }): Warning => {
+      const why = `has no effect, because ${from} sets it; start the server without ${from}, or change it there`;
+      return { ...locateProblem(source, path, why), field: path.join("."), about: "key" };
+    });
 }
 
 /** `overridesInEffect` adds the fallbacks for keys that are not set, if files are kept in S3. */

@@ -80,9 +80,9 @@ export const events = {
   },
   "config.applied": {
     level: "INFO",
-    description: "A reload changed these parts of the server.",
-    fields: z.object({ path: text, parts: z.array(text) }),
-    hidden: ["event", "path", "parts"],
+    description: "A reload changed these keys, and with them these parts of the server.",
+    fields: z.object({ path: text, parts: z.array(text), keys: z.array(text) }),
+    hidden: ["event", "path", "parts", "keys"],
   },
   "config.unchanged": {
     level: "INFO",

@@ -21,7 +21,7 @@ inBrowser("a key that is probably misspelt is shown as a warning before and afte
   await dialog.getByText("1 warning").waitFor();
   await shoot(page, "config-warning-save");
   await dialog.getByRole("button", { name: "Save and apply" }).click();
-  const saved = page.locator(".notice").filter({ hasText: "Saved. The server says" });
+  const saved = page.locator(".notice").filter({ hasText: "Saved. No value" });
   await saved.getByText(/It warns: .*max_upload_sise/).waitFor();
   expect(await saved.getAttribute("class")).toBe("notice");
   await shoot(page, "config-warning-saved");
@@ -44,6 +44,6 @@ inBrowser("that a text was not saved is not said any more once it has been corre
   await page.getByText("finds nothing wrong").waitFor();
   await page.keyboard.press("Control+s");
   await page.getByRole("button", { name: "Save and apply" }).click();
-  await page.getByText("Saved. The server says").waitFor();
+  await page.getByText("Saved and in effect").waitFor();
   expect(await notSaved.count()).toBe(0);
 });

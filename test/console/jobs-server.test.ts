@@ -67,7 +67,7 @@ inBrowser("job: change the configuration, with a mistake that is found before it
   await page.getByText("finds nothing wrong").waitFor();
   await hand.press("Control+s");
   await hand.click(page.getByRole("button", { name: "Save and apply" }));
-  await page.getByText("Saved. The server says").waitFor();
+  await page.getByText("Saved and in effect: ").waitFor();
   expect(hand.effort()).toEqual({ clicks: 1, texts: 1, keys: 2 });
   expect(await readFile(node.configPath, "utf8")).toStartWith("max_upload_size = 5000\n");
 });

@@ -80,7 +80,12 @@ test("a start, a reload and a refused reload are events in the log of a server",
   const text = await Bun.file(configPath).text();
   await Bun.write(configPath, `jsonrpc_max_connections = 7\n${text}`);
   await node.node.reload();
-  expect(heard().at(-1)).toEqual({ event: "config.applied", path: configPath, parts: ["limits"] });
+  expect(heard().at(-1)).toEqual({
+    event: "config.applied",
+    path: configPath,
+    parts: ["limits"],
+    keys: ["jsonrpc_max_connections"],
+  });
   await Bun.write(configPath, `jsonrpc_max_connections = "many"\ncolour = 1\n${text}`);
   await node.node.reload();
   const refused = await until("the refusal is told", () =>

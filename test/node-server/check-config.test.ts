@@ -77,7 +77,7 @@ test("check_config names every mistake of a text in data.problems, misspelt keys
 });
 
 test("check_config warns of what is valid and probably not meant, with its place", async () => {
-  await using node = await testNode();
+  await using node = await testNode({ env: { RUST_LOG: "" } });
   const text = configText(node.databaseUrl, { top: "colour = 1\n", logging: 'log_filter = "inof"' });
   const line = (start: string) => text.split("\n").findIndex((row) => row.startsWith(start)) + 1;
   expect(await node.call("node-server_check_config", asked(node, text))).toEqual({
@@ -92,6 +92,24 @@ test("check_config warns of what is valid and probably not meant, with its place
       },
     ],
   });
+});
+
+test("check_config warns of keys that have no effect, because the server was started with other values", async () => {
+  await using node = await testNode({ env: { NODE_SERVER_MAX_UPLOAD_SIZE: "5", RUST_LOG: "warn" } });
+  const warned = async (top: string, logging = "") => {
+    const text = configText(node.databaseUrl, { top, logging });
+    const { warnings } = (await node.call("node-server_check_config", asked(node, text))) as {
+      readonly warnings: ReadonlyArray<{ readonly field: string; readonly why: string }>;
+    };
+    return warnings.map(({ field, why }) => [field, /\b(RUST_LOG|NODE_SERVER_[A-Z_]+)\b/.exec(why)?.[1]]);
+  };
+  expect(await warned("max_upload_size = 7\n", 'log_filter = "info"')).toEqual([
+    ["max_upload_size", "NODE_SERVER_MAX_UPLOAD_SIZE"],
+    ["logging.log_filter", "RUST_LOG"],
+  ]);
+  // The same value is in effect, and so is what the text does not set.
+  expect(await warned("max_upload_size = 5\n")).toEqual([]);
+  expect(await warned("")).toEqual([]);
 });
 
 test("check_config names a missing or ill-typed text, and is for the Super Token alone", async () => {

@@ -190,14 +190,14 @@ function messageOf(saved: Saved) {
     case "unchanged":
       return (
         <>
-          <p>{t.config.savedSays(saved.message)}</p>
+          <p>{saved.kind === "applied" ? t.config.savedApplied(saved.keys.join(", ")) : t.config.savedUnchanged}</p>
           {saved.warnings.map((warning) => (
             <p key={warning}>{t.config.warns(warning)}</p>
           ))}
         </>
       );
     case "refused":
-      return <p>{t.config.savedRefused(saved.message)}</p>;
+      return <p>{t.config.savedRefused(saved.why)}</p>;
     case "unheard":
       return <p>{t.config.savedUnheard}</p>;
     case "gone":

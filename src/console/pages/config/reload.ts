@@ -4,12 +4,16 @@ import { eventOf, type LogEntry, type NodeServerClient, PermissionDenied } from 
 export interface Reload {
   /** Refused: it is in the file, but the server goes on with the old one. Unheard: the server did not say. */
   readonly kind: "applied" | "unchanged" | "refused" | "unheard";
-  /** What the server said. */
-  readonly message: string;
+  /** Keys that were changed. */
+  readonly keys: readonly string[];
+  /** Why it was refused. */
+  readonly why: string;
   readonly warnings: readonly string[];
   /** Where it says that it listens now. */
   readonly listening: string | undefined;
 }
+
+const told = { keys: [], why: "" };
 
 /** How long a reload may take before one stops listening for its end: a database may have to be reached. */
 const timeoutMs = 20_000;
@@ -39,27 +43,26 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
   let listening: string | undefined;
   try {
     for await (const entry of entries) {
-      const { message } = entry;
       const event = eventOf(entry);
       switch (event?.event) {
         case "config.warning":
-          warnings.push(message);
+          warnings.push(entry.message);
           break;
         case "listener.bound":
           // A browser cannot use the Unix socket.
           if (event.transport === "tcp") listening = event.url;
           break;
         case "config.applied":
-          return { kind: "applied", message, warnings, listening };
+          return { ...told, kind: "applied", keys: event.keys, warnings, listening };
         case "config.unchanged":
-          return { kind: "unchanged", message, warnings, listening };
+          return { ...told, kind: "unchanged", warnings, listening };
         case "config.refused":
-          return { kind: "refused", message, warnings, listening };
+          return { ...told, kind: "refused", why: event.reason, warnings, listening };
       }
     }
   } catch (error) {
     if (error instanceof PermissionDenied) throw error;
     // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
   }
-  return { kind: "unheard", message: "", warnings, listening };
+  return { ...told, kind: "unheard", warnings, listening };
 }

@@ -25,7 +25,8 @@ export const config = {
   defaultIs: (value: string) => `default ${value}`,
   required: "required",
   isDefault: "default",
-  savedSays: (message: string) => `Saved. The server says: ${message}.`,
+  savedApplied: (keys: string) => `Saved and in effect: ${keys}.`,
+  savedUnchanged: "Saved. No value that is in effect has changed.",
   warns: (warning: string) => `It warns: ${warning}.`,
   savedRefused: (message: string) =>
     `Saved, but not in effect. The server says: ${message}. Correct it and save again, or the next start may fail.`,

@@ -23,7 +23,8 @@ export const config: typeof en = {
   defaultIs: (value: string) => `默认值 ${value}`,
   required: "必填",
   isDefault: "默认值",
-  savedSays: (message: string) => `已保存。服务器的说明：${message}。`,
+  savedApplied: (keys: string) => `已保存并生效：${keys}。`,
+  savedUnchanged: "已保存。正在生效的值没有变化。",
   warns: (warning: string) => `警告：${warning}。`,
   savedRefused: (message: string) =>
     `已保存，但未生效。服务器的说明：${message}。请修正后再次保存，否则下次启动可能失败。`,
