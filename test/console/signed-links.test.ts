@@ -1,7 +1,10 @@
 import { expect } from "bun:test";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { linkSite } from "../links/link-site.ts";
-import { testNode } from "../support/node.ts";
-import { inBrowser, Tab } from "./browser.ts";
+import { tempFolder, testNode } from "../support/node.ts";
+import { inBrowser, inChromium, shoot, Tab } from "./browser.ts";
+import { dropFiles } from "./drop-files.ts";
 
 inBrowser(
   "a person downloads by a link with a password, uploads into a drop box, and runs no script of a file",
@@ -57,5 +60,38 @@ inBrowser(
     await page.goto(node.url + (await make("evil.html")).address);
     expect(await page.title()).toBe("page");
     expect(await page.evaluate("self.origin")).toBe("null");
+  },
+);
+
+inChromium(
+  "a drop box takes files that are dropped anywhere on its page, refuses folders, and tries again after an outage",
+  async () => {
+    await using node = await testNode();
+    await using own = await tempFolder();
+    const [file, folder] = [join(own.path, "a.txt"), join(own.path, "album")];
+    await writeFile(file, "dropped");
+    await mkdir(folder);
+    await writeFile(join(folder, "b.txt"), "inside");
+    const { make, stored } = await linkSite(node, { "in/old.txt": "old" });
+    await using tab = await Tab.open(node, {
+      expected:
+        /ERR_INTERNET_DISCONNECTED|status of 409|^a problem box: (album: this is a folder|a\.txt: The connection was lost)/,
+    });
+    const { page } = tab;
+    await page.goto(node.url + (await make("in", { upload: true })).address);
+    await dropFiles(page, { x: 20, y: 780 }, folder, file);
+    await page.getByText("a.txt \u2713").waitFor();
+    await page.getByText("album: this is a folder.").waitFor();
+    expect(await stored.contents("in")).toEqual({ "old.txt": "old", "a.txt": "dropped" });
+
+    await page.context().setOffline(true);
+    await dropFiles(page, { x: 1260, y: 20 }, file);
+    await page.getByText("a.txt: The connection was lost.").waitFor();
+    await shoot(page, "drop-box-problems");
+    await page.context().setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("a (2).txt \u2713").waitFor();
+    expect(await stored.contents("in")).toHaveProperty(["a (2).txt"], "dropped");
+    expect(tab.pages).toHaveLength(1);
   },
 );

@@ -7,7 +7,10 @@ export interface DropBox {
   readonly hasPassword: boolean;
 }
 
-/** dropBoxPage lets people choose or drop files, which are uploaded one by one. It shows nothing of the folder but its name. */
+/**
+ * dropBoxPage lets people choose files or drop them anywhere on the page; they are uploaded one by one. It shows nothing of the folder
+ * but its name.
+ */
 export function dropBoxPage(request: Request, { folder, hasPassword }: DropBox): Response {
   const { name } = splitPath(folder);
   const password = hasPassword
@@ -23,7 +26,10 @@ export function dropBoxPage(request: Request, { folder, hasPassword }: DropBox):
   });
 }
 
-/** The script of the page. A file whose name exists gets a number; everything else that fails is shown beside its name. */
+/**
+ * The script of the page. A file whose name exists gets a number; everything else that fails is shown beside its name, and can be tried
+ * again. A folder is refused: a link adds files to one folder.
+ */
 const script = String.raw`
 "use strict";
 const maxNumber = 100;
@@ -50,9 +56,23 @@ function send(file, name, onProgress) {
     if (password !== null && password.value !== "") request.setRequestHeader("authorization", basic(password.value));
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
     request.onload = () => resolve({ status: request.status, text: request.responseText.trim() });
-    request.onerror = () => resolve({ status: 0, text: "The connection was lost." });
+    request.onerror = async () => {
+      const isReadable = await file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+      resolve({ status: 0, text: isReadable ? "The connection was lost." : "This file cannot be read any more." });
+    };
     request.send(file);
   });
+}
+
+function showProblem(row, text, again) {
+  row.textContent = text;
+  row.className = "problem";
+  if (again === undefined) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Try again";
+  button.onclick = again;
+  row.append(" ", button);
 }
 
 async function upload(file, row) {
@@ -62,34 +82,50 @@ async function upload(file, row) {
     const stored = numbered(name, number);
     const { status, text } = await send(file, stored, (part) => { bar.value = part; });
     if (status === 409) continue;
-    row.textContent = status === 201 ? stored + " \u2713" : name + ": " + text;
-    row.className = status === 201 ? "stored" : "problem";
+    if (status !== 201) return showProblem(row, name + ": " + text, () => enqueue(file, row));
+    row.textContent = stored + " \u2713";
+    row.className = "stored";
     return;
   }
-  row.textContent = name + ": there are too many files of this name.";
-  row.className = "problem";
+  showProblem(row, name + ": there are too many files of this name.");
 }
 
+function enqueue(file, row) {
+  row.textContent = file.name;
+  row.className = "";
+  queue = queue.then(() => upload(file, row));
+}
+
+const newRow = () => list.appendChild(document.createElement("li"));
+
 function add(files) {
-  for (const file of files) {
-    const row = list.appendChild(document.createElement("li"));
-    row.textContent = file.name;
-    queue = queue.then(() => upload(file, row));
-  }
+  for (const file of files) enqueue(file, newRow());
 }
 
 document.getElementById("choice").onchange = ({ target }) => {
   add([...target.files]);
   target.value = "";
 };
-area.ondragover = (event) => {
+const hasFiles = ({ dataTransfer }) => dataTransfer !== null && dataTransfer.types.includes("Files");
+// The browser would leave the page and open a file that falls beside the area.
+addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
   event.preventDefault();
   area.className = "over";
-};
-area.ondragleave = () => { area.className = ""; };
-area.ondrop = (event) => {
+}, { capture: true });
+addEventListener("dragleave", ({ relatedTarget }) => {
+  if (relatedTarget === null) area.className = "";
+});
+addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
   event.preventDefault();
   area.className = "";
-  add([...event.dataTransfer.files]);
-};
+  for (const item of event.dataTransfer.items) {
+    const entry = item.webkitGetAsEntry();
+    const file = item.getAsFile();
+    if (entry !== null && entry.isDirectory)
+      showProblem(newRow(), entry.name + ": this is a folder. Drop the files that are in it, or a ZIP archive of it.");
+    else if (file !== null) add([file]);
+  }
+}, { capture: true });
 `;
