@@ -195,7 +195,34 @@ inBrowser("the menu of a row has what can be done with it, by mouse and by key",
   await page.keyboard.press("Home");
   await page.keyboard.press("ContextMenu");
   await page.getByRole("menu", { name: "Actions for docs" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.locator("[role=menu]").waitFor({ state: "detached" });
+});
+
+inBrowser("a file of a folder is shared where it is, without a question about what is known", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, { "docs/deep/c.txt": "shared" });
+  await using tab = await openConsole(node, { at: "/buckets/site?path=docs%2Fdeep" });
+  const { page } = tab;
+  await row(page, "c.txt").click({ button: "right" });
   await choose(page, "Share link…");
-  await page.getByRole("dialog").waitFor();
-  await becomes(() => page.getByRole("dialog").getByRole("textbox").first().inputValue(), "docs");
+  const form = page.getByRole("dialog", { name: "Link to c.txt" });
+  await form.waitFor();
+  expect(await form.getByRole("radio").count()).toBe(0);
+  await form.getByRole("button", { name: "Create link" }).click();
+  const made = page.getByRole("dialog", { name: "Link created" });
+  const address = await copiedBy(page, () => made.getByRole("button", { name: "Copy link" }).click());
+  expect(await (await fetch(address)).text()).toBe("shared");
+  await made.locator("footer").getByRole("button", { name: "Close" }).click();
+  await made.waitFor({ state: "detached" });
+  expect(page.url()).toEndWith("#/buckets/site?path=docs%2Fdeep");
+  expect(await check(page, "c.txt").isChecked()).toBe(true);
+
+  // A folder can be an archive or a drop box.
+  await page.getByRole("link", { name: "docs", exact: true }).click();
+  await row(page, "deep").click({ button: "right" });
+  await choose(page, "Share link…");
+  const kinds = page.getByRole("dialog", { name: "Link to deep" }).getByRole("radio");
+  await becomes(() => kinds.count(), 2);
+  await page.keyboard.press("Escape");
 });

@@ -69,6 +69,7 @@ export const bucketTabs = {
   howToDeploy: "From a computer that is signed in to <server> (<login>):",
   linksAbout:
     "A link opens one file or folder for anybody who has it, without a token, until it ends. Only links with a limit or a password are listed here.",
+  linkTo: (name: string) => `Link to ${name}`,
   newLink: "New link",
   createLink: "Create link",
   noLinks:

@@ -61,6 +61,7 @@ export const bucketTabs: typeof en = {
   noDeploys: "此存储桶还没有部署。部署会上传整个文件夹并一次性切换网站；可先预览，之后也能回滚。",
   howToDeploy: "在已登录 <server> 的电脑上执行（<login>）：",
   linksAbout: "链接让持有者无需令牌即可打开一个文件或文件夹，直到失效。此处只列出带次数限制或密码的链接。",
+  linkTo: (name) => `指向 ${name} 的链接`,
   newLink: "新建链接",
   createLink: "创建链接",
   noLinks: "没有带次数限制或密码的链接。其他链接不会被存储；“撤销所有链接”也会让它们失效。",

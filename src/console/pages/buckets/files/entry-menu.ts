@@ -1,11 +1,10 @@
-import { go } from "../../../route.ts";
 import { type Session, serverUrl } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { toClipboard } from "../../../ui/copy.tsx";
 import type { MenuItem } from "../../../ui/more-menu.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
-import { bucketTabs, linkToTab } from "../bucket-tabs.ts";
+import { linkKindsTo } from "../links/link-form.tsx";
 import { join, publicUrl } from "../path.ts";
 import { type Downloaded, download, downloadRefusal } from "../preview/download.tsx";
 import type { Entry } from "./entries.ts";
@@ -19,6 +18,8 @@ export interface EntryActions {
   /** Undefined where entries are in several folders. */
   readonly onDuplicate: (() => void) | undefined;
   readonly onDelete: () => void;
+  /** Makes a link to one entry. */
+  readonly onShare: () => void;
   /** Shows the entry in its folder; undefined where that is what is shown. */
   readonly onShow: ((entry: Entry) => void) | undefined;
 }
@@ -32,26 +33,16 @@ export function urlOf({ name, bucket }: OpenBucket, path: string, entry: Entry):
 export function furtherItems(
   { rights }: Session,
   { name, access }: OpenBucket,
-  { folder, entries }: Downloaded,
-  { onCopy, onDuplicate }: EntryActions,
+  entries: readonly Entry[],
+  { onCopy, onDuplicate, onShare }: EntryActions,
 ): MenuItem[] {
   const items: MenuItem[] = [];
   if (access.files !== undefined) items.push({ label: t.files.copyTo, icon: "copy", onSelect: onCopy });
   if (access.files !== undefined && onDuplicate !== undefined)
     items.push({ label: t.files.duplicate, icon: "plus", onSelect: onDuplicate });
   const alone = entries.length === 1 ? entries[0] : undefined;
-  if (alone !== undefined && bucketTabs(rights, name).some((tab) => tab.name === "links"))
-    items.push({
-      label: t.files.shareLink,
-      icon: "globe",
-      onSelect: () =>
-        go(
-          linkToTab(name, "links", {
-            new: join(folder, alone.name),
-            ...(alone.folder ? { kind: "zip" } : {}),
-          }),
-        ),
-    });
+  if (alone !== undefined && linkKindsTo(rights, name, alone).length > 0)
+    items.push({ label: t.files.shareLink, icon: "globe", onSelect: onShare });
   return items;
 }
 
@@ -93,7 +84,7 @@ export function entryMenu(
         toast(t.frame.copied);
       },
     });
-  const further = furtherItems(session, openBucket, chosen, actions);
+  const further = furtherItems(session, openBucket, chosen.entries, actions);
   if (access.files === undefined) return [...items, ...further];
   if (alone !== undefined) items.push({ label: t.files.rename, icon: "edit", onSelect: actions.onRename });
   items.push({ label: t.files.moveTo, icon: "moveTo", onSelect: actions.onMove }, ...further, {

@@ -8,6 +8,7 @@ import { ContextMenu, type ContextMenuProps } from "../../../ui/more-menu.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
+import { linkKindsTo, MakeLink } from "../links/link-form.tsx";
 import { join, nameOf, parentOf } from "../path.ts";
 import { isUnsaved } from "../preview/drafts.ts";
 import { Preview } from "../preview/preview.tsx";
@@ -33,7 +34,7 @@ const layoutKey = "node-server-files-layout";
 
 /** Open dialog. `into` is the destination, if it is decided already. */
 type OpenDialog =
-  | { readonly name: "rename" | "delete" }
+  | { readonly name: "rename" | "delete" | "share" }
   | { readonly name: "transfer"; readonly transfer: Transfer; readonly into?: string };
 
 export interface FolderProps {
@@ -125,6 +126,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
     // Copies are beside their originals.
     onDuplicate: folders.size === 1 ? () => transfer("copy", ...folders) : undefined,
     onDelete: () => setDialog({ name: "delete" }),
+    onShare: () => setDialog({ name: "share" }),
     onShow: isSearching ? showInFolder : undefined,
   };
   const [one] = chosen;
@@ -230,6 +232,14 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
             select(emptySelection);
             changed();
           }}
+        />
+      )}
+      {dialog?.name === "share" && one !== undefined && (
+        <MakeLink
+          name={bucket}
+          kinds={linkKindsTo(session.rights, bucket, one)}
+          path={join(base, one.name)}
+          onClose={close}
         />
       )}
       {dialog?.name === "transfer" && (

@@ -27,7 +27,7 @@ export function SelectionBar(props: SelectionBarProps) {
   const alone = chosen.length === 1 ? chosen[0] : undefined;
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
-  const further = furtherItems(session, openBucket, { folder: path, entries: chosen }, actions);
+  const further = furtherItems(session, openBucket, chosen, actions);
   return (
     <div class="files-chosen" role="toolbar" aria-label={t.files.selection}>
       <span aria-live="polite">

@@ -7,7 +7,10 @@ import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Choice, Field, typed } from "../../../ui/field.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
-import type { NewLink } from "./new-link-dialog.tsx";
+import { visibleText } from "../../../ui/visible-text.tsx";
+import type { Entry } from "../files/entries.ts";
+import { nameOf } from "../path.ts";
+import { type NewLink, NewLinkDialog } from "./new-link-dialog.tsx";
 
 export type LinkKind = StoredLink["kind"];
 
@@ -21,24 +24,51 @@ export function linkKinds(rights: Rights, name: string): readonly LinkKind[] {
   ];
 }
 
+/** Kinds of links that a token can make to a file or a folder. */
+export function linkKindsTo(
+  rights: Rights,
+  name: string,
+  { folder }: Pick<Entry, "folder">,
+): readonly LinkKind[] {
+  return linkKinds(rights, name).filter((kind) => (kind === "download") !== folder);
+}
+
 const hour = 3600;
 const day = 24 * hour;
 
-export interface LinkFormProps {
+export interface MakeLinkProps {
   readonly name: string;
+  /** At least one. */
   readonly kinds: readonly LinkKind[];
-  /** Suggested kind. */
-  readonly kind: string | null;
-  readonly path: string;
+  /** What the link leads to; undefined: the person enters it. */
+  readonly path?: string;
   readonly onClose: () => void;
+  readonly onMade?: () => void;
+}
+
+/** Dialog that makes a link and then shows it. */
+export function MakeLink({ onMade, ...form }: MakeLinkProps) {
+  const [made, setMade] = useState<NewLink>();
+  if (made !== undefined) return <NewLinkDialog link={made} onClose={form.onClose} />;
+  return (
+    <LinkForm
+      {...form}
+      onDone={(link) => {
+        setMade(link);
+        onMade?.();
+      }}
+    />
+  );
+}
+
+interface LinkFormProps extends Omit<MakeLinkProps, "onMade"> {
   readonly onDone: (link: NewLink) => void;
 }
 
-/** Dialog that makes a link. */
-export function LinkForm({ name, kinds, kind: suggested, path: given, onClose, onDone }: LinkFormProps) {
+function LinkForm({ name, kinds, path: given, onClose, onDone }: LinkFormProps) {
   const { client } = useSession();
-  const [kind, setKind] = useState(kinds.find((one) => one === suggested) ?? kinds[0] ?? "download");
-  const [path, setPath] = useState(given);
+  const [kind, setKind] = useState(kinds[0] ?? "download");
+  const [path, setPath] = useState(given ?? "");
   const [seconds, setSeconds] = useState(7 * day);
   const [uses, setUses] = useState("");
   const [password, setPassword] = useState("");
@@ -46,6 +76,7 @@ export function LinkForm({ name, kinds, kind: suggested, path: given, onClose, o
   const usesFault = uses !== "" && !/^[1-9]\d{0,5}$/.test(uses) ? t.bucketTabs.usesFault : undefined;
   const field =
     refusal instanceof InvalidInput || refusal instanceof NotFound ? refusal.data.field : undefined;
+  const isPathFault = field === "path" && given === undefined;
   const submit = async () => {
     setRefusal(undefined);
     try {
@@ -69,35 +100,42 @@ export function LinkForm({ name, kinds, kind: suggested, path: given, onClose, o
     }
   };
   return (
-    <Dialog title={t.bucketTabs.newLink} onClose={onClose}>
+    <Dialog
+      title={given === undefined ? t.bucketTabs.newLink : t.bucketTabs.linkTo(visibleText(nameOf(given)))}
+      onClose={onClose}
+    >
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
-        <fieldset class="field">
-          <legend>{t.bucketTabs.opens}</legend>
-          {kinds.map((one) => (
-            <Choice
-              key={one}
-              name="kind"
-              label={titles()[one].label}
-              hint={titles()[one].hint}
-              checked={kind === one}
-              onChoose={() => setKind(one)}
+        {(kinds.length > 1 || given === undefined) && (
+          <fieldset class="field">
+            <legend>{t.bucketTabs.opens}</legend>
+            {kinds.map((one) => (
+              <Choice
+                key={one}
+                name="kind"
+                label={titles()[one].label}
+                hint={titles()[one].hint}
+                checked={kind === one}
+                onChoose={() => setKind(one)}
+              />
+            ))}
+          </fieldset>
+        )}
+        {given === undefined && (
+          <Field
+            label={kind === "download" ? t.bucketTabs.filePath : t.bucketTabs.folderPath}
+            hint={kind === "zip" ? t.bucketTabs.zipPathHint : t.bucketTabs.pathHint}
+            error={isPathFault ? explain(refusal) : undefined}
+          >
+            <input
+              type="text"
+              value={path}
+              placeholder={kind === "download" ? "docs/report.pdf" : "docs"}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event: Event) => setPath(typed(event))}
             />
-          ))}
-        </fieldset>
-        <Field
-          label={kind === "download" ? t.bucketTabs.filePath : t.bucketTabs.folderPath}
-          hint={kind === "zip" ? t.bucketTabs.zipPathHint : t.bucketTabs.pathHint}
-          error={field === "path" ? explain(refusal) : undefined}
-        >
-          <input
-            type="text"
-            value={path}
-            placeholder={kind === "download" ? "docs/report.pdf" : "docs"}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event: Event) => setPath(typed(event))}
-          />
-        </Field>
+          </Field>
+        )}
         <Field label={t.bucketTabs.validFor}>
           <select value={String(seconds)} onChange={(event: Event) => setSeconds(Number(typed(event)))}>
             {[hour, day, 7 * day, 30 * day, 365 * day].map((choice) => (
@@ -129,7 +167,7 @@ export function LinkForm({ name, kinds, kind: suggested, path: given, onClose, o
             onInput={(event: Event) => setPassword(typed(event))}
           />
         </Field>
-        {refusal !== undefined && field !== "path" && <Problem error={refusal} />}
+        {refusal !== undefined && !isPathFault && <Problem error={refusal} />}
         <footer>
           <Button onClick={onClose}>{t.frame.cancel}</Button>
           <Button

@@ -1,7 +1,6 @@
 import { useState } from "preact/hooks";
 import type { StoredLink } from "../../../../client/index.ts";
 import { ago, number, time } from "../../../format.ts";
-import { closeTo, route } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -11,10 +10,9 @@ import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { FileName } from "../../../ui/visible-text.tsx";
-import { LinkForm, linkKinds } from "./link-form.tsx";
-import { type NewLink, NewLinkDialog } from "./new-link-dialog.tsx";
+import { linkKinds, MakeLink } from "./link-form.tsx";
 
-/** Signed links of a bucket. `?new=<path>&kind=<kind>` opens the form for a path. */
+/** Signed links of a bucket. */
 export function LinksTab({ name }: { readonly name: string }) {
   const session = useSession();
   const { client, rights } = session;
@@ -24,15 +22,8 @@ export function LinksTab({ name }: { readonly name: string }) {
     async (signal) => (maySee ? client.call("static-bucket_links", { name }, { signal }) : []),
     [client, name],
   );
-  const { query } = route.value;
-  const requested = query.get("new");
   const [creating, setCreating] = useState(false);
-  const [made, setMade] = useState<NewLink>();
   const kinds = linkKinds(rights, name);
-  const close = () => {
-    setCreating(false);
-    if (requested !== null) closeTo({}, (before) => !before.query.has("new"));
-  };
   const revokeAll = async () => {
     const sure = await confirm({
       title: t.bucketTabs.revokeAllQuestion(name),
@@ -103,21 +94,7 @@ export function LinksTab({ name }: { readonly name: string }) {
           </table>
         </div>
       )}
-      {(creating || requested !== null) && kinds.length > 0 && (
-        <LinkForm
-          name={name}
-          kinds={kinds}
-          kind={query.get("kind")}
-          path={requested ?? ""}
-          onClose={close}
-          onDone={(link) => {
-            close();
-            setMade(link);
-            reload();
-          }}
-        />
-      )}
-      {made !== undefined && <NewLinkDialog link={made} onClose={() => setMade(undefined)} />}
+      {creating && <MakeLink name={name} kinds={kinds} onClose={() => setCreating(false)} onMade={reload} />}
     </>
   );
 }
