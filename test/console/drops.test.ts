@@ -61,6 +61,39 @@ inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it fall
   expect(tab.pages).toHaveLength(1);
 });
 
+inBrowser("a dropped file is kept from the browser before any part of a page sees it", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, {});
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const { page } = tab;
+  await page.getByRole("link", { name: "site", exact: true }).waitFor();
+  const kept = await page.evaluate<boolean[]>(`["h1", "main", "body", ".buckets-row"].map((selector) => {
+    let isKept = false;
+    const look = (event) => { isKept = event.defaultPrevented; };
+    document.addEventListener("drop", look, { capture: true, once: true });
+    const dataTransfer = new DataTransfer();
+    dataTransfer.items.add(new File(["x"], "x.txt"));
+    // It does not bubble, as if a target had stopped it.
+    document.querySelector(selector).dispatchEvent(new DragEvent("drop", { dataTransfer, cancelable: true }));
+    return isKept;
+  })`);
+  expect(kept).toEqual([true, true, true, true]);
+  await dismissHint(page);
+});
+
+inBrowser("an editor takes the text of a file that is dropped onto it", async () => {
+  await using node = await sharedNode();
+  await using own = await tempFolder();
+  const file = join(own.path, "a.sql");
+  writeFileSync(file, "SELECT 4711");
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await page.locator(".cm-content").waitFor();
+  await dropFiles(page, await middleOf(page, ".cm-content"), file);
+  await becomes(() => page.locator(".cm-content").textContent(), expect.stringContaining("SELECT 4711"));
+  expect(await page.locator(".toast").count()).toBe(0);
+});
+
 inBrowser(
   "what is dropped onto a bucket of the list is uploaded into it, and replaces nothing unasked",
   async () => {

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { useSession } from "../../../session.ts";
+import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import type { BucketRecord } from "../bucket-access.ts";
@@ -14,9 +15,7 @@ export function useBucketDrop(record: BucketRecord) {
   const why = refusal(record, rights.overWebdav(record.name));
   const listeners = {
     onDragOver: (event: DragEvent) => {
-      if (event.dataTransfer?.types.includes("Files") !== true) return;
-      event.preventDefault();
-      setHovering(why === undefined && isFree());
+      if (hasFiles(event)) setHovering(why === undefined && isFree());
     },
     onDragLeave: (event: DragEvent) => {
       const { currentTarget, relatedTarget } = event;
@@ -24,8 +23,8 @@ export function useBucketDrop(record: BucketRecord) {
     },
     onDrop: (event: DragEvent) => {
       const { dataTransfer } = event;
-      if (dataTransfer?.types.includes("Files") !== true) return;
-      event.preventDefault();
+      if (dataTransfer === null || !hasFiles(event)) return;
+      takeDrop(event);
       setHovering(false);
       if (!isFree()) return;
       if (why !== undefined) return toast(why, "notice");

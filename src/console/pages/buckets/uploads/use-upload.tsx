@@ -1,6 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { untilReachable } from "../../../connection.ts";
+import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { join } from "../path.ts";
 import { contentsOf, type Dropped, type DroppedEntry, droppedFolders, walk } from "./drop.ts";
 import { type FolderAnswer, FolderDialog, ReplaceDialog } from "./upload-dialogs.tsx";
@@ -68,13 +69,9 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => v
     const listening = new AbortController();
     const on = (type: "dragover" | "dragleave" | "drop", listen: (event: DragEvent) => void) =>
       addEventListener(type, listen, { signal: listening.signal });
-    const hasFiles = ({ dataTransfer }: DragEvent) => dataTransfer?.types.includes("Files") === true;
     const isFree = () => document.querySelector("dialog[open]") === null;
     on("dragover", (event) => {
-      if (!hasFiles(event)) return;
-      // Without this the browser leaves the page and opens the file.
-      event.preventDefault();
-      setHovering(isFree() ? folderAt(event) : undefined);
+      if (hasFiles(event)) setHovering(isFree() ? folderAt(event) : undefined);
     });
     on("dragleave", ({ relatedTarget }) => {
       if (relatedTarget === null) setHovering(undefined);
@@ -83,7 +80,7 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => v
     addEventListener("pointermove", () => setHovering(undefined), { signal: listening.signal });
     on("drop", (event) => {
       if (!hasFiles(event)) return;
-      event.preventDefault();
+      takeDrop(event);
       setHovering(undefined);
       if (isFree() && event.dataTransfer !== null)
         latest.current(contentOf(event.dataTransfer), folderAt(event));
