@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 import { showRoute } from "./show-route.ts";
 
@@ -69,5 +69,42 @@ inBrowser(
         }
       }
     }
+  },
+);
+
+inBrowser(
+  "a message stays while the mouse or the focus is on it, gives the focus back, and is shown once however often it is said",
+  async () => {
+    await using node = await testNode({ top: "trash_days = 30\n" });
+    await siteWith(node, { "a.txt": "a", "b.txt": "b" });
+    await using own = await tempFolder();
+    const file = join(own.path, "a.txt");
+    writeFileSync(file, "dropped");
+    await using tab = await openConsole(node, { at: "/overview", ownContext: true });
+    const { page } = tab;
+    for (let times = 0; times < 2; times += 1) await showToast(page, file);
+    expect(await page.locator(".toast").count()).toBe(1);
+
+    await page.clock.install();
+    await showRoute(page, "/buckets/site");
+    const rows = page.getByRole("grid", { name: "Files" });
+    await rows.focus();
+    await page.keyboard.press("Home");
+    await page.keyboard.press("Delete");
+    await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+    const undo = page.getByRole("button", { name: "Undo" });
+    await undo.hover();
+    await page.clock.runFor(60_000);
+    expect(await undo.isVisible()).toBe(true);
+    await rows.focus();
+    await undo.focus();
+    await page.mouse.move(0, 0);
+    await page.clock.runFor(60_000);
+    await page.keyboard.press("Enter");
+    await page.getByText("a.txt").waitFor();
+    expect(await page.evaluate("document.activeElement?.getAttribute('aria-label')")).toBe("Files");
+    // Nobody holds it any more.
+    await page.clock.runFor(60_000);
+    await page.locator(".toast").first().waitFor({ state: "detached" });
   },
 );

@@ -24,6 +24,8 @@ const toasts = signal<readonly Toast[]>([]);
 const shownMs = { done: 4000, notice: 8000, problem: 12_000 };
 /** Time to read a message and decide. */
 const actionMs = 15_000;
+/** Messages stay while the mouse or the focus is on one of them, and are looked at again after this time. */
+const heldMs = 2000;
 let next = 1;
 
 /** Shows a short message. */
@@ -43,9 +45,19 @@ export function showToast(text: string, kind: Toast["kind"]): () => void {
 
 function add(shown: Omit<Toast, "id">, ms: number): () => void {
   const one = { id: next++, ...shown };
-  toasts.value = [...toasts.value.slice(-4), one];
-  setTimeout(() => dismiss(one.id), ms);
+  // What is said again replaces what was said before.
+  const others = toasts.value.filter(
+    ({ text, kind, action }) => action !== undefined || text !== one.text || kind !== one.kind,
+  );
+  toasts.value = [...others.slice(-4), one];
+  setTimeout(() => expire(one.id), ms);
   return () => dismiss(one.id);
+}
+
+function expire(id: number): void {
+  const isHeld = document.querySelector(".toasts:is(:hover, :focus-within)") !== null;
+  if (isHeld) setTimeout(() => expire(id), heldMs);
+  else dismiss(id);
 }
 
 /** Runs the action once: its message is gone. */
@@ -69,7 +81,18 @@ async function showUnreachable(error: unknown): Promise<void> {
 }
 
 function dismiss(id: number): void {
+  const holder = document.activeElement?.closest<HTMLElement>(".toast");
   toasts.value = toasts.value.filter((one) => one.id !== id);
+  if (holder?.dataset.id === String(id)) returnFocus();
+}
+
+/** What had the focus before a message took it. */
+let focusedBefore: EventTarget | null = null;
+
+function returnFocus(): void {
+  const isThere = focusedBefore instanceof HTMLElement && focusedBefore.isConnected;
+  const target = isThere ? focusedBefore : document.querySelector("main h1");
+  if (target instanceof HTMLElement) target.focus({ preventScroll: true });
 }
 
 export function Toasts() {
@@ -77,14 +100,29 @@ export function Toasts() {
   const shown = toasts.value;
   // A popover is above dialogs. Showing it again makes it the topmost.
   useEffect(() => {
+    const { activeElement: focused } = document;
+    const hadFocus = container.current?.contains(focused) ? focusedBefore : undefined;
     container.current?.hidePopover();
     if (shown.length > 0) container.current?.showPopover();
+    if (hadFocus === undefined || !(focused instanceof HTMLElement)) return;
+    // A hidden popover loses the focus.
+    focused.focus();
+    focusedBefore = hadFocus;
   }, [shown]);
   useLayoutEffect(() => publishHeight(container.current, "--toast-height"), []);
   return (
-    <div ref={container} popover="manual" class="toasts" role="status" aria-live="polite">
+    <div
+      ref={container}
+      popover="manual"
+      class="toasts"
+      role="status"
+      aria-live="polite"
+      onFocusIn={({ relatedTarget }: FocusEvent) => {
+        if (!container.current?.contains(relatedTarget as Node | null)) focusedBefore = relatedTarget;
+      }}
+    >
       {shown.map(({ id, text, kind, action }) => (
-        <div key={id} class={`toast ${kind}`}>
+        <div key={id} data-id={id} class={`toast ${kind}`}>
           <Icon name={kind === "done" ? "check" : "warning"} />
           <span>{text}</span>
           {action !== undefined && (
