@@ -48,9 +48,10 @@ const said = (known: ServerFacts) => {
   return [verdict, ...reasons.map(({ code }) => code)].join(" ");
 };
 
-test("a server without a reason to worry is well, also if little is known of it", () => {
+test("a server without a reason to worry is well if it was measured, and is not judged otherwise", () => {
   expect(said(facts())).toBe("well");
-  expect(said({ isOffline: false })).toBe("well");
+  expect(said({ isOffline: false, missing: [], failedSignIns: 0 })).toBe("unknown");
+  expect(said({ isOffline: false, missing: ["database"] })).toBe("trouble database");
   // A tenth of a large disk is plenty, and five failures of a thousand requests are none of the server's troubles.
   expect(said(facts({ disks: [{ disk: "static", free: 9e11, size: 1e13 }] }))).toBe("well");
   expect(said(facts({ requests: 1000, failedRequests: 5 }))).toBe("well");

@@ -46,7 +46,7 @@ export default function OverviewPage() {
   const seesLogs = rights.globally({ node: "read_logs" });
   return (
     <Page title={t.frame.overview}>
-      <StatusCard status={status} />
+      <StatusCard status={status} isMeasuring={seesMetrics && metrics.error === undefined} />
       <ReleaseNotice />
       {metrics.error !== undefined && <Problem error={metrics.error} retry={metrics.reload} />}
       {history !== undefined && <Tiles hour={history.hour} chosen={measure} />}

@@ -8,20 +8,33 @@ import { visibleText } from "../../ui/visible-text.tsx";
 import type { Reason, ServerStatus, Verdict, Where } from "./status.ts";
 
 const icons: Readonly<Record<Verdict, IconName>> = {
+  unknown: "help",
   well: "check",
   attention: "warning",
   trouble: "warning",
 };
-const colours: Readonly<Record<Verdict, string>> = { well: "good", attention: "warn", trouble: "bad" };
+const colours: Readonly<Record<Verdict, string>> = {
+  unknown: "",
+  well: "good",
+  attention: "warn",
+  trouble: "bad",
+};
+
+export interface StatusCardProps {
+  readonly status: ServerStatus;
+  /** Whether measurements are being read, which decide about the verdict. */
+  readonly isMeasuring: boolean;
+}
 
 /** The state of the server in one word, with the reasons and where to go for each. */
-export function StatusCard({ status: { verdict, reasons } }: { readonly status: ServerStatus }) {
+export function StatusCard({ status: { verdict, reasons }, isMeasuring }: StatusCardProps) {
   return (
     <section class={`overview-status ${colours[verdict]}`} aria-labelledby="status">
       <Icon name={icons[verdict]} />
       <div role="status">
         <h2 id="status">{t.overview.verdicts[verdict]}</h2>
-        {reasons.length === 0 && <p>{t.overview.wellReason}</p>}
+        {verdict === "well" && <p>{t.overview.wellReason}</p>}
+        {verdict === "unknown" && <p>{isMeasuring ? t.overview.measuring : t.overview.unknownReason}</p>}
         {reasons.length > 0 && (
           <ul>
             {reasons.map((reason) => (

@@ -35,7 +35,7 @@ export interface NodeFacts {
 /** A count and its limit; without a limit undefined. */
 export type Share = { readonly used: number; readonly limit: number } | undefined;
 
-export type Verdict = "well" | "attention" | "trouble";
+export type Verdict = "well" | "attention" | "trouble" | "unknown";
 
 /** Why the server is not well. `where` is the page of the console on which to mend or to examine it. */
 export type Reason =
@@ -96,7 +96,7 @@ const slowSeconds = 0.25;
 const nearLimit = 0.9;
 const manySignIns = 20;
 
-/** Judges whether the server is well. Facts that are not known are no reason to worry. */
+/** Judges whether the server is well. Facts that are not known are no reason to worry; only measurements prove that it is well. */
 export function judge(facts: ServerFacts): ServerStatus {
   const reasons = [
     ...(facts.isOffline ? [simple("offline", "trouble", "none")] : []),
@@ -105,10 +105,11 @@ export function judge(facts: ServerFacts): ServerStatus {
     ...(facts.nodes === undefined ? [] : nodeReasons(facts.nodes)),
     ...logReasons(facts),
   ].sort((a, b) => rank[b.level] - rank[a.level]);
-  return { verdict: reasons[0]?.level ?? "well", reasons };
+  const calm = facts.metrics === undefined ? "unknown" : "well";
+  return { verdict: reasons[0]?.level ?? calm, reasons };
 }
 
-const rank: Readonly<Record<Verdict, number>> = { well: 0, attention: 1, trouble: 2 };
+const rank: Readonly<Record<Verdict, number>> = { unknown: 0, well: 0, attention: 1, trouble: 2 };
 
 function simple(code: SimpleCode, level: Verdict, where: Where): Reason {
   return { code, level, where };

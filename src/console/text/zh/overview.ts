@@ -16,8 +16,9 @@ export const overview: typeof en = {
   logsNeed: "活动记录、警告和错误需要 global 范围内的 Node::ReadLogs 权限。",
   newVersion: (latest, current) => `有新版本 ${latest}，当前为 ${current}。`,
   about: "关于此服务器",
-  verdicts: { well: "运行正常", attention: "需要关注", trouble: "出现故障" },
+  verdicts: { unknown: "服务器有响应", well: "运行正常", attention: "需要关注", trouble: "出现故障" },
   wellReason: "所有检查均已通过。",
+  unknownReason: "这里没有监测数据，无法判断其健康状况。",
   reasons: {
     offline: "无法连接服务器。",
     database: "数据库不可用：需要数据库的调用会失败。",
