@@ -16,6 +16,7 @@ import { AccessLog } from "./http/access-log/access-log.ts";
 import { Readiness } from "./http/health/readiness.ts";
 import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
+import { CertificateWatch } from "./http/listen/certificate-watch.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
@@ -133,6 +134,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     observers: recorders.statements,
   });
   const acquire = () => backend.acquire();
+  let certificates: CertificateWatch | undefined;
   const startDraining = () => {
     readiness.startDraining();
     roster.refresh();
@@ -140,6 +142,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
   const reload = async () => {
     const outcome = await live.reload();
+    certificates?.check();
     roster.refresh();
     return outcome;
   };
@@ -266,10 +269,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   metrics.start();
   await roster.settled();
   const descriptors = new DescriptorWatch([tcp, unix], log, clock);
+  certificates = new CertificateWatch(() => tcp.certificateExpiresAtMs, log, clock);
   const close = async (why: CloseReason = "stop") => {
     startDraining();
     leftovers[Symbol.dispose]();
     descriptors[Symbol.dispose]();
+    certificates?.[Symbol.dispose]();
     metrics.close();
     tcp.stopAccepting(why);
     unix.stopAccepting(why);

@@ -29,6 +29,7 @@ import { diskStore, isPresent, type KnownStore, stale } from "./buckets/store-id
 import type { Finding, Inspect } from "./config/load.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
+import { certificateState } from "./http/listen/certificate-state.ts";
 import { readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
 import { unixAddress } from "./settings.ts";
@@ -72,7 +73,7 @@ function isKey(path: readonly string[], other: readonly string[]): boolean {
   return path.join(".") === other.join(".");
 }
 
-function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
+function inspectTls({ tls_cert, tls_key }: Pick<Config, "tls_cert" | "tls_key">): Finding[] {
   if (tls_cert === undefined || tls_key === undefined) return [];
   try {
     readTls(tls_cert, tls_key);
@@ -81,6 +82,14 @@ function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
     if (!(error instanceof Fault)) throw error;
     return [{ path: [error.data.path === tls_key ? "tls_key" : "tls_cert"], why: error.detail }];
   }
+}
+
+/** `inspectCertificate` warns of a certificate that ends soon. A server reports that itself, also while it runs. */
+export function inspectCertificate({ tls_cert, tls_key }: Config, nowMs: number): Finding[] {
+  if (tls_cert === undefined || tls_key === undefined || inspectTls({ tls_cert, tls_key }).length > 0)
+    return [];
+  const state = certificateState(readTls(tls_cert, tls_key).expiresAtMs, nowMs);
+  return state === undefined ? [] : [{ path: ["tls_cert"], why: state.text, isWarning: true }];
 }
 
 function inspectFolder(key: string, path: string): Finding[] {

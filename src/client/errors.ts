@@ -18,8 +18,9 @@ export type UnreachableReason =
   /** The other side closed the connection before it answered, as an https port does with http. */
   | "closed"
   | "timeout"
-  /** The certificate is not trusted, or has expired. */
+  /** The certificate is not trusted. */
   | "certificate"
+  | "certificate_expired"
   /** The address says https, but the port does not speak it. */
   | "not_https"
   /** The certificate is for other names than that of the address. */

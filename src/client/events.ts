@@ -125,6 +125,10 @@ export interface ServerEvents {
   "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
   /** No backup could be made; the server tries again after `retry_ms`. */
   "backup.failed": { folder: string; reason: string; retry_ms: number };
+  /** The certificate of the listener, or one of its chain, ends within 14 days. Logged at the start, after a reload and once a day. */
+  "certificate.expiring": { expires: string };
+  /** The certificate of the listener, or one of its chain, has expired: clients refuse it. */
+  "certificate.expired": { expires: string };
   /** The access log cannot be written, or not be put aside; requests are answered as before. */
   "access_log.failed": { path: string; reason: string };
   /** The access log is written again; `dropped` lines are missing. */
@@ -256,6 +260,8 @@ export const serverEvents = {
   "update.reverted": "ERROR",
   "backup.made": "INFO",
   "backup.failed": "ERROR",
+  "certificate.expiring": "WARN",
+  "certificate.expired": "ERROR",
   "access_log.failed": "ERROR",
   "access_log.restored": "INFO",
   "token.created": "INFO",

@@ -16,6 +16,7 @@ const reasons: Readonly<Record<string, UnreachableReason>> = {
   UND_ERR_BODY_TIMEOUT: "timeout",
   EPROTO: "not_https",
   ERR_SSL_WRONG_VERSION_NUMBER: "not_https",
+  CERT_HAS_EXPIRED: "certificate_expired",
   ERR_TLS_CERT_ALTNAME_INVALID: "certificate_name",
   HOSTNAME_MISMATCH: "certificate_name",
 };
@@ -27,6 +28,7 @@ const texts: Readonly<Record<UnreachableReason, string>> = {
   closed: "the connection was closed before an answer came",
   timeout: "no answer came in time",
   certificate: "its certificate is not trusted",
+  certificate_expired: "its certificate has expired",
   not_https: "it does not speak https",
   certificate_name: "its certificate is for other names",
 };

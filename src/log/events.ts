@@ -242,6 +242,19 @@ export const events = {
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
     hidden: [],
   },
+  "certificate.expiring": {
+    level: "WARN",
+    description:
+      "The certificate of the listener, or one of its chain, ends within 14 days. Logged at the start, after a reload and once a day.",
+    fields: z.object({ expires: text }),
+    hidden: ["expires"],
+  },
+  "certificate.expired": {
+    level: "ERROR",
+    description: "The certificate of the listener, or one of its chain, has expired: clients refuse it.",
+    fields: z.object({ expires: text }),
+    hidden: ["expires"],
+  },
   "access_log.failed": {
     level: "ERROR",
     description: "The access log cannot be written, or not be put aside; requests are answered as before.",

@@ -60,6 +60,19 @@ export function connectionFamilies(sources: MetricSources): Family[] {
   ];
 }
 
+export function certificateFamilies({ listeners }: MetricSources): Family[] {
+  return [
+    gauge(
+      "node_server_tls_certificate_expiry_seconds",
+      "Unix time at which the certificate of the listener expires; missing without one.",
+      () => {
+        const ends = listeners.flatMap(({ certificateExpiresAtMs: at }) => at ?? []);
+        return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
+      },
+    ),
+  ];
+}
+
 export function logFamilies({ hub: { counts }, failedSignIns }: MetricSources): Family[] {
   return [
     {

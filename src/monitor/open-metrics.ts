@@ -4,6 +4,7 @@ import { ProcessMetrics } from "../metrics/process-metrics.ts";
 import { DiskSpace } from "./disk-space.ts";
 import {
   buildFamilies,
+  certificateFamilies,
   componentFamilies,
   connectionFamilies,
   logFamilies,
@@ -24,6 +25,7 @@ export function openMetrics(sources: MetricSources): Metrics {
       ...requests.families,
       ...connectionFamilies(sources),
       ...calls.families,
+      ...certificateFamilies(sources),
       ...logFamilies(sources),
       ...statements.families,
       ...componentFamilies(sources),

@@ -11,8 +11,8 @@ import {
   type UnreachableReason,
 } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
-import { certificateNames } from "./certificate-names.ts";
 import type { Target } from "./remote.ts";
+import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { isUnixAddress, whyNoUnixAnswer } from "./unix.ts";
 
 /** The timeout of a probe. The command has failed already, and its user waits for the reason. */
@@ -63,7 +63,8 @@ async function hintFor(
 ): Promise<string | undefined> {
   if (url.startsWith("https:")) {
     const why = reason ?? (await probe(url, fetch));
-    if (why === "certificate_name") return nameHint(await certificateNames(url, probeTimeoutMs));
+    if (why === "certificate_name") return nameHint(await servedCertificate(url, probeTimeoutMs));
+    if (why === "certificate_expired") return expiryHint(await servedCertificate(url, probeTimeoutMs));
     if (why === "certificate")
       return "if it is the server's own certificate or one of a private authority, name its file with --ca FILE or NODE_EXTRA_CA_CERTS";
     return why === "not_https" ? `if it has no certificate, use http${url.slice("https".length)}` : undefined;
@@ -71,12 +72,17 @@ async function hintFor(
   if (reason === "refused" || reason === "unknown_host") return undefined;
   const secure = `https${url.slice("http".length)}`;
   const why = await probe(secure, fetch);
-  return why === undefined || why === "certificate" || why === "certificate_name"
+  return why === undefined || why.startsWith("certificate")
     ? `the server at ${new URL(url).host} speaks https; use ${secure}`
     : undefined;
 }
 
-function nameHint(names: readonly string[]): string {
+function expiryHint({ expires }: ServedCertificate): string {
+  const when = expires === undefined ? "" : `it expired on ${expires}; `;
+  return `${when}its operator must renew it`;
+}
+
+function nameHint({ names }: ServedCertificate): string {
   return names.length === 0
     ? "use a name that it contains in the address"
     : `use one that it contains in the address: ${names.map(visible).join(", ")}`;

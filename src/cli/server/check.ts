@@ -4,7 +4,7 @@ import { formatProblem } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
-import { preflight, proveFiles } from "../../preflight.ts";
+import { inspectCertificate, preflight, proveFiles } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
@@ -51,7 +51,7 @@ async function checkConfig(
   { config: path, connect, isQuiet }: CheckOptions & { readonly isQuiet: boolean },
 ): Promise<Config> {
   const { config, warnings, overrides } = await loadGivenConfig(ctx, path, {
-    inspect: preflight(ctx.path(path)),
+    inspect: preflight(ctx.path(path), (config) => inspectCertificate(config, ctx.clock.now())),
   });
   for (const warning of warnings) ctx.say(`warning: ${formatProblem(warning)}`);
   if (connect) {

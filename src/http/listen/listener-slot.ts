@@ -75,6 +75,12 @@ export class ListenerSlot {
     return this.#current?.url;
   }
 
+  /** When its certificate ends, in Unix milliseconds; undefined without one. */
+  get certificateExpiresAtMs(): number | undefined {
+    const address = this.#current?.bindAddress;
+    return address?.at === "tcp" ? address.tls?.expiresAtMs : undefined;
+  }
+
   /** HTTP requests that are being answered, and open WebSockets. */
   get load(): { readonly requests: number; readonly sockets: number } {
     let [requests, sockets] = [0, 0];

@@ -176,7 +176,7 @@ function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
     idleTimeout: idleSeconds,
     // Unless asked for, a second program must not listen on the same port: each would get some of the connections.
     reusePort,
-    ...(tls === undefined ? {} : { tls }),
+    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
   };
 }
 

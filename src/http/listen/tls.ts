@@ -7,6 +7,8 @@ import { readRegularFileSync } from "../../base/read-regular.ts";
 export interface Tls {
   readonly cert: string;
   readonly key: string;
+  /** When the first of the certificates in `cert` ends, in Unix milliseconds. */
+  readonly expiresAtMs: number;
 }
 
 /** readTls reads a certificate and its key; throws unless both are valid and belong together. */
@@ -22,7 +24,16 @@ export function readTls(certPath: string, keyPath: string): Tls {
       { path: keyPath },
     );
   }
-  return { cert, key };
+  return { cert, key, expiresAtMs: endOf(certPath, cert) };
+}
+
+/** The end of the chain: that of its certificate that ends first. */
+function endOf(path: string, pem: string): number {
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [pem];
+  const ends = blocks.map((block) =>
+    parsePem(path, "PEM certificate", () => new X509Certificate(block).validTo),
+  );
+  return Math.min(...ends.map((end) => Date.parse(end)));
 }
 
 function readPem(path: string, { what, key }: { readonly what: string; readonly key: string }): string {
