@@ -1,6 +1,6 @@
 import { hostWideHeaders, listHeaders, problemInHeader } from "./header-policy.ts";
 import { linesOf } from "./lines.ts";
-import { type PathPattern, PatternTable, parsePattern } from "./path-pattern.ts";
+import { type Match, type PathPattern, PatternTable, parsePattern } from "./path-pattern.ts";
 import { ProblemList, quoted, type SiteProblem } from "./problem.ts";
 
 /** Blocks of one file, and headers of one block, that are used, at most. */
@@ -62,9 +62,14 @@ export class HeaderRules {
    */
   match(path: string, { isOwnHost }: { readonly isOwnHost: boolean }): MatchedHeaders {
     if (this.#table.size === 0) return none;
-    const blocks = this.#table.all(path);
-    if (blocks.length === 0) return none;
+    const matches = this.#table.all(path);
+    if (matches.length === 0) return none;
+    const blocks = matches.map(({ value }) => value);
     const key = `${isOwnHost ? "h" : ""}${blocks.map(({ number }) => number).join()}`;
+    if (blocks.some((block) => block.lines.some((line) => usesPlaceholder(block, line)))) {
+      const values = merge(matches.map(filled), isOwnHost);
+      return { key: `${key} ${JSON.stringify([...values])}`, values };
+    }
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
     const made = { key, values: merge(blocks, isOwnHost) };
@@ -72,6 +77,47 @@ export class HeaderRules {
     this.#kept.set(key, made);
     return made;
   }
+}
+
+/** A placeholder in a value, as Cloudflare has it. */
+const placeholderForm = /:([A-Za-z]\w*)/g;
+
+/** Of several `*`, what each matched cannot be told. */
+function isKnown({ placeholders, splat }: PathPattern, name: string): boolean {
+  return name === "splat" ? splat?.between.length === 0 : placeholders.some((one) => one.name === name);
+}
+
+function usesPlaceholder({ pattern }: Block, line: HeaderLine): boolean {
+  if (line.kind !== "set" || (pattern.placeholders.length === 0 && pattern.splat === undefined)) return false;
+  return [...line.value.matchAll(placeholderForm)].some(([, name = ""]) => isKnown(pattern, name));
+}
+
+/**
+ * The block with the texts that its placeholders matched. They are percent-encoded, as they are in an address: clients choose them, and
+ * nothing of them may end a header, a part of its value or a quoted text.
+ */
+function filled({ value: block, captures }: Match<Block>): Block {
+  const texts = captures();
+  const lines = block.lines.map((line) =>
+    usesPlaceholder(block, line) && line.kind === "set"
+      ? {
+          ...line,
+          value: line.value.replace(placeholderForm, (text, name: string) =>
+            isKnown(block.pattern, name) ? encoded(texts.get(name) ?? "") : text,
+          ),
+        }
+      : line,
+  );
+  return { ...block, lines };
+}
+
+function encoded(text: string): string {
+  const inName = (name: string) =>
+    encodeURIComponent(name.toWellFormed()).replace(
+      /[!'()*]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+    );
+  return text.split("/").map(inName).join("/");
 }
 
 /** A later block replaces what an earlier one has set, and adds to lists. */

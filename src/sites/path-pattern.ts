@@ -196,11 +196,12 @@ export class PatternTable<T> {
     return best && matchOf(best, names);
   }
 
-  /** all returns the values of every match, in the order in which they were added. */
-  all(path: string): T[] {
+  /** all returns every match, in the order in which they were added. */
+  all(path: string): Match<T>[] {
     const found: Entry<T>[] = [];
-    this.#visit(namesOf(path), (entry) => found.push(entry));
-    return found.sort((a, b) => a.order - b.order).map(({ value }) => value);
+    const names = namesOf(path);
+    this.#visit(names, (entry) => found.push(entry));
+    return found.sort((a, b) => a.order - b.order).map((entry) => matchOf(entry, names));
   }
 
   #visit(names: Names, report: (entry: Entry<T>) => void): void {

@@ -126,3 +126,21 @@ test("a client says when the certificate of a server expired, instead of advisin
   expect(stderr).toMatch(/its certificate has expired; it expired on \d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/);
   expect(stderr).not.toContain("--ca");
 });
+
+/** Whether a server takes a handshake of TLS 1.2 with this suite alone. */
+async function takesSuite(url: string, suite: string): Promise<boolean> {
+  const client = Bun.spawn(
+    ["openssl", "s_client", "-connect", new URL(url).host, "-tls1_2", "-cipher", suite],
+    { stdin: "ignore", stdout: "pipe", stderr: "ignore" },
+  );
+  return (await new Response(client.stdout).text()).includes(`Cipher is ${suite}`);
+}
+
+test("TLS 1.2 is taken with forward secrecy and authenticated encryption alone", async () => {
+  await using folder = await tempFolder();
+  if (!(await makeCertificate(folder, "node", "", 30))) return;
+  await using node = await testNode({ top: tlsKeys(folder) });
+  expect(await takesSuite(node.node.url, "ECDHE-ECDSA-AES128-GCM-SHA256")).toBe(true);
+  expect(await takesSuite(node.node.url, "ECDHE-ECDSA-CHACHA20-POLY1305")).toBe(true);
+  expect(await takesSuite(node.node.url, "ECDHE-ECDSA-AES128-SHA")).toBe(false);
+});

@@ -411,3 +411,33 @@ test("a _headers or _redirects that is a link out of the bucket is missing, also
   expect((await site.rollback()).problems).toEqual([]);
   expect(await site.page("index.html")).toBe("page");
 });
+
+eachStore("placeholders in values of _headers are replaced by what the path has, encoded", async (store) => {
+  await using node = await sharedNode(store);
+  const { get } = await siteWith(node, {
+    _headers: [
+      "/v/:name",
+      "  Link: </assets/:name/main.js>; rel=preload, </x/:other>",
+      "/w/*",
+      "  X-Rest: at :splat:8080",
+      "/w/*/c*",
+      "  X-Two: :splat",
+      "/*",
+      "  X-Plain: a:name",
+      "",
+    ].join("\n"),
+    "v/one": "1",
+    "v/a\"b>, <c\u00e9'\n": "2",
+    "w/b/c d": "3",
+  });
+  const header = async (path: string, name: string) => (await get(path)).headers.get(name);
+  for (let at = 0; at < 2; at += 1) {
+    expect(await header("/v/one", "link")).toBe("</assets/one/main.js>; rel=preload, </x/:other>");
+    expect(await header("/v/a%22b%3E,%20%3Cc%C3%A9'%0A", "link")).toBe(
+      "</assets/a%22b%3E%2C%20%3Cc%C3%A9%27%0A/main.js>; rel=preload, </x/:other>",
+    );
+    expect(await header("/w/b/c%20d", "x-rest")).toBe("at b/c%20d:8080");
+    expect(await header("/w/b/c%20d", "x-two")).toBe(":splat");
+    expect(await header("/v/one", "x-plain")).toBe("a:name");
+  }
+});

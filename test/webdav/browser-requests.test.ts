@@ -33,7 +33,17 @@ const fromPages: Readonly<Record<string, Record<string, string>>> = {
   "Chromium over plain http": { "user-agent": chromium },
   "Firefox over plain http": { "user-agent": firefox },
   "Safari over plain http": { "user-agent": safari },
-  "a page over plain http under another name": { "user-agent": "davfs2/1.6.1", origin: "http://nas:2211" },
+  "a page of this host over plain http": {
+    "user-agent": "davfs2/1.6.1",
+    host: "nas:2211",
+    origin: "http://nas:2211",
+  },
+  "a page of this host behind a proxy that tells the host": {
+    "user-agent": "davfs2/1.6.1",
+    "x-forwarded-host": "nas:2211",
+    origin: "http://nas:2211",
+  },
+  "a page over plain http that hides its origin": { "user-agent": firefox, origin: "null" },
 };
 
 /** Requests whose credentials the sender has, and that may be asked for them. */
@@ -61,6 +71,13 @@ const programs: Readonly<Record<string, Record<string, string>>> = {
 const fromElsewhere: Readonly<Record<string, Record<string, string>>> = {
   "a page of another site": { ...fetchMetadata("cross-site", "cors"), origin: "https://elsewhere.example" },
   "a page of the same site": { ...fetchMetadata("same-site", "cors"), origin: "https://www.example.com" },
+  "a page of another host over plain http": { "user-agent": firefox, origin: "http://page.test" },
+  "a page of another port over plain http": {
+    "user-agent": firefox,
+    host: "nas:2211",
+    origin: "http://nas:8080",
+  },
+  "an application on Electron or Capacitor": { "user-agent": chromium, origin: "app://obsidian.md" },
   "an extension": fetchMetadata("none", "cors"),
 };
 

@@ -34,7 +34,7 @@ export function mayUseRange(ifRange: string | null, { etag, modifiedMs }: Valida
 
 function matches(header: string, etag: string, { weakly }: { readonly weakly: boolean }): boolean {
   if (header.trim() === "*") return true;
-  for (const [, weak, tag] of header.matchAll(/(W\/)?("[^"]*")/g)) {
+  for (const [, weak, tag] of header.matchAll(/(?:^|,)\s*(W\/)?("[^"]*")/g)) {
     if (tag === etag && (weakly || weak === undefined)) return true;
   }
   return false;

@@ -32,7 +32,8 @@ function respondRange(request: Request, representation: Representation, body: Si
   if (ranges === undefined) return respondWhole(request, representation);
   if (ranges === "unsatisfiable") {
     release(body);
-    return new Response(null, { status: 416, headers: { ...headers, "content-range": `bytes */${size}` } });
+    const { "content-type": _, ...repeated } = headers;
+    return new Response(null, { status: 416, headers: { ...repeated, "content-range": `bytes */${size}` } });
   }
   const [only] = ranges;
   if (ranges.length > 1 || only === undefined) return multipart(headers, { body, size }, ranges);

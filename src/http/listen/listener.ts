@@ -167,6 +167,13 @@ export class Listener {
   }
 }
 
+/** The suites of TLS 1.2 with forward secrecy and authenticated encryption; those of TLS 1.3 all have both. */
+const ciphers = [
+  ...["ECDHE-ECDSA-AES128-GCM-SHA256", "ECDHE-RSA-AES128-GCM-SHA256"],
+  ...["ECDHE-ECDSA-AES256-GCM-SHA384", "ECDHE-RSA-AES256-GCM-SHA384"],
+  ...["ECDHE-ECDSA-CHACHA20-POLY1305", "ECDHE-RSA-CHACHA20-POLY1305"],
+].join(":");
+
 type Binding = { readonly unix: string } | ReturnType<typeof bindingOf>;
 
 function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
@@ -176,7 +183,7 @@ function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
     idleTimeout: idleSeconds,
     // Unless asked for, a second program must not listen on the same port: each would get some of the connections.
     reusePort,
-    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key } }),
+    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key, ciphers } }),
   };
 }
 

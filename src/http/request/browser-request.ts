@@ -24,10 +24,23 @@ export function isFromBrowser({ headers }: Request): boolean {
 export function mayCarryKeptCredentials(request: Request): boolean {
   const { headers } = request;
   const site = headers.get("sec-fetch-site");
-  if (site === null) return isFromBrowser(request);
+  if (site === null) return isFromBrowser(request) && !isFromOtherOrigin(request);
   if (isFromPrivilegedCode(site, headers)) return false;
   const isCors = headers.get("sec-fetch-mode") === "cors";
   return !(isCors && (site === "cross-site" || site === "same-site"));
+}
+
+/**
+ * Whether `Origin` names another host than the one that was asked. Pages can set neither `Origin` nor `Host`; `X-Forwarded-Host`, which
+ * they can set, only makes a request count as one of this origin. `null` is no proof: a page of this origin can have it sent. A form
+ * of another origin can send a POST with what the browser keeps.
+ */
+function isFromOtherOrigin({ method, headers }: Request): boolean {
+  const origin = headers.get("origin");
+  if (origin === null || method === "POST" || !URL.canParse(origin)) return false;
+  const forwarded = headers.get("x-forwarded-host")?.split(",", 1)[0]?.trim();
+  const { host } = new URL(origin);
+  return ![headers.get("host"), forwarded].some((own) => own?.toLowerCase() === host);
 }
 
 /**

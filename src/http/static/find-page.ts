@@ -49,6 +49,8 @@ export async function findPage(
   const page = cleanUrls && path !== "" && entry?.kind !== "file" ? await namedPage(reader, path) : undefined;
   if (page !== undefined) {
     const at = page.path.slice(0, -pageType.length);
+    const { folder: above, name } = splitPath(page.path);
+    if (name === indexPage) return { kind: "moved", to: above === "" ? "" : `${above}/` };
     if (slash) return { kind: "moved", to: at };
     const folder = entry === undefined ? [] : [reader.snapshotOfMissing(childPath(entry.path, indexPage))];
     return {
