@@ -1,8 +1,11 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { z } from "zod";
+import { anyone } from "../../src/auth/need.ts";
 import type { LogEntry } from "../../src/client/index.ts";
 import { progressIn } from "../../src/console/pages/update/progress.ts";
 import { tagProblem } from "../../src/console/pages/update/tag.ts";
+import { method } from "../../src/methods/declare.ts";
 import { parseTag } from "../../src/update/release.ts";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { bothBinaries, install, justTheBinary, token } from "../support/installed.ts";
@@ -21,6 +24,15 @@ function bothVersions(): Versions {
   if (versions === undefined) throw new Error("the versions were not compiled");
   return versions;
 }
+
+const latestRelease = method({
+  effect: "reads",
+  doc: "Tells of a newer version.",
+  need: anyone,
+  params: {},
+  result: z.unknown(),
+  run: () => ({ current: "1.2.3", latest: "v1.3.0", newer: true, checked_at: 1, problem: null }),
+});
 
 async function openUpdatePage(server: { readonly url: string }, expected: RegExp): Promise<Tab> {
   const tab = await Tab.open(server, { expected });
@@ -151,7 +163,7 @@ inBrowser(
 inBrowser(
   "a server from source says that it has no binary, and the page is readable by everybody",
   async () => {
-    await using node = await testNode();
+    await using node = await testNode({ top: 'release_url = "http://127.0.0.1:9/"\n' });
     const visit = { at: "/update", expected: /runs from source/ };
     await using tab = await openConsole(node, visit);
     await updateTo(tab.page, "v9.9.9");
@@ -167,14 +179,29 @@ inBrowser(
   },
 );
 
-inBrowser("without release_url the server's refusal leads to the configuration", async () => {
-  await using home = await install(bothVersions());
-  const server = await home.serve();
-  await using tab = await openUpdatePage(server, /release_url is not set/);
-  await updateTo(tab.page, "v2.0.0");
-  const problem = tab.page.getByRole("alert");
-  await problem.getByText("The server says: release_url is not set in the configuration").waitFor();
-  await problem.getByRole("link", { name: "Config", exact: true }).waitFor();
+inBrowser(
+  "without release_url the page says that updates are off, and leads to the configuration",
+  async () => {
+    await using node = await testNode();
+    await using tab = await openConsole(node, { at: "/update" });
+    const { page } = tab;
+    await page.getByText("Updates are off").waitFor();
+    expect(await page.getByLabel("Tag of the release").count()).toBe(0);
+    await page.getByRole("main").getByRole("link", { name: "Config", exact: true }).click();
+    await page.getByRole("heading", { name: "Config", level: 1 }).waitFor();
+  },
+);
+
+inBrowser("the update page begins with the newest version, and says when it cannot know it", async () => {
+  await using node = await testNode({ methods: { "node-server_latest_release": latestRelease } });
+  await using tab = await openConsole(node, { at: "/update" });
+  const { page } = tab;
+  await page.getByText("v1.3.0 is available.").waitFor();
+  expect(await page.getByLabel("Tag of the release").inputValue()).toBe("v1.3.0");
+  await using away = await testNode({ top: 'release_url = "http://127.0.0.1:9/"\n' });
+  await using other = await openConsole(away, { at: "/update" });
+  await other.page.getByText("The release server did not tell its newest version").waitFor();
+  expect(await other.page.getByLabel("Tag of the release").inputValue()).toBe("");
 });
 
 test("the page takes the tags that the server takes", () => {

@@ -84,6 +84,7 @@ export const views: readonly View[] = [
       },
     },
   },
+  { at: "/buckets/site?entry=index.html", title: "site", arrived: ".files-chosen .more-menu" },
   {
     at: "/buckets/site/deploys",
     title: "site",
@@ -199,7 +200,10 @@ export async function inEachDialog(
 
 /** A server with something in every view. */
 export async function livelyNode(): Promise<TestNode> {
-  const node = await testNode({ top: "trash_days = 30\n", logging: 'memory_log_filter = "info"\n' });
+  const node = await testNode({
+    top: `trash_days = 30\nrelease_url = "http://127.0.0.1:9/"\n`,
+    logging: 'memory_log_filter = "info"\n',
+  });
   const token = node.superToken;
   await siteWith(node, { "index.html": "first", "docs/guide.md": "# Guide", _redirects: "/a /b 999\n" });
   const site = deployClient(node);

@@ -20,8 +20,11 @@ export const englishIn = (within: string) => `(() => {
   return [...texts, ...spoken].filter((line) => /[A-Za-z]{4,}\\s[A-Za-z]{4,}/.test(line));
 })()`;
 
-/** Parts of the page that are wider than their room: the page itself, tabs, and placeholders of fields. Tools follow the size a frame later. */
-const tooWide = `(async () => {
+/**
+ * What has no room: the page, tabs and placeholders that are wider than theirs, parts of the page that lie over the next one, and buttons
+ * of which nothing is painted. Tools follow the size a frame later.
+ */
+const squeezed = `(async () => {
   for (let frames = 0; frames < 3; frames += 1) await new Promise((drawn) => requestAnimationFrame(drawn));
   const canvas = document.createElement("canvas").getContext("2d");
   const missing = (field) => {
@@ -35,11 +38,22 @@ const tooWide = `(async () => {
   const fields = [...document.querySelectorAll("input[placeholder]")].filter((field) => isShown(field) && missing(field) > 1);
   const tabs = [...document.querySelectorAll(".tab-links")].filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
   const page = document.documentElement.scrollWidth > innerWidth ? ["the page"] : [];
-  return [...page, ...tabs.map(() => "tabs"), ...fields.map((field) => field.placeholder + " lacks " + missing(field) + " px")];
+  const onNext = [...document.querySelectorAll(".page > *")].filter((part) =>
+    getComputedStyle(part).overflowY === "visible" && part.scrollHeight > part.clientHeight + 1);
+  const isPainted = (element) => {
+    const { width, height } = element.getBoundingClientRect();
+    const hasText = [...element.childNodes].some(({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim() !== "");
+    return Math.min(width, height) > 2 && (hasText || element.childElementCount === 0 || element.localName === "svg");
+  };
+  const empty = [...document.querySelectorAll("button")].filter((button) =>
+    isShown(button) && ![button, ...button.querySelectorAll("*")].some(isPainted));
+  const names = [...onNext.map(({ className }) => className + " lies over what follows"),
+    ...empty.map(({ ariaLabel, title }) => "nothing is painted of the button " + (ariaLabel ?? title))];
+  return [...page, ...names, ...tabs.map(() => "tabs"), ...fields.map((field) => field.placeholder + " lacks " + missing(field) + " px")];
 })()`;
 
-/** Sizes of a phone and of a tablet. */
-const sizes = { phone: narrow, tablet: { width: 820, height: 1180 } };
+/** Sizes of a phone, of a tablet, and of a laptop at 200 % zoom. */
+const sizes = { phone: narrow, tablet: { width: 820, height: 1180 }, zoomed: { width: 683, height: 384 } };
 
 /** Keys for the styles of buttons, from their position and kind. */
 const stylesOf = inPage<string[]>(
@@ -56,7 +70,7 @@ async function switchTo(page: Page, language: Language): Promise<void> {
 
 /**
  * Walk visits every view and dialog once and makes all judgements there: axe in light and in dark colours, the contrast of buttons under
- * the mouse, English words in Chinese, and what is too wide for a phone and a tablet. At each stop the language changes, because one
+ * the mouse, English words in Chinese, and what has no room on a phone, a tablet and a zoomed laptop. At each stop the language changes, because one
  * switch is cheaper than a second walk. So axe meets half of the stops in either language; a walk that starts in the other language
  * meets the other halves.
  */
@@ -124,7 +138,7 @@ class Walk {
   async #judgeSizes(name: string): Promise<void> {
     for (const [size, viewport] of Object.entries(sizes)) {
       await this.#page.setViewportSize(viewport);
-      this.#note(`${name}, ${size}`, await this.#page.evaluate<string[]>(tooWide));
+      this.#note(`${name}, ${size}`, await this.#page.evaluate<string[]>(squeezed));
       await shoot(this.#page, `walk-${name.replaceAll(/\W+/g, "-")}-${size}`);
     }
     await this.#page.setViewportSize(wide);

@@ -19,7 +19,7 @@ export function ReleaseNotice() {
   );
   usePolling(reload, refreshMs);
   if (value === undefined || !value.newer || value.latest === null) return null;
-  const link = linkTo("update", [], { tag: value.latest });
+  const link = linkTo("update");
   const text = t.overview.newVersion(visibleText(value.latest), visibleText(value.current));
   return (
     <p class="notice good overview-release">

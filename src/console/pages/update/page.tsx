@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { VersionRecord } from "../../../client/index.ts";
+import type { ResultOf, VersionRecord } from "../../../client/index.ts";
 import { time } from "../../format.ts";
 import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
@@ -12,6 +12,8 @@ import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
 import { isUnderWay, type Run, run, update } from "./run.ts";
 import { Steps } from "./steps.tsx";
 import { tagProblem } from "./tag.ts";
@@ -70,16 +72,42 @@ function Current({ record }: { readonly record: VersionRecord }) {
   );
 }
 
-/** Tag that the form begins with: the one that failed, to be corrected or tried again, or the one that the address names. */
-function firstTag(): string {
-  const now = run.peek();
-  return now.step === "failed" ? now.tag : (route.peek().query.get("tag") ?? "");
-}
+type LatestRelease = ResultOf<"node-server_latest_release">;
 
-/** Form for the version to install. */
+/** What the release server has, and the form for the version to install. */
 function Wanted() {
   const { client } = useSession();
-  const [tag, setTag] = useState(firstTag);
+  const { value, error, reload } = useLoad(
+    (signal) => client.call("node-server_latest_release", {}, { signal }),
+    [client],
+  );
+  if (error !== undefined) return <Problem error={error} retry={reload} />;
+  if (value === undefined) return <Skeleton />;
+  // The release server was never asked, because the server does not know it.
+  if (value.checked_at === null)
+    return <p class="notice">{rich(t.update.off, { link: <a href="#/config">{t.frame.config}</a> })}</p>;
+  return (
+    <>
+      <p class={value.newer ? "notice good" : "notice"}>{latestText(value)}</p>
+      <WantedForm latest={value.newer ? value.latest : null} />
+    </>
+  );
+}
+
+function latestText({ current, latest, newer, problem }: LatestRelease) {
+  if (newer && latest !== null) return t.update.available(visibleText(latest));
+  if (problem !== null)
+    return rich(t.update.notAsked, { why: <span lang="en">{visibleText(problem)}</span> });
+  return t.update.newest(visibleText(current));
+}
+
+/** Form that begins with the tag that failed, to be corrected or tried again, or with the newest version. */
+function WantedForm({ latest }: { readonly latest: string | null }) {
+  const { client } = useSession();
+  const [tag, setTag] = useState(() => {
+    const now = run.peek();
+    return now.step === "failed" ? now.tag : (latest ?? "");
+  });
   const problem = tagProblem(tag);
   const ask = async () => {
     const sure = await confirm({
