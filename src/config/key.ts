@@ -13,7 +13,7 @@ export interface Key<T extends z.ZodType = z.ZodType> {
   /** What the server does with the path: it creates or changes a file there (the default), writes into a folder, or only reads. */
   readonly fileUse?: "write" | "folder" | "read";
   /** The value in a new file. A key without it is written commented out, with its default. */
-  readonly initial?: string;
+  readonly initial?: string | number;
   /** A valid value for error messages, for keys whose `initial` or default is none or would not help. */
   readonly example?: string | number;
 }

@@ -24,7 +24,7 @@ export const staticKeys = {
     "days",
     z.int().nonnegative().max(maxDays).default(0),
     "How long deleted and replaced plain files are kept below `static_path` in `~trash`, to be restored; 0 keeps none. What is kept already stays for its days. With `[files] url`, `keep_removed_days` says so.",
-    { example: 30 },
+    { initial: 30 },
   ),
   keep_deploys: key(
     "number",

@@ -85,8 +85,9 @@ test("a file with the two required keys gets every default", () => {
 test("the file that a first start writes says the same as the defaults", () => {
   const { config, warnings } = parseConfig(defaultConfigText());
   const { log_filter, ...logging } = config.logging;
-  expect({ ...config, logging }).toEqual(parseConfig(required).config);
-  expect(log_filter?.text).toBe("info");
+  // A configuration of before keeps its meaning: it has no trash unless it says so.
+  expect({ ...config, logging, trash_days: 0 }).toEqual(parseConfig(required).config);
+  expect([log_filter?.text, config.trash_days]).toEqual(["info", 30]);
   expect(warnings).toEqual([]);
 });
 
