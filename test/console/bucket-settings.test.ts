@@ -75,3 +75,16 @@ inBrowser("a token sees the tabs that it can use, and is told about the others",
   await page.goto(`${node.url}/node/console/#/buckets/site/settings`);
   await page.getByText("This token may not use this part of the bucket.").waitFor();
 });
+
+inBrowser("settings keep the focus when they are saved", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, {});
+  await using tab = await openConsole(node, { at: "/buckets/site/settings" });
+  const { page } = tab;
+  await page.getByRole("checkbox", { name: "CORS" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("site saved").waitFor();
+  await becomes(() => page.evaluate("document.activeElement.ariaLabel"), "Settings");
+  expect(await page.getByRole("checkbox", { name: "CORS" }).isChecked()).toBe(true);
+  expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+});

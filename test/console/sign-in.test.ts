@@ -111,6 +111,16 @@ inBrowser("the first field has the focus, so that one can type or paste at once"
   await focused("username");
   await page.getByRole("button", { name: "Token" }).click();
   await focused("token");
+  // What was refused as a token is not offered as a password.
+  await page.keyboard.insertText("wrong:secret");
+  await page.keyboard.press("Enter");
+  await page.getByRole("alert").filter({ hasText: "does not know this token" }).waitFor();
+  await page.getByRole("button", { name: "Password" }).click();
+  await focused("username");
+  expect(await page.getByLabel("Password", { exact: true }).inputValue()).toBe("");
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await page.getByRole("button", { name: "Token" }).click();
+  await focused("token");
 });
 
 inBrowser(

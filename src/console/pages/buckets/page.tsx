@@ -109,9 +109,7 @@ function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
     case "trash":
       return <TrashTab name={name} />;
     case "settings":
-      return bucket === undefined ? null : (
-        <SettingsTab key={JSON.stringify(bucket)} bucket={bucket} onChange={onChange} />
-      );
+      return bucket === undefined ? null : <SettingsTab bucket={bucket} onChange={onChange} />;
   }
 }
 

@@ -30,6 +30,13 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
   const [busy, setBusy] = useState(false);
   // Before the next paint: later it would take the focus from the field that the person has gone to.
   useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [way]);
+  const choose = (chosen: Way) => {
+    if (chosen === way) return;
+    // A token in the field of the password would be taken for one.
+    setSecret("");
+    setProblem(undefined);
+    setWay(chosen);
+  };
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);
@@ -46,10 +53,10 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
       {children}
       <fieldset class="segments">
         <legend class="unseen">{t.frame.signInWith}</legend>
-        <button type="button" aria-pressed={way === "token"} onClick={() => setWay("token")}>
+        <button type="button" aria-pressed={way === "token"} onClick={() => choose("token")}>
           {t.frame.token}
         </button>
-        <button type="button" aria-pressed={way === "password"} onClick={() => setWay("password")}>
+        <button type="button" aria-pressed={way === "password"} onClick={() => choose("password")}>
           {t.frame.password}
         </button>
       </fieldset>

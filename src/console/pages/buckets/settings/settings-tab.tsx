@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Bucket, InvalidInput } from "../../../../client/index.ts";
 import { go } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
@@ -27,7 +27,7 @@ export function SettingsTab({ bucket, onChange }: SettingsTabProps) {
       {rights.inBucket(name, { static_bucket: "write" }) && (
         <SettingsForm bucket={bucket} onChange={onChange} />
       )}
-      {rights.inBucket(name, { static_bucket_file: "read" }) && <SiteProblems name={name} />}
+      {rights.inBucket(name, { static_bucket_file: "read" }) && <SiteProblems bucket={bucket} />}
       {rights.inBucket(name, { static_bucket: "delete" }) && <DangerZone bucket={bucket} />}
     </>
   );
@@ -40,6 +40,15 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
   const { client, rights } = useSession();
   const { name } = bucket;
   const [draft, setDraft] = useState(toDraft(bucket));
+  const form = useRef<HTMLFormElement>(null);
+  const shown = useRef(bucket);
+  // The button that saved is disabled then, and loses the focus.
+  useLayoutEffect(() => {
+    if (shown.current === bucket) return;
+    shown.current = bucket;
+    setDraft(toDraft(bucket));
+    form.current?.focus({ preventScroll: true });
+  }, [bucket]);
   const [refusal, setRefusal] = useState<unknown>();
   const change = (part: Partial<SettingsDraft>) => setDraft({ ...draft, ...part });
   const changes = changesOf(bucket, draft);
@@ -65,7 +74,13 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
     }
   };
   return (
-    <form class="form card settings" onSubmit={(event: Event) => event.preventDefault()}>
+    <form
+      ref={form}
+      class="form card settings"
+      aria-label={t.bucketTabs.settings}
+      tabIndex={-1}
+      onSubmit={(event: Event) => event.preventDefault()}
+    >
       <fieldset class="field">
         <legend>{t.buckets.readers}</legend>
         <Choice

@@ -1,3 +1,4 @@
+import type { Bucket } from "../../../../client/index.ts";
 import { linkTo } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
@@ -8,11 +9,12 @@ import { Skeleton } from "../../../ui/skeleton.tsx";
 import { type SiteProblem, SiteProblemList } from "../site-problem-list.tsx";
 
 /** What is wrong with `_headers` and `_redirects` of the files that the bucket is served from. */
-export function SiteProblems({ name }: { readonly name: string }) {
+export function SiteProblems({ bucket }: { readonly bucket: Bucket }) {
   const { client } = useSession();
+  const { name } = bucket;
   const { value, error, reload } = useLoad(
     (signal): Promise<SiteProblem[]> => client.call("static-bucket_site_problems", { name }, { signal }),
-    [client, name],
+    [client, bucket],
   );
   const linkToFile = (file: string) => (
     <a class="mono" href={linkTo("buckets", [name], { file })}>
