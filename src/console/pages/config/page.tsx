@@ -190,7 +190,11 @@ function messageOf(saved: Saved) {
     case "unchanged":
       return (
         <>
-          <p>{saved.kind === "applied" ? t.config.savedApplied(saved.keys.join(", ")) : t.config.savedUnchanged}</p>
+          <p>
+            {saved.kind === "applied"
+              ? t.config.savedApplied(saved.keys.join(", "))
+              : t.config.savedUnchanged}
+          </p>
           {saved.warnings.map((warning) => (
             <p key={warning}>{t.config.warns(warning)}</p>
           ))}

@@ -105,7 +105,7 @@ export const tokens = {
   willSignOut: (why: string) => `You will be signed out: sign in again with the new secret. (${why})`,
   deleteQuestion: (name: string) => `Delete ${name}?`,
   deleteText: (rights: string) =>
-    `Everything that uses it is refused from the next call on: consoles, scripts and mounted drives. Its current rights: ${rights} This cannot be undone.`,
+    `Everything that uses it is refused from the next call on: consoles, scripts and mounted drives. Its current rights: ${rights}. This cannot be undone.`,
   deleted: (name: string, more: string) => `Token ${name} deleted.${more}`,
   passwordChanged: (name: string, more: string) => `Password of ${name} changed.${more}`,
   stayOther: "You stay signed in: you did not sign in with it.",

@@ -19,7 +19,7 @@ export const help: typeof en = {
   keySave: "在编辑器中保存",
   keyRun: "执行语句、发送请求",
   pages: {
-    overview: "服务器的版本和运行时间、数据库大小，以及最近的警告。",
+    overview: "服务器是否健康、原因何在、正在做什么，以及最大的存储桶和最近的活动。",
     logs: "实时日志。过滤条件与服务器一致，写法同 RUST_LOG：info，或 debug,db=trace。向上滚动会暂停列表；点击日志可查看字段。",
     activity: "谁在何时从何处更改了什么，最新的在前。",
     buckets:

@@ -99,7 +99,7 @@ export const tokens: typeof en = {
   willSignOut: (why: string) => `你将退出登录：请用新密钥重新登录。（${why}）`,
   deleteQuestion: (name: string) => `删除 ${name}？`,
   deleteText: (rights: string) =>
-    `从下一次调用起，所有使用它的控制台、脚本和挂载的驱动器都会被拒绝。其当前权限：${rights} 此操作无法撤销。`,
+    `从下一次调用起，所有使用它的控制台、脚本和挂载的驱动器都会被拒绝。其当前权限：${rights}。此操作无法撤销。`,
   deleted: (name: string, more: string) => `已删除令牌 ${name}。${more}`,
   passwordChanged: (name: string, more: string) => `已更改 ${name} 的密码。${more}`,
   stayOther: "你保持登录：你不是用它登录的。",
