@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
@@ -87,4 +88,21 @@ inBrowser("settings keep the focus when they are saved", async () => {
   await becomes(() => page.evaluate("document.activeElement.ariaLabel"), "Settings");
   expect(await page.getByRole("checkbox", { name: "CORS" }).isChecked()).toBe(true);
   expect(await page.getByRole("button", { name: "Save" }).isDisabled()).toBe(true);
+});
+
+inBrowser("the settings lead to a file of rules that does not exist, which is created there", async () => {
+  await using node = await sharedNode();
+  const { folder } = await siteWith(node, { "a.txt": "a", "b.txt": "b" });
+  await using tab = await openConsole(node, { at: "/buckets/site/settings" });
+  const { page } = tab;
+  await page.getByRole("link", { name: "_headers" }).click();
+  await page.getByRole("button", { name: "Create it" }).click();
+  await page.getByRole("dialog", { name: "_headers" }).waitFor();
+  expect(await Bun.file(join(folder, "_headers")).text()).toBe("");
+  // The arrows stay where they are, whatever the file is like.
+  const next = page.getByRole("button", { name: "Next file" });
+  const before = await next.boundingBox();
+  await next.click();
+  await page.getByRole("dialog", { name: "a.txt" }).waitFor();
+  expect(await next.boundingBox()).toEqual(before);
 });

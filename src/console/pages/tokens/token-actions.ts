@@ -37,7 +37,11 @@ export async function rotateSecret(session: Session, token: Token): Promise<void
 export async function deleteToken({ client }: Session, token: Token): Promise<boolean> {
   const sure = await confirm({
     title: t.tokens.deleteQuestion(displayName(token)),
-    text: t.tokens.deleteText(limitSummary(token.token_limit).join("; ")),
+    text: t.tokens.deleteText(
+      limitSummary(token.token_limit)
+        .join("; ")
+        .replace(/[.。]$/, ""),
+    ),
     action: t.frame.delete,
     danger: true,
   });

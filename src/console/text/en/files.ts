@@ -62,6 +62,7 @@ export const files = {
   download: "Download",
   draftsUnsaved: "changed files are not saved",
   noFile: "No such file",
+  createIt: "Create it",
   noFileText: "There is no file <name> in this bucket. It may have been moved or deleted.",
   facts: (size: string, time: string) => `${size}, changed ${time}`,
   changesLost: "Your changes to this file will be lost.",

@@ -18,7 +18,8 @@ export const help = {
   keySave: "Save in an editor",
   keyRun: "Run the statement, send the request",
   pages: {
-    overview: "Whether the server is healthy and why not, what it does, the largest buckets, and what was done lately.",
+    overview:
+      "Whether the server is healthy and why not, what it does, the largest buckets, and what was done lately.",
     logs: "The log, live. The filter is the server's own, as in RUST_LOG: info, or debug,db=trace. Scrolling up pauses the list; a click on an entry shows its fields.",
     activity: "Who changed what, when and from where, newest first.",
     buckets:

@@ -17,7 +17,12 @@ export const overview = {
   logsNeed: "Activity, warnings and errors are shown with the permission Node::ReadLogs in scope global.",
   newVersion: (latest: string, current: string) => `Version ${latest} is available; this is ${current}.`,
   about: "About this server",
-  verdicts: { unknown: "The server answers", well: "Healthy", attention: "Needs attention", trouble: "In trouble" },
+  verdicts: {
+    unknown: "The server answers",
+    well: "Healthy",
+    attention: "Needs attention",
+    trouble: "In trouble",
+  },
   wellReason: "All checks have passed.",
   unknownReason: "Measurements say whether it is healthy, and there are none here.",
   reasons: {

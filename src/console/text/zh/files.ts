@@ -62,6 +62,7 @@ export const files: typeof en = {
   download: "下载",
   draftsUnsaved: "已修改的文件尚未保存",
   noFile: "没有这个文件",
+  createIt: "创建此文件",
   noFileText: "此存储桶中没有文件 <name>。它可能已被移动或删除。",
   facts: (size: string, time: string) => `${size}，修改于 ${time}`,
   changesLost: "对此文件的更改将丢失。",

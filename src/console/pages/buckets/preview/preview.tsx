@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, number, time } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
-import { IconButton } from "../../../ui/button.tsx";
+import { Button, IconButton } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm, Dialog } from "../../../ui/dialog.tsx";
 import { rich } from "../../../ui/rich.tsx";
@@ -33,7 +33,8 @@ export interface PreviewProps {
 
 /** Dialog that shows a file, with download and edit, and leads to its neighbours in the list. */
 export function Preview({ openBucket, path, entry, names, onStep, onClose, onChanged }: PreviewProps) {
-  const { name, bucket } = openBucket;
+  const { name, bucket, access } = openBucket;
+  const { files } = access;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
     if (unsaved && !(await confirm(leaveQuestion))) return;
@@ -48,7 +49,16 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
       onClose={() => void close()}
     >
       {entry === undefined ? (
-        <p>{rich(t.files.noFileText, { name: <FileName name={path} /> })}</p>
+        <>
+          <p>{rich(t.files.noFileText, { name: <FileName name={path} /> })}</p>
+          {files !== undefined && (
+            <footer>
+              <Button onClick={() => files.upload(path, "", { onlyNew: true }).then(onChanged)}>
+                {t.files.createIt}
+              </Button>
+            </footer>
+          )}
+        </>
       ) : (
         <>
           <div class="files-facts">
