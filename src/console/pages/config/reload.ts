@@ -13,7 +13,7 @@ export interface Reload {
   readonly listening: string | undefined;
 }
 
-const told = { keys: [], why: "" };
+const reported = { keys: [], why: "" };
 
 /** How long a reload may take before one stops listening for its end: a database may have to be reached. */
 const timeoutMs = 20_000;
@@ -53,16 +53,16 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
           if (event.transport === "tcp") listening = event.url;
           break;
         case "config.applied":
-          return { ...told, kind: "applied", keys: event.keys, warnings, listening };
+          return { ...reported, kind: "applied", keys: event.keys, warnings, listening };
         case "config.unchanged":
-          return { ...told, kind: "unchanged", warnings, listening };
+          return { ...reported, kind: "unchanged", warnings, listening };
         case "config.refused":
-          return { ...told, kind: "refused", why: event.reason, warnings, listening };
+          return { ...reported, kind: "refused", why: event.reason, warnings, listening };
       }
     }
   } catch (error) {
     if (error instanceof PermissionDenied) throw error;
     // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
   }
-  return { ...told, kind: "unheard", warnings, listening };
+  return { ...reported, kind: "unheard", warnings, listening };
 }

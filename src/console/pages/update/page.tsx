@@ -85,10 +85,16 @@ function Wanted() {
   if (value === undefined) return <Skeleton />;
   // The release server was never asked, because the server does not know it.
   if (value.checked_at === null)
-    return <p class="notice">{rich(t.update.off, { link: <a href="#/config">{t.frame.config}</a> })}</p>;
+    return (
+      <div class="notice">
+        <p>{rich(t.update.off, { link: <a href="#/config">{t.frame.config}</a> })}</p>
+      </div>
+    );
   return (
     <>
-      <p class={value.newer ? "notice good" : "notice"}>{latestText(value)}</p>
+      <div class={value.newer ? "notice good" : "notice"}>
+        <p>{latestText(value)}</p>
+      </div>
       <WantedForm latest={value.newer ? value.latest : null} />
     </>
   );
