@@ -11,18 +11,23 @@ const pages = (count: number) =>
 
 story("a push goes on after the connection broke, and sends nothing twice that had arrived", async () => {
   await using site = await deploySite();
-  const { local, bucket, node } = site;
+  const { local, bucket, node, home, env } = site;
+  const clock = new ManualClock();
   await fill(local, pages(300));
   let puts = 0;
-  let broken: Promise<void> | undefined;
+  const broken = Promise.withResolvers<void>();
   await using gate = await openGate(node.url, (what) => {
     if (!what.startsWith("PUT ")) return;
     puts += 1;
-    if (puts === 100) broken = gate.breakWhile(() => pushing.says(/the connection broke; trying again/));
+    if (puts === 100)
+      broken.resolve(gate.breakWhile(() => pushing.says(/the connection broke; trying again/)));
   });
-  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--json");
-  const { code, stdout } = await pushing.exited;
-  await broken;
+  const pushing = home.launch(["push", local, "site", "--json"], {
+    clock,
+    env: { ...env, NODE_SERVER_URL: gate.url },
+  });
+  await broken.promise;
+  const { code, stdout } = await clock.settle(pushing.exited, 1000);
   expect(code).toBe(0);
   expect(JSON.parse(stdout)).toMatchObject({ uploaded: 300, failed: [] });
   expect(contents(bucket)).toEqual(contents(local));
@@ -115,15 +120,20 @@ story("a push whose server stays away ends with 4, and a later one goes on from 
 
 story("what changes in a watched folder while the server is away arrives when it is back", async () => {
   await using site = await deploySite();
-  const { local, bucket, node } = site;
+  const { local, bucket, node, home, env } = site;
+  const clock = new ManualClock();
   await fill(local, { "index.html": "one" });
   await using gate = await openGate(node.url);
-  const watching = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--watch");
+  const watching = home.launch(["push", local, "site", "--watch"], {
+    clock,
+    env: { ...env, NODE_SERVER_URL: gate.url },
+  });
   await watching.says(/watching/);
   await gate.breakWhile(async () => {
     await fill(local, { "index.html": "two" });
-    await watching.says(/cannot be reached.*; trying again/);
+    const failed = () => /cannot be reached.*; trying again/.test(watching.stderr);
+    await clock.until("a push has failed", 100, failed);
   });
-  await until("the change is there", () => contents(bucket)["index.html"] === "two");
+  await clock.until("the change is there", 100, () => contents(bucket)["index.html"] === "two");
   expect((await watching.stop("SIGTERM")).code).toBe(143);
 });

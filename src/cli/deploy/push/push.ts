@@ -44,7 +44,7 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
   return interruptible(ctx, notice, async (signal) => {
     if (options.dryRun) return showPlan(ctx, site, options, signal);
     // Opened before the first push, so that no change during it is missed.
-    using folder = options.watch ? new FolderWatch(ctx.path(dir)) : undefined;
+    using folder = options.watch ? new FolderWatch(ctx.path(dir), ctx.clock) : undefined;
     const summary = await pushAlone(ctx, site, signal);
     saySkipped(ctx, summary.skipped, options);
     saySkippedThere(ctx, bucket, summary.skipped_there);

@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
+import type { Clock } from "../../../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
-import { pause } from "../../../client/pause.ts";
 
 /** A build writes many files: a push begins after this time without a change. */
 const quietMs = 300;
@@ -19,35 +19,30 @@ const pollMs = 1000;
  */
 export class FolderWatch implements Disposable {
   readonly #dir: string;
+  readonly #clock: Clock;
   #watcher: FSWatcher | undefined;
   #identity: string | undefined;
-  #dirty = false;
+  /** Fires with the first change after `#open`. */
+  #change = new AbortController();
   #lastAt = 0;
-  #wake: () => void = () => {};
-  readonly #timer: Timer;
 
-  constructor(dir: string) {
+  constructor(dir: string, clock: Clock) {
     this.#dir = dir;
+    this.#clock = clock;
     this.#open();
-    this.#timer = setInterval(() => this.#poll(), pollMs);
   }
 
   /** Resolves when there was a change and it is quiet again, or when `signal` fires. The caller must then compare everything. */
   async changed(signal: AbortSignal): Promise<void> {
-    while (!this.#dirty && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        signal.addEventListener("abort", () => resolve(), { once: true });
-        // Between the check above and here nothing else runs.
-      });
-    }
-    const first = Date.now();
-    while (!signal.aborted && Date.now() - first < maxQuietWaitMs) {
-      const rest = this.#lastAt + quietMs - Date.now();
+    const woken = AbortSignal.any([signal, this.#change.signal]);
+    // The sleep keeps the process alive while there is no watcher.
+    for (this.#poll(); !woken.aborted; this.#poll()) await this.#clock.sleep(pollMs, woken);
+    const first = this.#clock.monotonic();
+    while (!signal.aborted && this.#clock.monotonic() - first < maxQuietWaitMs) {
+      const rest = this.#lastAt + quietMs - this.#clock.monotonic();
       if (rest <= 0 && this.isThere) break;
-      await pause(Math.max(rest, 20), signal);
+      await this.#clock.sleep(Math.max(rest, 20), signal);
     }
-    this.#dirty = false;
     this.#open();
   }
 
@@ -56,13 +51,13 @@ export class FolderWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    clearInterval(this.#timer);
     this.#watcher?.close();
   }
 
   #open(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
+    this.#change = new AbortController();
     // Before the watcher: a folder that is replaced in between differs at the next poll.
     this.#identity = identityOf(this.#dir);
     if (this.#identity === undefined) return;
@@ -80,9 +75,8 @@ export class FolderWatch implements Disposable {
   }
 
   #note(): void {
-    this.#dirty = true;
-    this.#lastAt = Date.now();
-    this.#wake();
+    this.#lastAt = this.#clock.monotonic();
+    this.#change.abort();
   }
 }
 
