@@ -12,7 +12,7 @@ const keepsInfo = { logging: 'memory_log_filter = "info"\n' };
 const named = (name: string) => ({ ...keepsInfo, top: `node_name = "${name}"\n` });
 
 /** One after another: they share the list of nodes. */
-const story = (title: string, tell: () => Promise<void>) => test(title, tell, 180_000);
+const story = (title: string, tell: () => Promise<void>) => test(title, tell);
 
 let cluster: TestCluster;
 let user: User;
@@ -20,7 +20,7 @@ beforeAll(async () => {
   cluster = await testCluster(named("alpha"), () => named("beta"));
   user = await User.open();
   await user.does(["login", cluster.nodes[0].url, "--name", "here"], { stdin: cluster.superToken });
-}, 60_000);
+});
 afterAll(async () => {
   await user[Symbol.asyncDispose]();
   await cluster[Symbol.asyncDispose]();

@@ -24,7 +24,7 @@ function hasWebSocket(program: string): boolean {
 export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<void>): void {
   for (const runtime of chosenFor(title, ["node", "bun"] as const)) {
     if (programs[runtime] === null) console.log("SKIPPED: the stories of the client need node 20 or later");
-    else test(`${title} (${runtime})`, () => story(runtime), 60_000);
+    else test(`${title} (${runtime})`, () => story(runtime));
   }
 }
 
@@ -144,7 +144,7 @@ export class Script implements AsyncDisposable {
 
   /** What it printed when it ended by itself and well. */
   async lines(): Promise<string[]> {
-    const { code, stdout, stderr } = await within("the script ends", this.exited, 50_000);
+    const { code, stdout, stderr } = await within("the script ends", this.exited);
     if (code !== 0) throw new Error(`the script ended with ${code}:\n${stdout}${stderr}`);
     return stdout.split("\n").filter((line) => line !== "");
   }

@@ -77,9 +77,9 @@ eachRuntimeAndStore(
   },
 );
 
-eachRuntime("of thousands of files every one is listed", async (runtime) => {
+eachRuntime("of many files every one is listed", async (runtime) => {
   await using node = await nodeWithBucket();
-  const count = tier === "fast" ? 2000 : 10_000;
+  const count = tier === "fast" ? 500 : 10_000;
   await storedFiles(node).write(
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`file ${at}.txt`, ""])),
   );
@@ -165,12 +165,13 @@ test("a listing means the same in whatever way its XML is written", () => {
     ]);
 });
 
-test("a hundred thousand files are read from one answer", () => {
+test("many thousand files are read from one answer", () => {
+  const count = tier === "fast" ? 20_000 : 100_000;
   const start = good.lastIndexOf("<D:response>");
   const one = good.slice(start, good.indexOf("</D:multistatus>"));
-  const many = Array.from({ length: 100_000 }, (_, at) => one.replace("a%20b", `file%20${at}`)).join("");
+  const many = Array.from({ length: count }, (_, at) => one.replace("a%20b", `file%20${at}`)).join("");
   const entries = parseListing(`${good.slice(0, start)}${many}</D:multistatus>`, "", "http://here");
-  expect(new Set(entries.map(({ name }) => name)).size).toBe(100_000);
+  expect(new Set(entries.map(({ name }) => name)).size).toBe(count);
 });
 
 eachRuntime("a listing that no node-server would send is refused, not guessed at", async (runtime) => {

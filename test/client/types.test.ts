@@ -107,12 +107,12 @@ for (const [name, project] of Object.entries(projects)) {
     for (const types of ["@types", "undici-types"])
       await symlink(join(modules, types), consumer.file(`node_modules/${types}`));
     await writeFile(consumer.file("right.ts"), right);
-    expect(await compile(consumer, project)).toBe("");
     await writeFile(consumer.file("wrong.ts"), [wrongHead, ...wrong].join("\n"));
-    const lines = [...(await compile(consumer, project)).matchAll(/^(\S+)\((\d+),\d+\): error/gm)];
+    // Errors of the whole program have no file.
+    const lines = [...(await compile(consumer, project)).matchAll(/^(?:(\S+)\((\d+),\d+\): )?error/gm)];
     const first = wrongHead.split("\n").length + 1;
     expect([...new Set(lines.map(([, file, line]) => `${file}:${line}`))]).toEqual(
       wrong.map((_, i) => `wrong.ts:${first + i}`),
     );
-  }, 60_000);
+  });
 }
