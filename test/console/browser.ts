@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
 import { executablePath, isFirefox, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
 import { closeSharedConsole, sharedConsoleOf } from "./shared-console.ts";
+import { slowness } from "./slowness.ts";
 
 /** Address of the server as another machine sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
 export function overPlainHttp<N extends Pick<TestNode, "url">>(node: N): N {
@@ -19,8 +20,11 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
   "plain http": overPlainHttp,
 };
 
+/** A story that hangs fails after this time, as any other does. */
+const storyTimeoutMs = 20_000;
+
 /** Test in a real browser. Without that browser it reports that and does not run. */
-export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 180_000): void {
+export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = storyTimeoutMs): void {
   afterAll(closeSharedConsole);
   const run = async () => {
     leftPages.length = 0;
@@ -32,7 +36,7 @@ export function inBrowser(title: string, story: () => Promise<void>, timeoutMs =
       withFirstError(error);
     }
   };
-  test.if(executablePath !== undefined)(title, run, timeoutMs);
+  test.if(executablePath !== undefined)(title, run, timeoutMs * slowness);
 }
 
 /**
@@ -195,31 +199,98 @@ interface Violation {
  * The expression that asks axe for the violations of some of its rules. Only they leave the page: the whole report costs as much
  * processor time as finding them.
  */
-function runAxe(rules: string, within: string): string {
-  const options = `{ resultTypes: ["violations"], preload: false, runOnly: axe._audit.rules.filter(${rules}).map(({ id }) => id) }`;
-  return `axe.run(${JSON.stringify(within)}, ${options}).then(({ violations }) => violations)`;
+function runAxe(rules: string, context: string): string {
+  return `axe.run(${context}, ${axeOptions(rules, "violations")}).then(({ violations }) => violations)`;
+}
+
+function axeOptions(rules: string, ...results: string[]): string {
+  return `{ resultTypes: ${JSON.stringify(results)}, elementRef: ${results.length > 1}, preload: false, runOnly: axe._audit.rules.filter(${rules}).map(({ id }) => id) }`;
 }
 
 /** Rules whose findings can be serious or critical. */
 const seriousRules = "({ enabled, impact }) => enabled && (impact === 'serious' || impact === 'critical')";
-/** Rules about colours: the only ones that a page can break by another colour scheme. */
+/** Rules about colours: the only ones that a page can break by another colour scheme. They take most of the time of axe. */
 const colourRules = "({ enabled, tags }) => enabled && tags.includes('cat.color')";
+const otherRules = `(rule) => (${seriousRules})(rule) && !(${colourRules})(rule)`;
 
-/** Serious and critical findings of axe in the current page or a part of it; with `coloursOnly`, those about colours. */
+async function loadAxe(page: Page): Promise<void> {
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
+}
+
+/** Serious and critical findings of axe in the current page or a part of it: by all rules, or those about colours, or the others. */
 export async function axeFindings(
   page: Page,
-  { coloursOnly = false, within = "html" } = {},
+  {
+    only,
+    within = "html",
+  }: { readonly only?: "colours" | "others" | undefined; readonly within?: string } = {},
 ): Promise<string[]> {
-  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
-  const found = await page.evaluate<readonly Violation[]>(
-    runAxe(coloursOnly ? colourRules : seriousRules, within),
-  );
+  await loadAxe(page);
+  const rules = { colours: colourRules, others: otherRules, all: seriousRules }[only ?? "all"];
+  return serious(await page.evaluate<readonly Violation[]>(runAxe(rules, JSON.stringify(within))));
+}
+
+function serious(found: readonly Violation[]): string[] {
   return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(
       ({ id, impact, help, nodes }) =>
         `${impact} ${id}: ${help}: ${nodes.map(({ target, failureSummary }) => `${JSON.stringify(target)} ${failureSummary ?? ""}`).join("; ")}`,
     );
+}
+
+/** What the rules about colours depend on: the colours of a text, its size and weight, all that is below it, and of a link its surroundings. */
+const lookOfText = `(element) => {
+  const style = getComputedStyle(element);
+  const below = [];
+  for (let at = element; at !== null; at = at.parentElement) {
+    const { backgroundColor, backgroundImage, opacity, filter } = getComputedStyle(at);
+    below.push(backgroundColor, backgroundImage, opacity, filter);
+  }
+  const around = element.closest("a") === null ? "" : getComputedStyle(element.closest("a").parentElement).color;
+  const isDisabled = element.closest(":disabled, [aria-disabled=true]") !== null;
+  const nothing = ["rgba(0, 0, 0, 0)", "none", "1"];
+  return [style.color, style.fontSize, style.fontWeight, style.textDecorationLine, style.textShadow, around, isDisabled,
+    ...below.filter((value) => !nothing.includes(value))].join();
+}`;
+
+/**
+ * ColourJudge asks axe for findings about colours. It skips texts that look like one that axe has judged before: most of a page looks like
+ * those before it.
+ */
+export class ColourJudge {
+  readonly #judged = new Set<string>();
+
+  async findings(page: Page, within: string): Promise<string[]> {
+    await loadAxe(page);
+    const { violations, judged } = await page.evaluate<Judgement>(`(async () => {
+      const lookOf = ${lookOfText};
+      const known = new Set(${JSON.stringify([...this.#judged])});
+      const isText = ({ nodeType, data }) => nodeType === Node.TEXT_NODE && data.trim().length > 1;
+      // Texts for screen readers alone are outside of the page or a pixel wide.
+      const isShown = (element) => {
+        const { width, right, bottom } = element.getBoundingClientRect();
+        return element.checkVisibility() && width > 1 && right > 0 && bottom > 0;
+      };
+      const counts = {};
+      const isFirst = (look) => (counts[look] = (counts[look] ?? 0) + 1) <= 2;
+      const include = [...document.querySelectorAll(${JSON.stringify(within)})].flatMap((part) => [...part.querySelectorAll("*")]).filter((element) =>
+        [...element.childNodes].some(isText) && isShown(element) && !known.has(lookOf(element)) && isFirst(lookOf(element)));
+      if (include.length === 0) return { violations: [], judged: [] };
+      const { violations, passes } = await axe.run({ include }, ${axeOptions(colourRules, "violations", "passes")});
+      const nodes = [...violations, ...passes].filter(({ id }) => id === "color-contrast").flatMap(({ nodes }) => nodes);
+      const judged = [...new Set(nodes.map(({ element }) => lookOf(element)))];
+      return { violations: violations.map(({ nodes, ...rest }) => ({ ...rest, nodes: nodes.map(({ element, ...node }) => node) })), judged };
+    })()`);
+    for (const look of judged) this.#judged.add(look);
+    return serious(violations);
+  }
+}
+
+interface Judgement {
+  readonly violations: readonly Violation[];
+  /** The looks of the texts that axe could judge. */
+  readonly judged: readonly string[];
 }
 
 const looks = {
@@ -232,7 +303,7 @@ const looks = {
 export async function lookAround(
   node: TestNode,
   name: string,
-  visit: string | Pick<Visit, "at" | "expected">,
+  visit: string | Pick<Visit, "at" | "expected" | "token">,
   settle: (page: Page) => Promise<unknown>,
 ): Promise<string[]> {
   await using tab = await openConsole(node, typeof visit === "string" ? { at: visit } : visit);
@@ -243,7 +314,7 @@ export async function lookAround(
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: scheme });
     await shoot(page, `${name}-${way}`);
-    const found = await axeFindings(page, { coloursOnly: scheme === "dark" });
+    const found = await axeFindings(page, { only: scheme === "dark" ? "colours" : undefined });
     findings.push(...found.map((finding) => `${way}: ${finding}`));
   }
   return findings;

@@ -211,28 +211,24 @@ inBrowser("a configuration that the server may not write is explained", async ()
   expect(await tab.page.getByRole("button", { name: "Save…" }).isDisabled()).toBe(true);
 });
 
-inBrowser(
-  "the page is readable by everybody, with its marks and its changes",
-  async () => {
-    await using node = await testNode();
-    expect(
-      await lookAround(node, "config", "/config", async (page) => {
-        await addBelow(page, "[logging]", "memory_log_capacity = -1");
-        await page.getByText("Go to line").waitFor();
-        await page.locator(".cm-lintRange-error").hover();
-        await page.locator(".cm-tooltip-lint").waitFor();
-      }),
-    ).toEqual([]);
-    expect(
-      await lookAround(node, "config-changes", "/config", async (page) => {
-        await addBelow(page, "[logging]", "memory_log_capacity = 7");
-        await editor(page).getByText("ws_listener").dblclick();
-        await page.keyboard.press("Home");
-        await page.keyboard.insertText("# ws_listener = \n");
-        await page.keyboard.press("Control+s");
-        await page.getByRole("button", { name: "Save and apply" }).waitFor();
-      }),
-    ).toEqual([]);
-  },
-  180_000,
-);
+inBrowser("the page is readable by everybody, with its marks and its changes", async () => {
+  await using node = await testNode();
+  expect(
+    await lookAround(node, "config", "/config", async (page) => {
+      await addBelow(page, "[logging]", "memory_log_capacity = -1");
+      await page.getByText("Go to line").waitFor();
+      await page.locator(".cm-lintRange-error").hover();
+      await page.locator(".cm-tooltip-lint").waitFor();
+    }),
+  ).toEqual([]);
+  expect(
+    await lookAround(node, "config-changes", "/config", async (page) => {
+      await addBelow(page, "[logging]", "memory_log_capacity = 7");
+      await editor(page).getByText("ws_listener").dblclick();
+      await page.keyboard.press("Home");
+      await page.keyboard.insertText("# ws_listener = \n");
+      await page.keyboard.press("Control+s");
+      await page.getByRole("button", { name: "Save and apply" }).waitFor();
+    }),
+  ).toEqual([]);
+});

@@ -10,7 +10,7 @@ import {
 import { atRunEnd, hasRunner } from "../support/test-run.ts";
 import { findProgram } from "../support/tools.ts";
 import { Complaints } from "./complaints.ts";
-import { delayAnswers, slowDown } from "./slowness.ts";
+import { delayAnswers, patienceMs, slowDown } from "./slowness.ts";
 
 /** Host name of this machine that browsers do not trust like 127.0.0.1: `http://` with it is not a secure context. */
 export const plainHost = "console.test";
@@ -163,7 +163,7 @@ export class PooledContext {
    */
   async newPage(): Promise<Page> {
     const page = await this.#openPage();
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(patienceMs);
     await slowDown(page);
     return page;
   }

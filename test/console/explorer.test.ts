@@ -136,29 +136,25 @@ inBrowser("a stream runs over a WebSocket, and can be started, stopped and start
   expect(JSON.parse(await codeOf(page, "Event 1"))).toHaveProperty("level");
 });
 
-inBrowser(
-  "every method of the server has its form",
-  async () => {
-    await using node = await sharedNode();
-    await using tab = await openConsole(node, { at: "/api" });
-    const { page } = tab;
-    const links = page.getByRole("navigation", { name: "Methods" }).getByRole("link");
-    await links.first().waitFor();
-    const methods = await methodsOf(node);
-    expect(await links.count()).toBe(methods.length);
-    for (const { name, params, "x-event": event } of methods) {
-      await page.getByRole("link", { name, exact: true }).click();
-      const method = page.getByRole("article", { name, exact: true });
-      await method.waitFor();
-      expect(await method.locator(".explorer-param .field > label").allTextContents()).toEqual(
-        params.map((param) => param.name),
-      );
-      const does = event === undefined ? "Send" : "Start";
-      expect(await method.getByRole("button", { name: does }).count()).toBe(1);
-    }
-  },
-  180_000,
-);
+inBrowser("every method of the server has its form", async () => {
+  await using node = await sharedNode();
+  await using tab = await openConsole(node, { at: "/api" });
+  const { page } = tab;
+  const links = page.getByRole("navigation", { name: "Methods" }).getByRole("link");
+  await links.first().waitFor();
+  const methods = await methodsOf(node);
+  expect(await links.count()).toBe(methods.length);
+  for (const { name, params, "x-event": event } of methods) {
+    await page.getByRole("link", { name, exact: true }).click();
+    const method = page.getByRole("article", { name, exact: true });
+    await method.waitFor();
+    expect(await method.locator(".explorer-param .field > label").allTextContents()).toEqual(
+      params.map((param) => param.name),
+    );
+    const does = event === undefined ? "Send" : "Start";
+    expect(await method.getByRole("button", { name: does }).count()).toBe(1);
+  }
+});
 
 inBrowser("the explorer is readable by everybody", async () => {
   await using node = await sharedNode();

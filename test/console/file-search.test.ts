@@ -46,7 +46,7 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
   }
   await page.emulateMedia({ colorScheme: "dark" });
   await shoot(page, "files-search-dark");
-  expect(await axeFindings(page, { coloursOnly: true })).toEqual([]);
+  expect(await axeFindings(page, { only: "colours" })).toEqual([]);
   await page.getByLabel("Filter by name").fill("nowhere at all");
   await page.getByText("Nothing in this bucket has “nowhere at all” in its path.").waitFor();
   await page.getByLabel("Filter by name").fill("2026 report");

@@ -187,26 +187,21 @@ inBrowser(
     await page.getByText("This folder is empty").waitFor();
     expect(readdirSync(join(folder, "d & <b>#%"))).toEqual([]);
   },
-  180_000,
 );
 
-inBrowser(
-  "ten thousand files are a few rows in the page, and its end is one key away",
-  async () => {
-    await using node = await sharedNode();
-    const { folder } = await siteWith(node, {});
-    for (let at = 0; at < 10_000; at += 1) await writeFile(join(folder, `file ${at}.txt`), "");
-    await using tab = await openConsole(node, { at: "/buckets/site" });
-    const { page } = tab;
-    await list(page).getByText("file 0.txt").waitFor();
-    expect(await list(page).getAttribute("aria-rowcount")).toBe("10000");
-    expect(await page.getByRole("row").count()).toBeLessThan(80);
-    await list(page).focus();
-    await page.keyboard.press("End");
-    await list(page).getByText("file 9999.txt").waitFor();
-    expect(await page.getByRole("row").count()).toBeLessThan(80);
-    await page.keyboard.press("Control+a");
-    await page.getByText("10,000 selected").waitFor();
-  },
-  180_000,
-);
+inBrowser("ten thousand files are a few rows in the page, and its end is one key away", async () => {
+  await using node = await sharedNode();
+  const { folder } = await siteWith(node, {});
+  for (let at = 0; at < 10_000; at += 1) await writeFile(join(folder, `file ${at}.txt`), "");
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).getByText("file 0.txt").waitFor();
+  expect(await list(page).getAttribute("aria-rowcount")).toBe("10000");
+  expect(await page.getByRole("row").count()).toBeLessThan(80);
+  await list(page).focus();
+  await page.keyboard.press("End");
+  await list(page).getByText("file 9999.txt").waitFor();
+  expect(await page.getByRole("row").count()).toBeLessThan(80);
+  await page.keyboard.press("Control+a");
+  await page.getByText("10,000 selected").waitFor();
+});

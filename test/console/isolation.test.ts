@@ -27,72 +27,81 @@ const cases = hostilePages.flatMap((address) =>
   Object.entries(origins).map(([origin, seenAs]) => ({ address, origin, seenAs })),
 );
 
-for (const { address, origin, seenAs } of cases) {
-  inBrowser(`over ${origin} ${address} finds the token nowhere in the browser`, async () => {
-    await using siege = await Siege.open(seenAs);
-    // Signed in with the stored token, so that everything the console stores in this tab exists.
-    await siege.console();
-    await siege.page.locator(".menu").waitFor({ state: "attached" });
-    for (const page of [await siege.evil(address, siege.page), await siege.evil(address)]) {
-      const loot = await text(page, rummage);
-      expect(loot).toContain('"loads"');
-      expect([siege.holdsToken(loot), loot.includes("handover=")]).toEqual([false, false]);
-    }
-  });
-
-  inBrowser(`over ${origin} ${address} asks the server for the console's page in vain`, async () => {
-    await using siege = await Siege.open(seenAs);
-    const page = await siege.evil(address);
-    const asked = {
-      fetch: `fetch("/node/console/", { credentials: "include" }).then((answer) => answer.text())`,
-      "fetch with forged headers": `fetch("/node/console/", { credentials: "include", headers: { "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "none" } }).then((answer) => answer.text())`,
-      "fetch from the cache": `fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text())`,
-      XMLHttpRequest: `new Promise((resolve) => {
-        const request = new XMLHttpRequest();
-        request.onload = () => resolve(request.responseText);
-        request.open("GET", "/node/console/");
-        request.withCredentials = true;
-        request.send();
-      })`,
-      prefetch: `new Promise((resolve) => {
-        const link = Object.assign(document.createElement("link"), { rel: "prefetch", as: "document", href: "/node/console/" });
-        link.onload = link.onerror = () => resolve(fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text()));
-        document.head.append(link);
-      })`,
-      "a worker": `new Promise((resolve) => { new Worker("/fetching.js").onmessage = ({ data }) => resolve(data); })`,
-      "a shared worker": `new Promise((resolve) => { new SharedWorker("/fetching.js").port.onmessage = ({ data }) => resolve(data); })`,
-    };
-    for (const [way, script] of Object.entries(asked)) {
-      const told = await text(page, script);
-      // It really is the page, and the cookie was sent with the request.
-      expect([way, told.includes("node-server console"), siege.holdsToken(told)]).toEqual([way, true, false]);
-    }
-    expect(
-      await text(
-        page,
-        `Promise.resolve().then(() => new Request("/node/console/", { mode: "navigate" })).catch(String)`,
-      ),
-    ).toContain("TypeError");
-  });
-
-  inBrowser(`over ${origin} ${address} cannot frame the console`, async () => {
-    await using siege = await Siege.open(seenAs);
-    const page = await siege.evil(address);
-    for (const kind of ["iframe", "object", "embed"]) {
-      const inside = await text(
-        page,
-        `new Promise((resolve) => {
-        const frame = document.createElement("${kind}");
-        frame[${JSON.stringify(kind)} === "object" ? "data" : "src"] = "/node/console/";
-        frame.onload = frame.onerror = () => resolve(String(frame.contentDocument?.documentElement.outerHTML ?? frame.getSVGDocument?.()));
-        document.body.append(frame);
-      })`,
-      );
-      expect([kind, inside.includes("node-server console")]).toEqual([kind, false]);
-    }
-    expect(page.frames().filter((frame) => frame.url().includes("/node/console/"))).toEqual([]);
-  });
+/** findsNoToken expects that a hostile page finds the token nowhere in the browser. */
+async function findsNoToken(siege: Siege, address: string): Promise<void> {
+  // Signed in with the stored token, so that everything the console stores in this tab exists.
+  await siege.console();
+  await siege.page.locator(".menu").waitFor({ state: "attached" });
+  for (const page of [await siege.evil(address, siege.page), await siege.evil(address)]) {
+    const loot = await text(page, rummage);
+    expect(loot).toContain('"loads"');
+    expect([siege.holdsToken(loot), loot.includes("handover=")]).toEqual([false, false]);
+  }
 }
+
+/** asksInVain expects that a hostile page asks the server for the console's page in vain. */
+async function asksInVain(siege: Siege, address: string): Promise<void> {
+  const page = await siege.evil(address);
+  const asked = {
+    fetch: `fetch("/node/console/", { credentials: "include" }).then((answer) => answer.text())`,
+    "fetch with forged headers": `fetch("/node/console/", { credentials: "include", headers: { "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "none" } }).then((answer) => answer.text())`,
+    "fetch from the cache": `fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text())`,
+    XMLHttpRequest: `new Promise((resolve) => {
+      const request = new XMLHttpRequest();
+      request.onload = () => resolve(request.responseText);
+      request.open("GET", "/node/console/");
+      request.withCredentials = true;
+      request.send();
+    })`,
+    prefetch: `new Promise((resolve) => {
+      const link = Object.assign(document.createElement("link"), { rel: "prefetch", as: "document", href: "/node/console/" });
+      link.onload = link.onerror = () => resolve(fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text()));
+      document.head.append(link);
+    })`,
+    "a worker": `new Promise((resolve) => { new Worker("/fetching.js").onmessage = ({ data }) => resolve(data); })`,
+    "a shared worker": `new Promise((resolve) => { new SharedWorker("/fetching.js").port.onmessage = ({ data }) => resolve(data); })`,
+  };
+  for (const [way, script] of Object.entries(asked)) {
+    const told = await text(page, script);
+    // It really is the page, and the cookie was sent with the request.
+    expect([way, told.includes("node-server console"), siege.holdsToken(told)]).toEqual([way, true, false]);
+  }
+  expect(
+    await text(
+      page,
+      `Promise.resolve().then(() => new Request("/node/console/", { mode: "navigate" })).catch(String)`,
+    ),
+  ).toContain("TypeError");
+}
+
+/** framesNothing expects that a hostile page cannot frame the console. */
+async function framesNothing(siege: Siege, address: string): Promise<void> {
+  const page = await siege.evil(address);
+  for (const kind of ["iframe", "object", "embed"]) {
+    const inside = await text(
+      page,
+      `new Promise((resolve) => {
+      const frame = document.createElement("${kind}");
+      frame[${JSON.stringify(kind)} === "object" ? "data" : "src"] = "/node/console/";
+      frame.onload = frame.onerror = () => resolve(String(frame.contentDocument?.documentElement.outerHTML ?? frame.getSVGDocument?.()));
+      document.body.append(frame);
+    })`,
+    );
+    expect([kind, inside.includes("node-server console")]).toEqual([kind, false]);
+  }
+  expect(page.frames().filter((frame) => frame.url().includes("/node/console/"))).toEqual([]);
+}
+
+for (const { address, origin, seenAs } of cases)
+  inBrowser(
+    `over ${origin} ${address} gets no token: not from the browser, not by asking the server, not by a frame`,
+    async () => {
+      await using siege = await Siege.open(seenAs);
+      await findsNoToken(siege, address);
+      await asksInVain(siege, address);
+      await framesNothing(siege, address);
+    },
+  );
 
 for (const address of hostilePages) {
   inBrowser(`${address} cannot reach into a console that it opens, nor into one that opened it`, async () => {

@@ -149,7 +149,6 @@ test.if(withViewer !== undefined)(
     );
     expect(await page.evaluate("window.hacked")).toBeUndefined();
   },
-  180_000,
 );
 
 inBrowser("sound of a private bucket is played, and no address holds a token", async () => {

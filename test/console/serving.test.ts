@@ -181,7 +181,7 @@ test("no spelling of an address below the console leads to a file of the disk", 
     }
   }
   expect(odd).toEqual([]);
-}, 180_000);
+});
 
 test("the console can be turned off and on while the server runs", async () => {
   await using node = await testNode({ top: "console = false\n" });

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { axeFindings, inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, signIn, testNode } from "./browser.ts";
 
 const menuOf = (page: Page) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
@@ -9,12 +9,8 @@ const inside = (page: Page) => page.locator(".menu").waitFor();
 
 inBrowser("the sign-in page is readable by everybody, in light, in dark and on a phone", async () => {
   await using node = await testNode();
-  for (const [way, look] of Object.entries({ light: {}, dark: { dark: true }, phone: { phone: true } })) {
-    await using tab = await openConsole(node, { token: undefined, ...look });
-    await atSignIn(tab.page);
-    await shoot(tab.page, `sign-in-${way}`);
-    expect(await axeFindings(tab.page)).toEqual([]);
-  }
+  const settle = (page: Page) => atSignIn(page);
+  expect(await lookAround(node, "sign-in", { token: undefined }, settle)).toEqual([]);
 });
 
 inBrowser("one signs in with a token, or with user name and password", async () => {

@@ -5,6 +5,12 @@ const cpuRate = Number(process.env.SLOW_BROWSER ?? 1);
 /** Longest random delay of an answer, in milliseconds: `SLOW_ANSWERS=150` finds stories that rely on an order of answers. */
 const maxDelayMs = Number(process.env.SLOW_ANSWERS ?? 0);
 
+/** slowness is how much longer a story may take than without what the environment asks for. */
+export const slowness = cpuRate * (maxDelayMs > 0 ? 3 : 1);
+
+/** The patience of waits in a page. They end before the story does, so that the failure names what it waits for. */
+export const patienceMs = 15_000 * slowness;
+
 /** Calls, lists of folders, and code that is fetched when it is needed. */
 const delayed = /\/jsonrpc$|\/node\/static-webdav\/.*\/$|\/node\/console\/assets\/.*\.js$/;
 

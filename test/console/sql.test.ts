@@ -203,45 +203,41 @@ inBrowser("a statement that is stopped is ended by the server too", async () => 
   expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
 });
 
-inBrowser(
-  "the page is readable by everybody, with its result, its history and its questions",
-  async () => {
-    await using node = await testNode();
-    const words = "'it is a long text that does not fit into a column of the grid' AS words";
-    const sql = `SELECT id, token_key, username, time_stamp_to, ${words}, 1.5 AS n FROM token UNION ALL SELECT n, 'k' || n, NULL, n * 1000, 'x', n FROM (WITH RECURSIVE r(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM r WHERE n < 60) SELECT n FROM r)`;
-    expect(
-      await lookAround(node, "sql", "/sql", async (page) => {
-        await page.locator(".sql-schema").getByText("SQLite").waitFor({ state: "attached" });
-        await run(page, sql);
-        await says(page, /^60 rows/);
-      }),
-    ).toEqual([]);
-    expect(
-      await lookAround(node, "sql-cell", "/sql", async (page) => {
-        await run(page, "SELECT token_limit FROM token UNION ALL SELECT json_array(1, 'two', NULL)");
-        await page.getByRole("gridcell", { name: /two/ }).dblclick();
-        await page.getByRole("dialog", { name: "token_limit, row 2" }).waitFor();
-      }),
-    ).toEqual([]);
-    expect(
-      await lookAround(node, "sql-question", "/sql", async (page) => {
-        await run(page, "DELETE FROM kv");
-        await page.getByRole("dialog", { name: "Run this?" }).waitFor();
-      }),
-    ).toEqual([]);
-    expect(
-      await lookAround(node, "sql-history", { at: "/sql", expected: /nope/ }, async (page) => {
-        await run(page, "SELECT nope\nFROM token");
-        await page.getByRole("alert").waitFor();
-        await run(page, "SELECT 1");
-        await says(page, /^1 row/);
-        await page.getByRole("button", { name: "History" }).click();
-        await page.getByRole("button", { name: "SELECT nope" }).waitFor();
-      }),
-    ).toEqual([]);
-  },
-  180_000,
-);
+inBrowser("the page is readable by everybody, with its result, its history and its questions", async () => {
+  await using node = await testNode();
+  const words = "'it is a long text that does not fit into a column of the grid' AS words";
+  const sql = `SELECT id, token_key, username, time_stamp_to, ${words}, 1.5 AS n FROM token UNION ALL SELECT n, 'k' || n, NULL, n * 1000, 'x', n FROM (WITH RECURSIVE r(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM r WHERE n < 60) SELECT n FROM r)`;
+  expect(
+    await lookAround(node, "sql", "/sql", async (page) => {
+      await page.locator(".sql-schema").getByText("SQLite").waitFor({ state: "attached" });
+      await run(page, sql);
+      await says(page, /^60 rows/);
+    }),
+  ).toEqual([]);
+  expect(
+    await lookAround(node, "sql-cell", "/sql", async (page) => {
+      await run(page, "SELECT token_limit FROM token UNION ALL SELECT json_array(1, 'two', NULL)");
+      await page.getByRole("gridcell", { name: /two/ }).dblclick();
+      await page.getByRole("dialog", { name: "token_limit, row 2" }).waitFor();
+    }),
+  ).toEqual([]);
+  expect(
+    await lookAround(node, "sql-question", "/sql", async (page) => {
+      await run(page, "DELETE FROM kv");
+      await page.getByRole("dialog", { name: "Run this?" }).waitFor();
+    }),
+  ).toEqual([]);
+  expect(
+    await lookAround(node, "sql-history", { at: "/sql", expected: /nope/ }, async (page) => {
+      await run(page, "SELECT nope\nFROM token");
+      await page.getByRole("alert").waitFor();
+      await run(page, "SELECT 1");
+      await says(page, /^1 row/);
+      await page.getByRole("button", { name: "History" }).click();
+      await page.getByRole("button", { name: "SELECT nope" }).waitFor();
+    }),
+  ).toEqual([]);
+});
 
 inBrowser("of several statements the result is said to be the last one's", async () => {
   await using node = await testNode();

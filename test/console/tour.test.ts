@@ -200,5 +200,6 @@ inBrowser(
       await shoot(tab.page, name, process.env.TOUR);
     }
   },
+  // For a picture of the charts the site is visited for two minutes, and the overview waits until it is healthy again.
   400_000,
 );

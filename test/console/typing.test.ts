@@ -49,35 +49,30 @@ inBrowser(
       await page.getByRole("gridcell", { name: next ?? "", exact: true }).waitFor();
     }
   },
-  180_000,
 );
 
-inBrowser(
-  "an editor whose code comes late takes what is typed as soon as it is there",
-  async () => {
-    await using node = await testNode();
-    await using tab = await openConsole(node, { token: undefined, at: "/sql" });
-    const { page } = tab;
-    const wanted = Promise.withResolvers<void>();
-    const held = Promise.withResolvers<void>();
-    await page.route("**/assets/code-editor-*.js", async (route) => {
-      wanted.resolve();
-      await held.promise;
-      await route.continue();
-    });
-    await signIn(page, node.superToken);
-    await wanted.promise;
-    await page.getByText("Loading the editor…").waitFor();
-    await using _ = await slowDown(page);
-    held.resolve();
-    await editor(page).click();
-    await page.keyboard.type("SELECT 1 + 1 AS two");
-    await page.keyboard.press("Control+Enter");
-    await says(page, /^1 row/);
-    expect(await page.locator(".cm-content").textContent()).toBe("SELECT 1 + 1 AS two");
-  },
-  180_000,
-);
+inBrowser("an editor whose code comes late takes what is typed as soon as it is there", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { token: undefined, at: "/sql" });
+  const { page } = tab;
+  const wanted = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/assets/code-editor-*.js", async (route) => {
+    wanted.resolve();
+    await held.promise;
+    await route.continue();
+  });
+  await signIn(page, node.superToken);
+  await wanted.promise;
+  await page.getByText("Loading the editor…").waitFor();
+  await using _ = await slowDown(page);
+  held.resolve();
+  await editor(page).click();
+  await page.keyboard.type("SELECT 1 + 1 AS two");
+  await page.keyboard.press("Control+Enter");
+  await says(page, /^1 row/);
+  expect(await page.locator(".cm-content").textContent()).toBe("SELECT 1 + 1 AS two");
+});
 
 inBrowser("what is typed while a statement runs is still there when its rows come", async () => {
   await using node = await sharedNode();

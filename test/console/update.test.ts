@@ -15,10 +15,15 @@ import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from
 import { becomes } from "./eventually.ts";
 import "./texts.ts";
 
+/** An update downloads, digests and starts a binary of 120 MB: seconds of work, and many times that beside other stories. */
+const [patienceMs, storyMs] = [45_000, 90_000];
+/** Two versions of the server are compiled. */
+const compileMs = 180_000;
+
 let versions: Versions | undefined;
 beforeAll(async () => {
   if (findProgram("updates in a browser", "chromium") !== undefined) versions = await compileVersions();
-}, 180_000);
+}, compileMs);
 
 function bothVersions(): Versions {
   if (versions === undefined) throw new Error("the versions were not compiled");
@@ -72,7 +77,7 @@ inBrowser(
     await page.getByText(/MB of \d+ MB, \d+ %/).waitFor();
     await shoot(page, "update-progress");
     seen.resolve();
-    await page.getByText("The server was updated from 1.0.0 to 2.0.0.").waitFor({ timeout: 150_000 });
+    await page.getByText("The server was updated from 1.0.0 to 2.0.0.").waitFor({ timeout: patienceMs });
     await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
     expect(await page.evaluate("window.isOldPage")).toBeUndefined();
     await becomes(() => page.url(), `${server.url}/node/console/#/update`);
@@ -80,7 +85,7 @@ inBrowser(
     expect(await digestOf(home.binary)).toBe(two.digest);
     expect(await digestOf(`${home.binary}.old`)).toBe(one.digest);
   },
-  180_000,
+  storyMs,
 );
 
 inBrowser(
@@ -105,7 +110,7 @@ inBrowser(
     expect(home.files()).toEqual(justTheBinary);
     expect(await server.version()).toBe("1.0.0");
   },
-  180_000,
+  storyMs,
 );
 
 inBrowser(
@@ -124,13 +129,13 @@ inBrowser(
     await page.getByRole("link", { name: "API" }).click();
     await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
     left.resolve();
-    await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: 150_000 });
+    await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: patienceMs });
     await page.getByRole("link", { name: "Update", exact: true }).click();
     await page.getByText("this page is still that of the old version").waitFor();
     await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
   },
-  180_000,
+  storyMs,
 );
 
 inBrowser(
@@ -153,11 +158,11 @@ inBrowser(
     const problem = tab.page.locator(".problem");
     await problem
       .getByText("v4.0.0 did not start, so version 1.0.0 runs again.")
-      .waitFor({ timeout: 150_000 });
+      .waitFor({ timeout: patienceMs });
     expect(await problem.textContent()).toContain("an update was rolled back because it did not start");
     expect(await digestOf(home.binary)).toBe(bothVersions().one.digest);
   },
-  180_000,
+  storyMs,
 );
 
 inBrowser(

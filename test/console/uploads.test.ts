@@ -91,40 +91,36 @@ inBrowser("files are uploaded into the folder that is shown, with the time they 
   await panel(page).waitFor({ state: "detached" });
 });
 
-inBrowser(
-  "a whole folder is uploaded, by button and by drop, with all that is in it",
-  async () => {
-    await using node = await sharedNode();
-    await using own = await tempFolder();
-    const { folder } = await siteWith(node, {});
-    // A browser hands out the entries of a dropped folder a hundred at a time.
-    for (const [top, count] of Object.entries({ chosen: 10, dropped: 110 })) {
-      await mkdir(join(own.path, top, "deep/er"), { recursive: true });
-      await mkdir(join(own.path, top, "nothing in it"));
-      for (let at = 0; at < count; at += 1) await writeFile(join(own.path, top, `${at}.txt`), `${at}`);
-      await writeFile(join(own.path, top, "deep/er/日本.txt"), "deep");
-    }
-    await writeFile(join(own.path, "beside.txt"), "beside");
-    await using tab = await openConsole(node, { at: "/buckets/site" });
-    const { page } = tab;
-    await page.getByText("This folder is empty").waitFor();
-    await choose(page, "Upload folder", join(own.path, "chosen"));
-    await page.getByRole("button", { name: "Upload the folder" }).click();
-    await panel(page).getByText("11 files uploaded").waitFor();
-    expect(readdirSync(join(folder, "chosen"))).toHaveLength(11);
-    expect(readFileSync(join(folder, "chosen/deep/er/日本.txt"), "utf8")).toBe("deep");
+inBrowser("a whole folder is uploaded, by button and by drop, with all that is in it", async () => {
+  await using node = await sharedNode();
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, {});
+  // A browser hands out the entries of a dropped folder a hundred at a time.
+  for (const [top, count] of Object.entries({ chosen: 10, dropped: 110 })) {
+    await mkdir(join(own.path, top, "deep/er"), { recursive: true });
+    await mkdir(join(own.path, top, "nothing in it"));
+    for (let at = 0; at < count; at += 1) await writeFile(join(own.path, top, `${at}.txt`), `${at}`);
+    await writeFile(join(own.path, top, "deep/er/日本.txt"), "deep");
+  }
+  await writeFile(join(own.path, "beside.txt"), "beside");
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await page.getByText("This folder is empty").waitFor();
+  await choose(page, "Upload folder", join(own.path, "chosen"));
+  await page.getByRole("button", { name: "Upload the folder" }).click();
+  await panel(page).getByText("11 files uploaded").waitFor();
+  expect(readdirSync(join(folder, "chosen"))).toHaveLength(11);
+  expect(readFileSync(join(folder, "chosen/deep/er/日本.txt"), "utf8")).toBe("deep");
 
-    await drop(page, join(own.path, "dropped"), join(own.path, "beside.txt"));
-    await page.getByRole("button", { name: "Upload the folder" }).click();
-    await panel(page).getByText("123 files uploaded").waitFor();
-    expect(readdirSync(join(folder, "dropped"))).toHaveLength(112);
-    expect(readFileSync(join(folder, "dropped/deep/er/日本.txt"), "utf8")).toBe("deep");
-    expect(readdirSync(join(folder, "dropped/nothing in it"))).toEqual([]);
-    expect(readFileSync(join(folder, "beside.txt"), "utf8")).toBe("beside");
-    await list(page).getByText("beside.txt").waitFor();
-  },
-  180_000,
-);
+  await drop(page, join(own.path, "dropped"), join(own.path, "beside.txt"));
+  await page.getByRole("button", { name: "Upload the folder" }).click();
+  await panel(page).getByText("123 files uploaded").waitFor();
+  expect(readdirSync(join(folder, "dropped"))).toHaveLength(112);
+  expect(readFileSync(join(folder, "dropped/deep/er/日本.txt"), "utf8")).toBe("deep");
+  expect(readdirSync(join(folder, "dropped/nothing in it"))).toEqual([]);
+  expect(readFileSync(join(folder, "beside.txt"), "utf8")).toBe("beside");
+  await list(page).getByText("beside.txt").waitFor();
+});
 
 inBrowser("what an upload would replace is asked once: replace, skip or cancel", async () => {
   await using node = await sharedNode();
@@ -160,62 +156,58 @@ inBrowser("what an upload would replace is asked once: replace, skip or cancel",
   expect(content()).toEqual(["new", "new", "new"]);
 });
 
-inBrowser(
-  "a large upload tells how far it is, goes on elsewhere, and cancelled leaves nothing",
-  async () => {
-    await using node = await sharedNode();
-    await using own = await tempFolder();
-    const { folder } = await siteWith(node, { "sub/x.txt": "x", "old.bin": "old" });
-    const paths = ["old.bin", "one.bin", "two.bin", "three.bin"].map((name) => join(own.path, name));
-    for (const path of paths) await writeFile(path, new Uint8Array(20_000_000));
-    await using tab = await openConsole(node, { at: "/buckets/site" });
-    const { page } = tab;
-    await list(page).waitFor();
-    await slowDown(page, 300_000);
-    await choose(page, "Upload files", paths);
-    await page.getByRole("button", { name: "Replace" }).click();
-    await panel(page).getByText("Uploading 4 files").waitFor();
-    await somethingSent(page);
-    expect(await panel(page).getByRole("listitem").getByRole("progressbar").count()).toBe(3);
-    await panel(page)
-      .getByText(/ of 80 MB, .*\/s, .* left$/)
-      .waitFor();
-    await shoot(page, "uploads-running");
-    expect(await axeFindings(page)).toEqual([]);
+inBrowser("a large upload tells how far it is, goes on elsewhere, and cancelled leaves nothing", async () => {
+  await using node = await sharedNode();
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, { "sub/x.txt": "x", "old.bin": "old" });
+  const paths = ["old.bin", "one.bin", "two.bin", "three.bin"].map((name) => join(own.path, name));
+  for (const path of paths) await writeFile(path, new Uint8Array(20_000_000));
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).waitFor();
+  await slowDown(page, 300_000);
+  await choose(page, "Upload files", paths);
+  await page.getByRole("button", { name: "Replace" }).click();
+  await panel(page).getByText("Uploading 4 files").waitFor();
+  await somethingSent(page);
+  expect(await panel(page).getByRole("listitem").getByRole("progressbar").count()).toBe(3);
+  await panel(page)
+    .getByText(/ of 80 MB, .*\/s, .* left$/)
+    .waitFor();
+  await shoot(page, "uploads-running");
+  expect(await axeFindings(page)).toEqual([]);
 
-    await list(page).getByRole("link", { name: "sub" }).click();
-    await list(page).getByText("x.txt").waitFor();
-    await panel(page).getByText("Uploading 4 files").waitFor();
-    await page
-      .getByRole("navigation", { name: "Pages" })
-      .getByRole("link", { name: "Overview", exact: true })
-      .click();
-    await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
-    await panel(page).getByText("Uploading 4 files").waitFor();
-    let asked = 0;
-    page.once("dialog", (dialog) => {
-      asked += 1;
-      void dialog.dismiss();
-    });
-    // Chromium asks only for pages that the person has interacted with.
-    await page.getByRole("heading", { name: "Overview", level: 1 }).click();
-    await page.close({ runBeforeUnload: true });
-    await somethingSent(page);
-    await eventually("the browser has asked", () => asked === 1);
+  await list(page).getByRole("link", { name: "sub" }).click();
+  await list(page).getByText("x.txt").waitFor();
+  await panel(page).getByText("Uploading 4 files").waitFor();
+  await page
+    .getByRole("navigation", { name: "Pages" })
+    .getByRole("link", { name: "Overview", exact: true })
+    .click();
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  await panel(page).getByText("Uploading 4 files").waitFor();
+  let asked = 0;
+  page.once("dialog", (dialog) => {
+    asked += 1;
+    void dialog.dismiss();
+  });
+  // Chromium asks only for pages that the person has interacted with.
+  await page.getByRole("heading", { name: "Overview", level: 1 }).click();
+  await page.close({ runBeforeUnload: true });
+  await somethingSent(page);
+  await eventually("the browser has asked", () => asked === 1);
 
-    await panel(page).getByRole("button", { name: "Cancel one.bin" }).click();
-    await panel(page).getByText("1 cancelled").waitFor();
-    await panel(page).getByRole("button", { name: "Cancel all" }).click();
-    await panel(page).getByText("0 files uploaded, 4 cancelled").waitFor();
-    const staging = join(node.folder, "static/~staging");
-    const staged = () =>
-      existsSync(staging) ? readdirSync(staging, { recursive: true, withFileTypes: true }) : [];
-    await eventually("no file is staged", () => !staged().some((entry) => entry.isFile()));
-    expect(readdirSync(folder).sort()).toEqual(["old.bin", "sub"]);
-    expect(readFileSync(join(folder, "old.bin"), "utf8")).toBe("old");
-  },
-  180_000,
-);
+  await panel(page).getByRole("button", { name: "Cancel one.bin" }).click();
+  await panel(page).getByText("1 cancelled").waitFor();
+  await panel(page).getByRole("button", { name: "Cancel all" }).click();
+  await panel(page).getByText("0 files uploaded, 4 cancelled").waitFor();
+  const staging = join(node.folder, "static/~staging");
+  const staged = () =>
+    existsSync(staging) ? readdirSync(staging, { recursive: true, withFileTypes: true }) : [];
+  await eventually("no file is staged", () => !staged().some((entry) => entry.isFile()));
+  expect(readdirSync(folder).sort()).toEqual(["old.bin", "sub"]);
+  expect(readFileSync(join(folder, "old.bin"), "utf8")).toBe("old");
+});
 
 inBrowser("an upload that the server refuses is told, and can be tried again", async () => {
   await using node = await testNode({ top: "max_upload_size = 1000\n" });

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import type { ElementHandle, Page } from "playwright-core";
 import type { Texts } from "../../src/console/text/catalogues.ts";
 import type { Language } from "../../src/console/text/language.ts";
-import { axeFindings, inBrowser, openConsole, shoot, signIn } from "./browser.ts";
+import { tier } from "../support/tier.ts";
+import { axeFindings, ColourJudge, inBrowser, openConsole, shoot, signIn } from "./browser.ts";
 import { narrow, wide } from "./context-pool.ts";
 import { type Contrasts, contrastsOf, inPage, tooPale } from "./contrast.ts";
 import { inEachDialog, livelyNode, opened, openView, textsOf, type View, views } from "./views.ts";
@@ -78,6 +79,9 @@ class Walk {
   readonly #page: Page;
   readonly #texts: Readonly<Record<Language, Texts>>;
   #language: Language;
+  readonly #colours = new ColourJudge();
+  /** Both, the current one first: each change paints the whole page. */
+  readonly #schemes: ("light" | "dark")[] = ["light", "dark"];
   /** Styles of buttons that were measured: 200 rows have the same ones, and so have most pages. */
   readonly #seen = new Set<string>();
   readonly findings: Record<string, unknown[]> = {};
@@ -109,12 +113,13 @@ class Walk {
     const isDialog = view === undefined && (await page.locator(opened).count()) > 0;
     const within = isDialog ? opened : "html";
     const fresh = await this.#freshButtons(within);
-    for (const colorScheme of ["light", "dark"] as const) {
+    this.#note(name, await axeFindings(page, { within, only: "others" }));
+    for (const colorScheme of this.#schemes) {
       await page.emulateMedia({ colorScheme });
-      this.#note(name, await axeFindings(page, { within, coloursOnly: colorScheme === "dark" }));
+      this.#note(name, await this.#colours.findings(page, within));
       await this.#measure(name, fresh);
     }
-    await page.emulateMedia({ colorScheme: "light" });
+    this.#schemes.reverse();
     await this.#judgeTexts(name, { within, view });
     await this.#switch();
     // A question keeps the language in which it was asked.
@@ -139,7 +144,8 @@ class Walk {
     for (const [size, viewport] of Object.entries(sizes)) {
       await this.#page.setViewportSize(viewport);
       this.#note(`${name}, ${size}`, await this.#page.evaluate<string[]>(squeezed));
-      await shoot(this.#page, `walk-${name.replaceAll(/\W+/g, "-")}-${size}`);
+      // The pictures are for people.
+      if (tier !== "fast") await shoot(this.#page, `walk-${name.replaceAll(/\W+/g, "-")}-${size}`);
     }
     await this.#page.setViewportSize(wide);
   }
@@ -195,6 +201,7 @@ export function walkInBrowser(title: string, language: Language): void {
       expect(walk.findings).toEqual({});
       expect(walk.countOfStyles).toBeGreaterThan(20);
     },
-    600_000,
+    // 47 views and dialogs, each in two languages, two colours and three sizes.
+    180_000,
   );
 }
