@@ -1,9 +1,17 @@
-import { afterAll, test } from "bun:test";
+import { afterAll, beforeAll, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
-import { type TestNode, testNode } from "../support/node.ts";
-import { executablePath, isFirefox, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
+import { packedConsole, type TestNode, testNode } from "../support/node.ts";
+import {
+  executablePath,
+  isFirefox,
+  narrow,
+  PooledContext,
+  plainHost,
+  theBrowser,
+  wide,
+} from "./context-pool.ts";
 import { closeSharedConsole, sharedConsoleOf } from "./shared-console.ts";
 import { slowness } from "./slowness.ts";
 
@@ -22,9 +30,14 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
 
 /** A story that hangs fails after this time, as any other does. */
 const storyTimeoutMs = 20_000;
+/** The console is packed and the browser is started once for a run: seconds of work, which the first story must not pay for. */
+const prepareMs = 60_000;
 
 /** Test in a real browser. Without that browser it reports that and does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = storyTimeoutMs): void {
+  beforeAll(async () => {
+    if (executablePath !== undefined) await Promise.all([packedConsole(), theBrowser()]);
+  }, prepareMs);
   afterAll(closeSharedConsole);
   const run = async () => {
     leftPages.length = 0;

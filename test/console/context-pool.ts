@@ -59,7 +59,7 @@ let browser: Promise<Browser> | undefined;
 let idle: PooledContext[] = [];
 
 /** One browser for all files of a run. */
-async function theBrowser(): Promise<Browser> {
+export async function theBrowser(): Promise<Browser> {
   if ((await browser)?.isConnected()) return browser as Promise<Browser>;
   idle = [];
   browser = isFirefox
