@@ -256,7 +256,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     nodePart,
   ];
   const finished = await finishOverwrite(options.configPath, overrides);
-  const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
+  const ownFiles = [options.configPath, ...placesOf(options.configPath, undefined)];
+  const leftovers = await clearLeftoversOf(ownFiles, clock);
   const live = await LiveConfig.open({
     path: options.configPath,
     hub,

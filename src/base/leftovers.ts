@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import type { Clock } from "./clock.ts";
 import { codeOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
 
@@ -21,7 +22,7 @@ export function temporaryName(name: string): string {
  * `clearLeftoversIn` removes the temporary files of `name` that a crash left in the folder: regular files of this user, at least
  * `minAgeMs` old. Resolves to the time in milliseconds until the youngest of the others is old enough, 0 if there is no other.
  */
-export async function clearLeftoversIn(folder: Folder, name: string): Promise<number> {
+export async function clearLeftoversIn(folder: Folder, name: string, nowMs = Date.now()): Promise<number> {
   let waitMs = 0;
   const names = await readdir(folder.at("."));
   for (const found of names.filter((found) => isTemporaryName(found, name))) {
@@ -30,7 +31,7 @@ export async function clearLeftoversIn(folder: Folder, name: string): Promise<nu
       const stats = await lstat(path);
       if (!stats.isFile() || stats.uid !== (process.geteuid?.() ?? stats.uid)) continue;
       // A file from the future was written before the clock was set back.
-      const ageMs = Math.abs(Date.now() - stats.mtimeMs);
+      const ageMs = Math.abs(nowMs - stats.mtimeMs);
       if (ageMs < minAgeMs) waitMs = Math.max(waitMs, minAgeMs - ageMs);
       else await rm(path, { force: true });
     } catch (error) {
@@ -55,19 +56,19 @@ export function isTemporaryName(found: string, name: string): boolean {
  * `clearLeftoversOf` clears the leftovers of the files at `paths` when the server starts: old ones now, those of a recent crash
  * once they are old enough. Disposing the result cancels the second pass.
  */
-export async function clearLeftoversOf(paths: readonly string[]): Promise<Disposable> {
-  const timers: NodeJS.Timeout[] = [];
+export async function clearLeftoversOf(paths: readonly string[], clock: Clock): Promise<Disposable> {
+  const timers = new DisposableStack();
   for (const path of paths) {
-    const waitMs = await clearBeside(path);
-    if (waitMs > 0) timers.push(setTimeout(() => void clearBeside(path), waitMs + 1000).unref());
+    const waitMs = await clearBeside(path, clock);
+    if (waitMs > 0) timers.use(clock.after(waitMs + 1000, () => clearBeside(path, clock)));
   }
-  return { [Symbol.dispose]: () => timers.forEach(clearTimeout) };
+  return timers;
 }
 
-async function clearBeside(path: string): Promise<number> {
+async function clearBeside(path: string, clock: Clock): Promise<number> {
   try {
     const folder = await Folder.open(dirname(path));
-    return await clearLeftoversIn(folder, basename(path)).finally(() => folder.close());
+    return await clearLeftoversIn(folder, basename(path), clock.now()).finally(() => folder.close());
   } catch (error) {
     if (codeOf(error) === undefined) throw error;
     return 0;

@@ -3,10 +3,10 @@ import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryName } from "../../src/base/leftovers.ts";
 import { replaceFile } from "../../src/base/replace-file.ts";
+import { openNode } from "../../src/node.ts";
 import { Binary } from "../../src/update/binary.ts";
-import { tempFolder } from "../support/node.ts";
-import { newHome, story } from "../support/process.ts";
-import { until } from "../support/until.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { tempFolder, testNode } from "../support/node.ts";
 
 /** A file as a process that was killed before its rename leaves it. */
 async function leave(folder: string, name: string, ageMs: number): Promise<void> {
@@ -53,19 +53,22 @@ test("an update removes what a power cut left of its download and its record, an
   expect((await readdir(folder.path)).sort()).toEqual(others.sort());
 });
 
-story("a start removes what a kill -9 during edit_config left, also when that was a moment ago", async () => {
-  await using home = await newHome();
+test("a start removes what a kill -9 during edit_config left, also when that was a moment ago", async () => {
+  await using first = await testNode();
+  const { configPath, folder } = first;
+  await first.node.close();
   for (const [name, ageMs] of [
     [temporaryName("config.toml"), 60_000],
     [temporaryName("config.toml"), 0],
     [temporaryName("config.uuid"), 60_000],
     ["config.toml.20261115.tmp", 60_000],
   ] as const)
-    await leave(home.path, name, ageMs);
-  const server = await home.serve();
-  const left = async () => (await readdir(home.path)).filter((name) => name.endsWith(".tmp"));
-  await until("the old ones are gone", async () => (await left()).length <= 2);
-  await until("all but the operator's own are gone", async () => (await left()).length <= 1, 30_000);
+    await leave(folder, name, ageMs);
+  const clock = new ManualClock();
+  const env = { RUST_LOG: "off" };
+  await using _again = await openNode({ configPath, workingDirectory: folder, env, clock, show() {} });
+  const left = async () => (await readdir(folder)).filter((name) => name.endsWith(".tmp"));
+  expect(await left()).toHaveLength(2);
+  await clock.until("only the operator's own is left", 11_000, async () => (await left()).length === 1);
   expect(await left()).toEqual(["config.toml.20261115.tmp"]);
-  expect(await server.stop()).toMatchObject({ code: 0 });
 });

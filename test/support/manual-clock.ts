@@ -127,10 +127,13 @@ export class ManualClock implements Clock {
   }
 
   #arm(timer: ManualTimer): void {
-    timer.real = setTimeout(() => {
-      this.#fire(timer);
-      if (this.#timers.has(timer) && this.#ranAt !== undefined) this.#arm(timer);
-    }, timer.at - this.monotonic());
+    timer.real = setTimeout(
+      () => {
+        this.#fire(timer);
+        if (this.#timers.has(timer) && this.#ranAt !== undefined) this.#arm(timer);
+      },
+      Math.max(0, timer.at - this.monotonic()),
+    );
   }
 
   #fire(timer: ManualTimer): void {
