@@ -1,8 +1,11 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
+import { join } from "node:path";
 import { SQL } from "bun";
 import { halfCall } from "../support/half-call.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { testNode } from "../support/node.ts";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { isPending } from "../support/proc.ts";
 import { hello, helloAt, newHome, story } from "../support/process.ts";
@@ -104,17 +107,19 @@ story("a second signal ends the server at once, whatever still runs", async () =
   expect(await (await home.serve()).call("node-server_hello")).toBe(hello);
 });
 
-story("a call that never ends holds the stop up for a bounded time only", async () => {
-  await using home = await newHome();
-  const server = await home.serve();
-  using _call = await halfCall(server.address);
+test("a call that never ends holds the stop up for a bounded time only", async () => {
+  const clock = new ManualClock();
+  await using server = await testNode({ clock, logging: 'memory_log_filter = "info"\n' });
+  const { node, folder, url } = server;
+  const { hostname: host, port } = new URL(url);
+  using _call = await halfCall({ host, port: Number(port) });
   await server.call("node-server_hello");
-  const ended = await server.stop();
-  expect(ended).toMatchObject({ code: 0, signal: null });
-  expect(ended.stderr).toContain(
-    ` WARN server: cut off a call that was still running after 10 s at ${server.url}\n`,
-  );
-  expect(existsSync(home.file("data/node.db-wal"))).toBe(false);
+  await clock.settle(node.close(), 1000);
+  expect(node.ring.entries().findLast(({ fields }) => fields.event === "listener.cut_off")).toMatchObject({
+    level: "WARN",
+    fields: { url, requests: 1, sockets: 0 },
+  });
+  expect(existsSync(join(folder, "data/node.db-wal"))).toBe(false);
 });
 
 story(
