@@ -65,7 +65,7 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files that `npm run test:long` alone runs. */
 const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
 
-/** Folders that run one file after the other when all others are done, because they judge times or load the machine. */
+/** Folders whose slow files run one after the other when all others are done, because they judge times or load the machine. */
 const alone: readonly string[] = ["hostile", "cluster"];
 
 /** Files of the console that `test:all` runs in Firefox, too. */
@@ -101,7 +101,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function runsAlone(file: string): boolean {
-  return alone.includes(folderOf(file));
+  return alone.includes(folderOf(file)) && !isFast(file);
 }
 
 export function runsInFirefox(file: string): boolean {
