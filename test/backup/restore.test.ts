@@ -2,18 +2,45 @@ import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { cp, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { openNode } from "../../src/node.ts";
 import { User } from "../support/cli.ts";
-import { eachDatabase, newDatabase } from "../support/node.ts";
-import { Home, newHome } from "../support/process.ts";
+import { eachDatabase, lowPasswordCost, newDatabase, sharedConsole } from "../support/node.ts";
+import { Home, newHome, type Server, sendTo } from "../support/process.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
 import { mounted } from "../support/webdav-disk.ts";
 import { readArchive, rowsOf, treeOf } from "./support.ts";
 
 const modified = new Date("2024-02-29T12:34:56.789Z");
 
+type SiteServer = Pick<Server, "url" | "superToken" | "call"> & { stop(): Promise<unknown> };
+
+/** A server on a home, in the process of the test. */
+async function openAt(home: Home) {
+  const credentials = { token: "" };
+  const node = await openNode({
+    configPath: home.configPath,
+    workingDirectory: home.path,
+    env: { RUST_LOG: "off" },
+    show: ({ token }) => {
+      credentials.token = token;
+    },
+    loadConsole: sharedConsole,
+    passwordCost: lowPasswordCost,
+  });
+  const call = async (method: string, params: unknown) => {
+    const { result, error } = await sendTo(node.url, method, params);
+    if (error !== undefined) throw new Error(`${method} failed: ${JSON.stringify(error)}`);
+    return result;
+  };
+  return { url: node.url, superToken: credentials.token, call, stop: () => node.close() };
+}
+
 /** A server with a bucket `site` of some files; the address of the server and its Super Token. */
-async function serveSite(home: Home): Promise<{ url: string; token: string; stop(): Promise<void> }> {
-  const server = await home.serve();
+async function serveSite(
+  home: Home,
+  open: (home: Home) => Promise<SiteServer> = openAt,
+): Promise<{ url: string; token: string; stop(): Promise<void> }> {
+  const server = await open(home);
   const { superToken: token, url } = server;
   await server.call("static-bucket_create", { token, name: "site", path: "pages/site" });
   await server.call("static-bucket-file_upload", { token, name: "site", path: "index.html", body: "hello" });
@@ -45,7 +72,7 @@ eachDatabase(
     if (postgres !== undefined) await old.configure({}, postgres.url);
     const site = await serveSite(old);
     const uuid = (await old.run(["get-uuid"])).stdout;
-    const made = await old.runProcess(["backup", "all.tar.zst", "--files"]);
+    const made = await old.run(["backup", "all.tar.zst", "--files"]);
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(
       "pages/site/outside is left out: it is a link that leads to no file of this bucket",
@@ -68,7 +95,7 @@ eachDatabase(
     await postgres?.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
 
     await using machine = await Home.open();
-    const restored = await machine.runProcess(["restore", join(old.path, "all.tar.zst")]);
+    const restored = await machine.run(["restore", join(old.path, "all.tar.zst")]);
     expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
     expect((await machine.run(["get-uuid"])).stdout).toBe(uuid);
     expect((await stat(machine.configPath)).mode & 0o777).toBe(0o600);
@@ -78,7 +105,7 @@ eachDatabase(
     const alias = before.files["index.html"] ?? "";
     expect(await treeOf(machine.file("static/pages/site"))).toEqual({ ...files, "alias.html": alias });
     expect((await stat(machine.file("static/pages/site/index.html"))).mtime).toEqual(modified);
-    const server = await machine.serve();
+    const server = await openAt(machine);
     expect(await server.call("static-bucket_read", { token: site.token, name: "site" })).toMatchObject({
       path: "pages/site",
     });
@@ -92,7 +119,8 @@ eachDatabase("a restore is refused while a server runs, and asks before it repla
   await using home = await newHome();
   const database = await newDatabase(kind, home.path);
   await home.configure({}, database.url);
-  const site = await serveSite(home);
+  // Another process: one process holds a lock of SQLite as a whole.
+  const site = await serveSite(home, () => home.serve());
   await home.run(["backup", "all.tar.zst", "--files"]);
   // Before a backup of any size is read, or even missed.
   for (const args of [["all.tar.zst", "--yes"], ["missing.tar.zst"]])
@@ -148,8 +176,9 @@ test("a damaged database is replaced, and what it was is kept with its -wal file
   expect(restored.stderr).toMatch(/does not contain these tables.*: of_the_operator/);
   expect(await Bun.file(former).text()).toBe("no database");
   expect(await Bun.file(`${former}-wal`).text()).toBe("its log");
-  const server = await home.serve();
+  const server = await openAt(home);
   expect(await server.call("static-bucket_list", { token: site.token })).toHaveLength(1);
+  await server.stop();
 });
 
 test("a -wal file that a lost database left is not applied to the restored one", async () => {
