@@ -114,7 +114,8 @@ eachStore(
     for (const store of storeKinds)
       expect({ store, ...(await restored(backup, store)) }).toEqual({ store, tree, modified });
   },
-  120_000,
+  // Three restores into new databases, which takes that long beside many others.
+  40_000,
 );
 
 bothDatabases("a file whose content the store has lost is left out of a backup, and named", async (kind) => {

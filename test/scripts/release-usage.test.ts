@@ -25,8 +25,10 @@ test("a release that is asked for wrongly ends in one line, and --help lists the
     [["--version", "1"], "--version 1: "],
     [["--key", "/nonexistent"], "the key /nonexistent cannot be used"],
   ];
-  for (const [args, said] of wrong) {
-    const { code, stdout, stderr } = await release(...args);
+  const told = await Promise.all(
+    wrong.map(async ([args, said]) => ({ args, said, ...(await release(...args)) })),
+  );
+  for (const { args, said, code, stdout, stderr } of told) {
     expect([args, code, stdout]).toEqual([args, 2, ""]);
     expect(stderr).toStartWith(`release: ${said}`);
     expect(stderr.trimEnd().split("\n")).toHaveLength(1);
@@ -35,4 +37,4 @@ test("a release that is asked for wrongly ends in one line, and --help lists the
   expect([help.code, help.stderr]).toEqual([0, ""]);
   for (const option of ["--key", "--out", "--only", "--version", "--level"])
     expect(help.stdout).toContain(`  ${option} `);
-}, 180_000);
+});
