@@ -8,6 +8,7 @@ import {
   longVariables,
   namedTests,
   needsBinary,
+  needsPostgres,
   runsAlone,
   runsInFirefox,
   testsOf,
@@ -52,13 +53,17 @@ const chosen = chooseFiles();
 const begin = performance.now();
 const shared = await openRun();
 using processorTime = new ProcessorTime();
+const [binary] = await Promise.all([
+  chosen.some(needsBinary) ? builtBinary() : undefined,
+  chosen.some(needsPostgres) ? startPostgres() : undefined,
+]);
 const env = {
   ...process.env,
   ...(tier === "long" ? longVariables : {}),
   NO_COLOR: "1",
   TEST_TIER: tier,
   ...environmentOf(shared),
-  ...(chosen.some(needsBinary) && { NODE_SERVER_BINARY: await builtBinary() }),
+  ...(binary !== undefined && { NODE_SERVER_BINARY: binary }),
 };
 const skipped = new Set<string>();
 /** Files that ran no story: they could not be loaded, their process ended, or they declare none in this tier. */
@@ -112,6 +117,21 @@ async function builtBinary(): Promise<string> {
   if ((await build.exited) !== 0) throw new Error("the binary was not built");
   processorTime.add(build.resourceUsage());
   return resolve("dist/node-server");
+}
+
+/**
+ * Starts the PostgreSQL of the run. Were it the first story that needs it, its start would count against the limit of that story, and
+ * `bun test` would end it with a story that took too long, for all others, too.
+ */
+async function startPostgres(): Promise<void> {
+  const start = `const { postgresUrl } = await import(${JSON.stringify(resolve("test/support/postgres.ts"))}); await postgresUrl();`;
+  const child = Bun.spawn(processorTime.counted([process.execPath, "-e", start]), {
+    env: { ...process.env, ...environmentOf(shared) },
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  if ((await child.exited) !== 0) throw new Error("PostgreSQL was not started");
+  processorTime.add(child.resourceUsage());
 }
 
 /** Runs files, prints what is not a passed story, and returns all stories. */

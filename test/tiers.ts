@@ -167,6 +167,11 @@ export function needsBinary(file: string): boolean {
   return reachedFrom(file).has("test/support/program.ts");
 }
 
+/** Whether a file may use the PostgreSQL of the run. */
+export function needsPostgres(file: string): boolean {
+  return reachedFrom(file).has("test/support/postgres.ts");
+}
+
 function foldersFor(path: string): readonly string[] {
   const known = Object.keys(foldersOf)
     .filter((prefix) => path.startsWith(prefix))
