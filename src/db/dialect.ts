@@ -65,6 +65,8 @@ export interface Dialect {
   mergeJson(column: string, changes: object): RawBuilder<unknown>;
   /** Returns an integer member of a JSON object as an SQL expression; NULL where the object has none. */
   jsonInteger(column: string, member: string): RawBuilder<number | bigint | null>;
+  /** Returns a member of a JSON object as text, as an SQL expression; NULL where the object has none. */
+  jsonText(column: string, member: string): RawBuilder<string | null>;
   /** Returns a JSON column as an SQL expression in which `amount` is added to an integer member of the object. */
   addToJson(column: string, member: string, amount: number): RawBuilder<unknown>;
   /** Returns the value of a JSON column that a statement read. */

@@ -125,6 +125,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     boundedWait: raw`null`,
     mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
     jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+    jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
     addToJson: (column, member, amount) => {
       const path = `$.${member}`;
       return raw`json_set(${raw.ref(column)}, ${path}, json_extract(${raw.ref(column)}, ${path}) + ${amount})`;

@@ -1,4 +1,4 @@
-import { type SqlBool, sql, type Transaction } from "kysely";
+import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
 import type { Schema } from "./schema.ts";
@@ -6,6 +6,8 @@ import { namespaceScope } from "./scopes.ts";
 
 const uploadsPrefix = "static-files/uploads/";
 const partsPrefix = "static-files/upload-parts/";
+/** More rows than a bucket can have. SQLite has no OFFSET without a LIMIT. */
+const maxRows = 1_000_000;
 
 /** `uploadsNamespace` is the namespace of a bucket's resumable uploads, by id. A backup does not bring them along with the files. */
 export function uploadsNamespace(bucketId: number): string {
@@ -43,7 +45,7 @@ export interface UploadValue {
   readonly sha256?: string;
   /** `Upload-Metadata`, as it was sent. */
   readonly metadata?: string;
-  /** Headers of the request that began it, which the file must satisfy when it is put in place. */
+  /** Headers of the request that began it, which the file must satisfy when it is put in place; empty once it is. */
   readonly conditions: Readonly<Record<string, string>>;
   readonly outcome?: UploadOutcome;
 }
@@ -57,6 +59,7 @@ export interface UploadPart {
   readonly hash: string;
 }
 
+/** UploadLimits bound the unfinished uploads, and the finished ones that are remembered, each. */
 export interface UploadLimits {
   readonly maxPerBucket: number;
   readonly maxPerToken: number;
@@ -77,7 +80,10 @@ export class UploadRows {
     this.#dialect = dialect;
   }
 
-  /** Stores a new upload and returns it; the name of the limit if there are too many unfinished ones. */
+  /**
+   * Stores a new upload and returns it; the name of the limit if there are too many unfinished ones. Of too many finished ones,
+   * those that finished first are forgotten.
+   */
   insert(
     { bucketId, id }: UploadName,
     upload: Omit<UploadValue, "offset" | "at" | "expires">,
@@ -86,11 +92,43 @@ export class UploadRows {
     const namespace = uploadsNamespace(bucketId);
     return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
       const now = await readClock(this.#dialect, transaction);
-      const open = (await this.#list(namespace, transaction)).filter(
-        ([, { outcome, expires }]) => outcome === undefined && expires > now,
-      );
-      if (open.length >= maxPerBucket) return "bucket";
-      if (open.filter(([, { by }]) => by === upload.by).length >= maxPerToken) return "token";
+      const { jsonInteger, jsonText } = this.#dialect;
+      const isFinished = sql<SqlBool>`${jsonText("value", "outcome")} is not null`;
+      const isOpen = sql<SqlBool>`${jsonText("value", "outcome")} is null and ${jsonInteger("value", "expires")} > ${now}`;
+      const isOwn = sql<SqlBool>`${jsonText("value", "by")} = ${upload.by}`;
+      const count = (...conditions: RawBuilder<SqlBool>[]) =>
+        sql<number | bigint | string>`count(*) filter (where ${sql.join(conditions, sql` and `)})`;
+      const counted = await transaction
+        .selectFrom("kv")
+        .select([
+          count(isOpen).as("open"),
+          count(isOpen, isOwn).as("ownOpen"),
+          count(isFinished).as("finished"),
+          count(isFinished, isOwn).as("ownFinished"),
+        ])
+        .where("namespace", "=", namespace)
+        .executeTakeFirstOrThrow();
+      if (Number(counted.open) >= maxPerBucket) return "bucket";
+      if (Number(counted.ownOpen) >= maxPerToken) return "token";
+      const forget = async (condition: RawBuilder<SqlBool>, keep: number) => {
+        const first = transaction
+          .selectFrom("kv")
+          .select("key")
+          .where("namespace", "=", namespace)
+          .where(condition)
+          .orderBy(jsonInteger("value", "expires"), "desc")
+          .orderBy("id", "desc")
+          .limit(maxRows)
+          .offset(keep);
+        await transaction
+          .deleteFrom("kv")
+          .where("namespace", "=", namespace)
+          .where("key", "in", first)
+          .execute();
+      };
+      if (Number(counted.ownFinished) >= maxPerToken)
+        await forget(sql<SqlBool>`${isFinished} and ${isOwn}`, maxPerToken - 1);
+      if (Number(counted.finished) >= maxPerBucket) await forget(isFinished, maxPerBucket - 1);
       const stored: UploadValue = { ...upload, offset: 0, at: now, expires: now + lifetimeMs };
       await transaction
         .insertInto("kv")
@@ -112,13 +150,19 @@ export class UploadRows {
     return row && (this.#dialect.fromJson(row.value) as UploadValue);
   }
 
-  /** Returns the uploads of a bucket by id, the oldest first, without those whose time has passed. */
-  async list(bucketId: number): Promise<ReadonlyMap<string, UploadValue>> {
-    const rows = await this.#dialect.query
+  /**
+   * Returns the unfinished uploads of a bucket by id, those of one token or all, the oldest first, without those whose time has
+   * passed.
+   */
+  async unfinished(bucketId: number, by: string | undefined): Promise<ReadonlyMap<string, UploadValue>> {
+    const { query, jsonText } = this.#dialect;
+    const rows = await query
       .selectFrom("kv")
       .select(["key", "value"])
       .where("namespace", "=", uploadsNamespace(bucketId))
       .where(this.#isLive())
+      .where(sql<SqlBool>`${jsonText("value", "outcome")} is null`)
+      .$if(by !== undefined, (own) => own.where(sql<SqlBool>`${jsonText("value", "by")} = ${by}`))
       .orderBy("id")
       .execute();
     return new Map(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as UploadValue]));
@@ -163,13 +207,18 @@ export class UploadRows {
     }));
   }
 
-  /** Records that the file is in place, for `keepMs`, and returns the blobs that are needed no more. */
+  /**
+   * Records that the file is in place, for `keepMs`, and returns the blobs that are needed no more. What only the way there needed
+   * is not kept.
+   */
   async finish(name: UploadName, outcome: UploadOutcome, keepMs: number): Promise<string[]> {
     return this.#change(name, async (upload, transaction) => {
       const blobs = await this.#deleteParts(name.id, transaction);
       if (upload === undefined) return blobs;
       const expires = Math.min(upload.expires, (await readClock(this.#dialect, transaction)) + keepMs);
-      await this.#write(name, { ...upload, offset: upload.length, expires, outcome }, transaction);
+      const { metadata: _, sha256: __, ...kept } = upload;
+      const finished = { ...kept, conditions: {}, offset: upload.length, expires, outcome };
+      await this.#write(name, finished, transaction);
       return blobs;
     });
   }
@@ -260,15 +309,6 @@ export class UploadRows {
       .where("namespace", "=", uploadsNamespace(bucketId))
       .where("key", "=", id)
       .execute();
-  }
-
-  async #list(namespace: string, transaction: Transaction<Schema>): Promise<Array<[string, UploadValue]>> {
-    const rows = await transaction
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", namespace)
-      .execute();
-    return rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as UploadValue]);
   }
 
   async #deleteParts(id: string, query: Dialect["query"] | Transaction<Schema>, from = 0): Promise<string[]> {

@@ -98,18 +98,19 @@ export class Uploads {
     return { ...found, path, name };
   }
 
-  /** unfinished returns the uploads at a path and below it, the oldest first. */
-  async unfinished({ id: bucketId, name: target }: UploadTarget, path: TreePath): Promise<Upload[]> {
-    const found = [...(await this.#options.rows.list(bucketId))].map(([id, upload]) => ({
+  /** unfinished returns the uploads at a path and below it, those of one token or all, the oldest first. */
+  async unfinished(
+    { id: bucketId, name: target }: UploadTarget,
+    { path, by }: { readonly path: TreePath; readonly by: string | undefined },
+  ): Promise<Upload[]> {
+    const found = [...(await this.#options.rows.unfinished(bucketId, by))].map(([id, upload]) => ({
       ...upload,
       name: { bucketId, id },
       path: treePath(upload.path),
     }));
     return found.filter(
       (upload) =>
-        upload.outcome === undefined &&
-        upload.target === target &&
-        (path === treeRoot || upload.path === path || isBelow(upload.path, path)),
+        upload.target === target && (path === treeRoot || upload.path === path || isBelow(upload.path, path)),
     );
   }
 
