@@ -118,6 +118,7 @@ export const faultKinds = {
     title: "InvalidInput",
     description: "A value is of the right type but not acceptable.",
     reasons: {
+      too_many_deploys: "the bucket has as many deploys that are not published as it may have (`data.limit`)",
       too_many_links: "the bucket has as many links with a limit or a password as it may have (`data.limit`)",
     },
   },

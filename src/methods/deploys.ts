@@ -76,7 +76,7 @@ function toRecord({ id, at, by, username, state, note, files, bytes, published_a
 /** `deploys` are the methods about whole trees of files that take each other's place at once. */
 export const deploys = {
   "static-bucket_deploy_begin": method({
-    doc: "Begins a deploy: an empty tree beside the bucket's files, which nobody sees until it is published. It is filled by `static-bucket_deploy_add` and by WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). One that nothing is put into for 24 hours is removed.",
+    doc: "Begins a deploy: an empty tree beside the bucket's files, which nobody sees until it is published. It is filled by `static-bucket_deploy_add` and by WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). One that nothing is put into for 24 hours is removed. A bucket has 100 deploys at most that are not published.",
     need: mayDeploy,
     effect: "changes",
     params: {
@@ -93,7 +93,7 @@ export const deploys = {
     },
     logged: ["name"],
     result: record,
-    fails: ["NotFound", "IoError", "Other"],
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", note: "spring release" },
       result: { ...shown, state: "open", files: null, bytes: null, published_at: null },

@@ -1,6 +1,7 @@
 import { describe, expect } from "bun:test";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";
+import { test } from "../support/test.ts";
 
 describe("a deploy", () => {
   everyStore("takes the place of the bucket's files at once, and can be rolled back", async (store) => {
@@ -46,5 +47,23 @@ describe("a deploy", () => {
       [first.deploy, "previous", 3],
       [replaced ?? "", "previous", 3],
     ]);
+  });
+
+  test("is refused while a hundred wait for their publication", async () => {
+    await using node = await testNode();
+    const site = await deploySite(node);
+    const kept = await site.deploy({ "index.html": "one" });
+    const first = await site.begin();
+    // As many as a client could begin, with `force`.
+    await node.sql(`WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 99)
+      INSERT INTO kv (namespace, key, value)
+      SELECT namespace, printf('0000000%03d', i), json_set(value, '$.place', json_extract(value, '$.place') || i, '$.state', 'ready')
+      FROM kv, n WHERE namespace = 'static-files/deploys/${node.bucket}' AND key = '${first}'`);
+    const refused = await site.refused("begin", { force: true });
+    expect(refused.data).toMatchObject({ reason: "too_many_deploys", limit: 100 });
+    expect(await site.list()).toHaveLength(101);
+    await site.remove(first);
+    await site.begin({ force: true });
+    expect((await site.list()).find(({ state }) => state === "published")?.deploy).toBe(kept);
   });
 });

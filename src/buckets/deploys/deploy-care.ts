@@ -28,6 +28,11 @@ export interface OpenedTree {
   readonly store: TreeStore;
 }
 
+interface TreeTotal {
+  readonly files: number;
+  readonly bytes: number;
+}
+
 export interface DeployCareOptions {
   readonly database: Database;
   readonly stores: BucketStores;
@@ -139,11 +144,12 @@ export class DeployCare {
   }
 
   /**
-   * count counts the files of deploys that were not counted yet. An open one still grows. Only a list needs it: after a switch it
-   * would hold up the next one, by as much as the tree is large.
+   * count counts the files of deploys that were not counted yet, and writes all counts in one transaction. An open deploy still
+   * grows. Only a list needs it: after a switch it would hold up the next one, by as much as the tree is large.
    */
   async count(bucket: BucketPlace): Promise<void> {
     const pacer = new Pacer();
+    const counted = new Map<string, { readonly place: string | null; readonly total: TreeTotal }>();
     for (const [id, { files, state, place }] of await this.#rows.list(bucket.path)) {
       if (files !== null || state === "open") continue;
       const tree = place === null ? this.#options.open(bucket) : this.openDeploy(bucket, id, place);
@@ -155,12 +161,16 @@ export class DeployCare {
         for (const size of sizes) total.bytes += size;
         if (pacer.isDue) await pacer.nextTurn();
       }
-      await this.#rows.change(bucket.path, async ({ rows, write }) => {
+      counted.set(id, { place, total });
+    }
+    if (counted.size === 0) return;
+    await this.#rows.change(bucket.path, async ({ rows, write }) => {
+      for (const [id, { place, total }] of counted) {
         const now = rows.get(id);
         // After an exchange, the files were those of another one.
         if (now?.place === place && now.files === null) await write(id, { ...now, ...total });
-      });
-    }
+      }
+    });
   }
 
   /** inBackground does work that `close` waits for. A failure is told in the log alone. */

@@ -18,6 +18,8 @@ import { publishedIn, TreeSwitch } from "./tree-switch.ts";
 
 /** An open deploy that was touched so recently is one that somebody is filling now. */
 const busyMs = 10 * 60 * 1000;
+/** Deploys of a bucket that are being filled or wait for their publication, at most. A preview has no other end than its deletion. */
+const maxUnpublished = 100;
 /** The time of the last upload is written at most so often. */
 const touchMs = 60 * 1000;
 
@@ -67,7 +69,10 @@ export class Deploys {
     return this.#options.database.deploys;
   }
 
-  /** begin makes an empty deploy. Throws with the reason `deploy_open` while somebody fills another one, unless `force`. */
+  /**
+   * begin makes an empty deploy. Throws with the reason `deploy_open` while somebody fills another one, unless `force`, and with
+   * `too_many_deploys` if too many are not published.
+   */
   async begin(
     bucket: BucketPlace,
     maker: DeployMaker,
@@ -80,6 +85,8 @@ export class Deploys {
     return this.#rows.change(bucket.path, async ({ rows, nowMs, transaction, write }) => {
       const other = [...rows].find(([, { state, touched }]) => state === "open" && nowMs - touched < busyMs);
       if (other !== undefined && !force) throw isOpen(...other);
+      const waiting = [...rows.values()].filter(({ state }) => state === "open" || state === "ready");
+      if (waiting.length >= maxUnpublished) throw tooMany();
       let id = newDeployId(nowMs);
       while (rows.has(id)) id = newDeployId(nowMs + 1);
       await this.#options.stores.restore({ path: place, transaction });
@@ -281,6 +288,14 @@ function isOpen(id: string, { by, username, touched }: DeployValue): Fault {
 
 function isSwitching(): Fault {
   return new Fault("Other", "a deploy of the bucket is being published; nothing was deleted, try again");
+}
+
+function tooMany(): Fault {
+  return new Fault(
+    "InvalidInput",
+    `the bucket has ${maxUnpublished} deploys that are not published; delete some that are not needed any more`,
+    { reason: "too_many_deploys", limit: maxUnpublished },
+  );
 }
 
 function isPublished(): Fault {
