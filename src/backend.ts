@@ -16,6 +16,7 @@ import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { examinePlaces } from "./buckets/examine-places.ts";
 import { openStores } from "./buckets/open-stores.ts";
+import { resolveLinkKey } from "./config/link-key.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import {
@@ -177,6 +178,8 @@ export class BackendPart implements Part<BackendSettings> {
     const { clock } = services;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
+    const { link_key_file: setting } = settings;
+    const linkKey = await resolveLinkKey({ setting, configPath, databaseFile: file });
     const database = await openDatabase(settings.database, hub, {
       create: isStart,
       beforeMigration: this.#beforeMigration(settings, serverUuid),
@@ -201,6 +204,8 @@ export class BackendPart implements Part<BackendSettings> {
         database.notifications.send("tokens");
       };
       const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock });
+      const links = new Links(database, { passwordCost, key: linkKey, serverUuid, log: this.#log });
+      await links.examine();
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
         database,
@@ -212,7 +217,7 @@ export class BackendPart implements Part<BackendSettings> {
           tokens: new Tokens(database, { uses: tokenUses, onChanged, passwordCost }),
           agents: new Agents(database),
           buckets,
-          links: new Links(database, { passwordCost }),
+          links,
           database,
           limits: () => ({ maxAnswerBytes: maxResponseBytes(), sqlTimeoutMs }),
         },

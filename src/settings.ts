@@ -102,19 +102,27 @@ function hostName(): string {
 /** BackendSettings are what the database and its services are opened with. */
 export type BackendSettings = Pick<
   Config,
-  "database" | "files" | "keep_deploys" | "server_uuid" | "static_path" | "sync_uploads" | "trash_days"
+  | "database"
+  | "files"
+  | "keep_deploys"
+  | "link_key_file"
+  | "server_uuid"
+  | "static_path"
+  | "sync_uploads"
+  | "trash_days"
 >;
 
 export function backendSettings({
   database,
   files,
   keep_deploys,
+  link_key_file,
   server_uuid,
   static_path,
   sync_uploads,
   trash_days,
 }: Config): BackendSettings {
-  return { database, files, keep_deploys, server_uuid, static_path, sync_uploads, trash_days };
+  return { database, files, keep_deploys, link_key_file, server_uuid, static_path, sync_uploads, trash_days };
 }
 
 /** `filesSource` is where a backup reads the files of the buckets. */

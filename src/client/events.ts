@@ -107,6 +107,10 @@ export interface ServerEvents {
   "nodes.same_uuid": { uuid: string; others: string[] };
   /** Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence. */
   "nodes.files_not_shared": { others: string[] };
+  /** The link key can neither be read nor created, so no signed link can be made or used. */
+  "links.no_key": Record<never, never>;
+  /** The database belongs to another link key than the node has: links that other nodes made do not work on this one, and it makes none while another node runs. Once for each start. */
+  "links.other_key": Record<never, never>;
   /** A release is being downloaded; repeated with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
@@ -173,6 +177,8 @@ export interface ServerEvents {
   "link.made": { token_key?: string; username?: string; address: string; bucket: string; path: string; kind: "download" | "upload" | "zip"; expires: number; link?: string };
   /** A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it. */
   "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; kind: "download" | "upload" | "zip"; link?: string };
+  /** The secret of all signed links was replaced, which ended all links of all buckets. */
+  "link.secret_rolled": { token_key?: string; username?: string; address: string };
   /** A signed link was revoked, or without `link` all links of the bucket. */
   "link.revoked": { token_key?: string; username?: string; address: string; bucket: string; link?: string };
   /** A deploy was begun. */
@@ -251,6 +257,8 @@ export const serverEvents = {
   "trash.purge_failed": "ERROR",
   "nodes.same_uuid": "WARN",
   "nodes.files_not_shared": "WARN",
+  "links.no_key": "WARN",
+  "links.other_key": "WARN",
   "update.downloading": "INFO",
   "update.testing": "INFO",
   "update.installed": "INFO",
@@ -284,6 +292,7 @@ export const serverEvents = {
   "transfer.ended": "INFO",
   "link.made": "INFO",
   "link.used": "INFO",
+  "link.secret_rolled": "INFO",
   "link.revoked": "INFO",
   "deploy.begun": "INFO",
   "deploy.filled": "INFO",

@@ -132,6 +132,8 @@ export interface Methods {
   "static-bucket_links": { readonly params: { token?: string | undefined; name: string }; readonly result: StoredLink[]; };
   /** Revokes one stored link of a bucket, or without `id` all its links, also those that are not stored. A token may revoke its own links; those of others, and all of them, with `StaticBucket::Write`. */
   "static-bucket_unlink": { readonly params: { token?: string | undefined; name: string; id?: string | null | undefined }; readonly result: { success: true }; };
+  /** Replaces the secret that signed links are made with, in the database and so for all nodes. All links and previews of all buckets end. */
+  "node-server_roll_link_secret": { readonly params: { token?: string | undefined }; readonly result: { success: true }; };
   /** Says that the caller begins to change the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or with `lease` that it still does. Valid for 60 seconds. While somebody else's is, it is refused with `data.reason` `in_use` and `by`, `what` and `since`. It binds only programs that ask for it: files can be changed all the same. */
   "static-bucket_lease": { readonly params: { token?: string | undefined; name: string; what: string; lease?: string | null | undefined }; readonly result: { lease: string; expires: number }; };
   /** Ends what `static-bucket_lease` began. False if it has ended already. */
@@ -212,6 +214,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_link": "token",
   "static-bucket_links": "token",
   "static-bucket_unlink": "token",
+  "node-server_roll_link_secret": "token",
   "static-bucket_lease": "token",
   "static-bucket_release": "token",
   "agent-uuid_list_all": "token",

@@ -65,6 +65,12 @@ export const topKeys = {
     "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
     { initial: "auto_gen" },
   ),
+  link_key_file: key(
+    "path",
+    text.optional(),
+    "The file with the part of the key of signed links that is outside of the database; created if it is missing. Default: `config.link-key` beside this file. All nodes of a cluster must have the same content in theirs.",
+    { example: "link-key" },
+  ),
   ...proxyKeys,
   jsonrpc_max_connections: key(
     "number",

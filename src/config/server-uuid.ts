@@ -1,9 +1,12 @@
 import { basename, dirname, extname, join } from "node:path";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { readRegularFile } from "../base/read-regular.ts";
-import { createFile, replaceFile } from "../base/replace-file.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import { readOnce, storeOnce } from "./once-file.ts";
 
-const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const uuidForm = {
+  what: "the server's UUID",
+  contains: "a UUID",
+  form: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+};
 
 /**
  * `resolveServerUuid` returns the server's identity. For `auto_gen` it is created once and stored in a file beside the
@@ -22,7 +25,7 @@ export async function resolveServerUuid(
   let reason = "";
   for (const place of places) {
     try {
-      return await storeUuid(place, made);
+      return (await storeOnce(place, made, { ...uuidForm, ownership: { mode: 0o644 } })).toLowerCase();
     } catch (error) {
       if (error instanceof Fault) throw error;
       reason = messageOf(error);
@@ -42,43 +45,15 @@ export async function findServerUuid(
 ): Promise<string | undefined> {
   if (setting !== "auto_gen") return setting.toLowerCase();
   for (const place of placesOf(configPath, databaseFile)) {
-    const known = await readUuid(place);
-    if (known !== undefined) return known;
+    const known = await readOnce(place, uuidForm);
+    if (known !== undefined) return known.toLowerCase();
   }
   return undefined;
 }
 
-/** `placesOf` returns the paths where the identity may be stored, the preferred one first. */
-export function placesOf(configPath: string, databaseFile: string | undefined): string[] {
-  const name = `${basename(configPath, extname(configPath))}.uuid`;
+/** `placesOf` returns the paths where the identity, or another file of this ending, may be stored, the preferred one first. */
+export function placesOf(configPath: string, databaseFile: string | undefined, ending = ".uuid"): string[] {
+  const name = `${basename(configPath, extname(configPath))}${ending}`;
   const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
   return folders.map((folder) => join(folder, name));
-}
-
-/** Stores a new identity. Returns that of another process which has stored one meanwhile: both must have the same. */
-async function storeUuid(path: string, made: string): Promise<string> {
-  const [text, ownership] = [`${made}\n`, { mode: 0o644 }];
-  try {
-    await createFile(path, text, ownership);
-    return made;
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  }
-  const known = await readUuid(path);
-  // A link to nowhere has the name.
-  if (known === undefined) await replaceFile(path, text, ownership);
-  return known ?? made;
-}
-
-async function readUuid(path: string): Promise<string | undefined> {
-  let text: string;
-  try {
-    text = (await readRegularFile(path)).trim();
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw new Fault("IoError", `the server's UUID in ${path} cannot be read: ${messageOf(error)}`, { path });
-  }
-  if (!uuidForm.test(text))
-    throw new Fault("ParseError", `${path} does not contain a UUID; delete it to get a new one`, { path });
-  return text.toLowerCase();
 }

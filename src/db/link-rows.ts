@@ -1,16 +1,18 @@
 import { type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import { putRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 import { namespaceScope } from "./scopes.ts";
 
-/** `secretNamespace` is the namespace of one row: the secret that the keys of all signed links are derived from. */
+/** `secretNamespace` is the namespace of one row: the part of the key of all signed links that the database keeps. */
 const secretNamespace = "links";
 const secretKey = "secret";
 const generationKey = "generation";
+const linksPrefix = `${secretNamespace}/`;
 
 /** `linksNamespace` is the namespace of a bucket's stored links, by id, and of the generation of all its links. */
 export function linksNamespace(bucketId: number): string {
-  return `links/${bucketId}`;
+  return linksPrefix + bucketId;
 }
 
 /**
@@ -44,10 +46,18 @@ export interface LinkToken {
   readonly passwordHash: string | null;
 }
 
+/** LinkSecret is a part of the key of all signed links, and names the other part, which is outside of the database. */
+export interface LinkSecret {
+  /** In base64. */
+  readonly secret: string;
+  /** The fingerprint of the other part; undefined if a version wrote it that had none. */
+  readonly key?: string;
+}
+
 /** LinkState is what the database says about a link, read by one statement. */
 export interface LinkState {
-  /** In base64; undefined if no link was ever made. */
-  readonly secret: string | undefined;
+  /** Undefined if no link was ever made. */
+  readonly secret: LinkSecret | undefined;
   /** How often all links of the bucket were revoked. */
   readonly generation: number;
   readonly token: LinkToken | undefined;
@@ -94,7 +104,7 @@ export class LinkRows {
       .executeTakeFirst();
     const read = <T>(json: unknown) => (json == null ? undefined : (this.#dialect.fromJson(json) as T));
     return {
-      secret: read<{ secret: string }>(row?.secret)?.secret,
+      secret: read<LinkSecret>(row?.secret),
       generation: read<{ generation: number }>(row?.generation)?.generation ?? 0,
       stored: id === generationKey ? undefined : read<StoredLink>(row?.stored),
       token:
@@ -109,8 +119,11 @@ export class LinkRows {
     };
   }
 
-  /** Stores `secret` unless there is one already, and returns the one that is stored: of nodes that begin at once, all get the same. */
-  ensureSecret(secret: string): Promise<string> {
+  /**
+   * Stores `next` if there is no secret, or `mayReplace` allows it for the one that is stored, and returns the one that is stored
+   * then: of nodes that begin at once, all get the same.
+   */
+  ensureSecret(next: LinkSecret, mayReplace: (present: LinkSecret) => boolean): Promise<LinkSecret> {
     return this.#dialect.exclusively(namespaceScope(secretNamespace), async (transaction) => {
       const found = await transaction
         .selectFrom("kv")
@@ -118,13 +131,17 @@ export class LinkRows {
         .where("namespace", "=", secretNamespace)
         .where("key", "=", secretKey)
         .executeTakeFirst();
-      if (found !== undefined) return (this.#dialect.fromJson(found.value) as { secret: string }).secret;
-      const value = this.#dialect.json({ secret });
-      await transaction
-        .insertInto("kv")
-        .values({ namespace: secretNamespace, key: secretKey, value })
-        .execute();
-      return secret;
+      const present = found && (this.#dialect.fromJson(found.value) as LinkSecret);
+      if (present !== undefined && !mayReplace(present)) return present;
+      await putRow(transaction, { namespace: secretNamespace, key: secretKey }, this.#dialect.json(next));
+      // Links of the one before have ended.
+      if (present !== undefined)
+        await transaction
+          .deleteFrom("kv")
+          .where(sql<SqlBool>`substr(namespace, 1, ${sql.lit(linksPrefix.length)}) = ${sql.lit(linksPrefix)}`)
+          .where("key", "!=", generationKey)
+          .execute();
+      return next;
     });
   }
 

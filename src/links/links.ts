@@ -7,12 +7,16 @@ import { hashPassword, type PasswordCost } from "../auth/passwords.ts";
 import { noSecretHash } from "../auth/secrets.ts";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
-import type { LinkBounds, LinkName, LinkToken, StoredLink } from "../db/link-rows.ts";
+import type { LinkBounds, LinkName, LinkSecret, LinkToken, StoredLink } from "../db/link-rows.ts";
+import { aliveMs } from "../db/node-rows.ts";
+import type { Logger } from "../log/hub.ts";
 import { formatCode, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
-import { macOf, type SignedTarget } from "./link-mac.ts";
+import { fingerprintOf, macOf, type SignedTarget } from "./link-mac.ts";
 
 /** Links that are counted, have a password or are of selected paths take a row each. */
 const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
+/** The longest life of a link. */
+export const maxLinkSeconds = 366 * 86_400;
 const secretBytes = 32;
 const idBytes = 12;
 
@@ -67,14 +71,29 @@ export type LinkVerdict =
 
 const unknown: LinkVerdict = { state: "unknown" };
 
+export interface LinksOptions {
+  readonly passwordCost: PasswordCost | undefined;
+  /** The part of the key that is outside of the database, or why there is none. */
+  readonly key: Buffer | { readonly problem: string };
+  readonly serverUuid: string;
+  readonly log: Logger;
+}
+
+const otherKey = "the database belongs to another link key than this node has";
+const otherKeyAdvice =
+  "copy the file of a node that makes links (config.link-key, or link_key_file) to this node and restart it, or run `node-server roll-link-secret` here, which ends all links";
+
 /** Links makes and checks signed links: addresses that open one thing without a token, for a while. */
 export class Links {
   readonly #database: Database;
-  readonly #passwordCost: PasswordCost | undefined;
+  readonly #options: LinksOptions;
+  readonly #fingerprint: string | undefined;
+  #hasWarned = false;
 
-  constructor(database: Database, { passwordCost }: { readonly passwordCost: PasswordCost | undefined }) {
+  constructor(database: Database, options: LinksOptions) {
     this.#database = database;
-    this.#passwordCost = passwordCost;
+    this.#options = options;
+    this.#fingerprint = options.key instanceof Buffer ? fingerprintOf(options.key) : undefined;
   }
 
   /** Makes a link in the name of a caller, who must hold what using it takes. It ends with the caller's token at the latest. */
@@ -82,7 +101,8 @@ export class Links {
     const { links, tokens } = this.#database;
     const row = await tokens.byKey(caller.key);
     if (row === undefined) throw new Denied("invalid_credentials", "the token was deleted meanwhile");
-    const secret = await links.ensureSecret(randomBytes(secretBytes).toString("base64"));
+    const { key, fingerprint } = this.#ownKey();
+    const secret = await this.#secretFor(fingerprint);
     const created = this.#database.clock.now();
     const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
     const isStored = [terms.maxUses, terms.password, target.paths].some((one) => one !== undefined);
@@ -92,7 +112,7 @@ export class Links {
     const expires = fields.expires * 1000;
     if (id !== undefined) await this.#store(caller, target, { ...terms, id, created, expires });
     const { generation } = await links.state(row.id, { bucketId: target.bucket.id, id: id ?? "" });
-    const code = formatCode(fields, macOf({ ...target, fields, secret, token: row, generation }));
+    const code = formatCode(fields, macOf({ ...target, fields, secret, key, token: row, generation }));
     return { code, expires, id };
   }
 
@@ -110,16 +130,23 @@ export class Links {
     const signed = { ...target, bucket: bucket ?? { id: 0, name: "" } };
     const name = { bucketId: signed.bucket.id, id: code.id ?? "" };
     const { secret, generation, token, stored } = await this.#database.links.state(code.tokenId, name);
+    const { key } = this.#options;
+    const isOwnSecret = secret?.key !== undefined && secret.key === this.#fingerprint;
+    if (secret?.key !== undefined && !isOwnSecret) this.#warn();
     const right = macOf({
       ...signed,
       fields: code,
-      secret: secret ?? "",
+      secret: secret?.secret ?? "",
+      key: key instanceof Buffer ? key : noKey,
       token: token ?? noToken,
       generation,
     });
     const isRight = timingSafeEqual(right.subarray(0, code.mac.length), code.mac);
-    if (!isRight || secret === undefined || token === undefined || bucket === undefined) return unknown;
-    if (code.expires * 1000 <= this.#database.clock.now()) return { state: "expired" };
+    if (!isRight || !isOwnSecret || token === undefined || bucket === undefined) return unknown;
+    const leftMs = code.expires * 1000 - this.#database.clock.now();
+    // No link was made so long: somebody who has the key has made it.
+    if (leftMs > maxLinkSeconds * 1000) return unknown;
+    if (leftMs <= 0) return { state: "expired" };
     if (code.id !== undefined && stored === undefined) return { state: "revoked" };
     const owner = ownerOf(token);
     if (!(await authenticator.stillAdmits(owner, needOf(code, bucket.name)))) return unknown;
@@ -157,9 +184,64 @@ export class Links {
     return this.#database.links.remove(name);
   }
 
+  /** Makes a new secret, which ends all links of all buckets on all nodes. */
+  async rollSecret(): Promise<void> {
+    await this.#database.links.ensureSecret(newSecret(this.#ownKey().fingerprint), () => true);
+  }
+
   /** Ends all links of a bucket, stored or not. */
   revokeAll(bucketId: number): Promise<void> {
     return this.#database.links.revokeAll(bucketId);
+  }
+
+  /** The part of the key that this node has; without it no link can be made. */
+  #ownKey(): { readonly key: Buffer; readonly fingerprint: string } {
+    const { key } = this.#options;
+    if (key instanceof Buffer && this.#fingerprint !== undefined)
+      return { key, fingerprint: this.#fingerprint };
+    throw new Fault("IoError", "problem" in key ? key.problem : "there is no link key", {
+      reason: "no_link_key",
+    });
+  }
+
+  /**
+   * Returns the part of the key that the database keeps. One that belongs to another outside part, as after a backup was restored
+   * without it, is replaced; while another node runs it is that node's, and no link can be made here.
+   */
+  async #secretFor(fingerprint: string): Promise<string> {
+    const database = this.#database;
+    const { serverUuid } = this.#options;
+    const { nowMs, rows } = await database.nodes.list();
+    const isAlone = !rows.some(({ uuid, at }) => uuid !== serverUuid && nowMs - at < aliveMs);
+    const { secret, key } = await database.links.ensureSecret(
+      newSecret(fingerprint),
+      (present) => present.key === undefined || (present.key !== fingerprint && isAlone),
+    );
+    if (key === fingerprint) return secret;
+    this.#warn();
+    throw new Fault("Other", `${otherKey}; ${otherKeyAdvice}`, { reason: "other_link_key" });
+  }
+
+  /** Warns if the database belongs to another link key than this node has, or if it has none. */
+  async examine(): Promise<void> {
+    const { key, log } = this.#options;
+    if ("problem" in key) {
+      log.event("links.no_key", `signed links cannot be made or used: ${key.problem}`, {});
+      return;
+    }
+    const { secret } = await this.#database.links.state(0, { bucketId: 0, id: "" });
+    if (secret?.key !== undefined && secret.key !== this.#fingerprint) this.#warn();
+  }
+
+  /** Says once that links of other nodes do not work here. */
+  #warn(): void {
+    if (this.#hasWarned) return;
+    this.#hasWarned = true;
+    this.#options.log.event(
+      "links.other_key",
+      `${otherKey}: links that were made there do not work here; ${otherKeyAdvice}`,
+      {},
+    );
   }
 
   async #store(
@@ -177,7 +259,9 @@ export class Links {
       used: 0,
       ...(paths === undefined ? {} : { paths, pathsBytes: Buffer.byteLength(JSON.stringify(paths)) }),
       ...(maxUses === undefined ? {} : { max: maxUses }),
-      ...(password === undefined ? {} : { password: await hashPassword(password, this.#passwordCost) }),
+      ...(password === undefined
+        ? {}
+        : { password: await hashPassword(password, this.#options.passwordCost) }),
     };
     if (await this.#database.links.insert({ bucketId: bucket.id, id }, link, maxStored)) return;
     throw new Fault(
@@ -193,6 +277,13 @@ interface StoredTimes {
   readonly created: number;
   readonly expires: number;
 }
+
+function newSecret(fingerprint: string): LinkSecret {
+  return { secret: randomBytes(secretBytes).toString("base64"), key: fingerprint };
+}
+
+/** Takes the place of a key that this node does not have. */
+const noKey = Buffer.alloc(32);
 
 /** Takes the place of a token that does not exist, so that a link of it costs as much as another. */
 const noToken: Pick<LinkToken, "secretHash" | "passwordHash"> = {

@@ -75,6 +75,10 @@ export const auditEvents = {
     "A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it.",
     { ...bulk, kind: z.enum(["download", "upload", "zip"]), link: text.optional() },
   ),
+  "link.secret_rolled": audited(
+    "The secret of all signed links was replaced, which ended all links of all buckets.",
+    {},
+  ),
   "link.revoked": audited("A signed link was revoked, or without `link` all links of the bucket.", {
     bucket: text,
     link: text.optional(),

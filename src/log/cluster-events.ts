@@ -18,4 +18,17 @@ export const clusterEvents = {
     fields: z.object({ others: z.array(text) }),
     hidden: [],
   },
+  "links.no_key": {
+    level: "WARN",
+    description: "The link key can neither be read nor created, so no signed link can be made or used.",
+    fields: z.object({}),
+    hidden: [],
+  },
+  "links.other_key": {
+    level: "WARN",
+    description:
+      "The database belongs to another link key than the node has: links that other nodes made do not work on this one, and it makes none while another node runs. Once for each start.",
+    fields: z.object({}),
+    hidden: [],
+  },
 } as const;

@@ -7,6 +7,7 @@ import type { Published } from "../buckets/deploys/deploys.ts";
 import { treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { siteProblems } from "../buckets/site-files.ts";
+import { maxLinkSeconds } from "../links/links.ts";
 import type { Services } from "../services.ts";
 import { siteProblem } from "./bucket-facts.ts";
 import { method } from "./declare.ts";
@@ -168,7 +169,7 @@ export const deploys = {
       expires_in: z
         .int()
         .min(1)
-        .max(366 * daySeconds)
+        .max(maxLinkSeconds)
         .nullish()
         .describe("seconds, 366 days at the most; default: 604,800 (7 days)"),
     },

@@ -1,16 +1,16 @@
 import { z } from "zod";
 import { authorise, mayActFor } from "../auth/authorise.ts";
-import { inBucket } from "../auth/need.ts";
+import { inBucket, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { FileReader } from "../buckets/file-reader.ts";
 import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
 import { addressOf } from "../links/address.ts";
+import { maxLinkSeconds } from "../links/links.ts";
 import { method } from "./declare.ts";
 
 const name = z.string().describe("the bucket");
 const daySeconds = 86_400;
 const defaultSeconds = 7 * daySeconds;
-const maxSeconds = 366 * daySeconds;
 const kind = z.enum(["download", "upload", "zip"]);
 /** What is selected is kept in a row of the database. */
 const maxPaths = 2000;
@@ -37,7 +37,7 @@ export const links = {
       expires_in: z
         .int()
         .min(1)
-        .max(maxSeconds)
+        .max(maxLinkSeconds)
         .nullish()
         .describe("seconds, 366 days at the most; default: 604,800 (7 days)"),
       max_downloads: z
@@ -159,6 +159,21 @@ export const links = {
           throw new Fault("NotFound", `the bucket ${name} has no stored link of this id`, { field: "id" });
       }
       audit("link.revoked", { bucket: name, ...(id == null ? {} : { link: id }) });
+      return { success: true as const };
+    },
+  }),
+  "node-server_roll_link_secret": method({
+    doc: "Replaces the secret that signed links are made with, in the database and so for all nodes. All links and previews of all buckets end.",
+    need: superToken,
+    effect: "destroys",
+    warning: "All links and previews of all buckets stop working.",
+    params: {},
+    result: z.object({ success: z.literal(true) }),
+    fails: ["IoError"],
+    example: { params: { token: "<SUPER_TOKEN>" }, result: { success: true } },
+    run: async ({ links, audit }) => {
+      await links.rollSecret();
+      audit("link.secret_rolled", {});
       return { success: true as const };
     },
   }),

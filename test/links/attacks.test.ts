@@ -139,7 +139,7 @@ eachDatabase("a link of a token with few rights gives no more than these", async
   expect(await put(box.address, "later.txt", "later")).toBe(404);
 });
 
-test("the secret of the links is in the database alone, and differs from server to server", async () => {
+test("the secret of the links differs from server to server", async () => {
   await using first = await testNode();
   await using second = await testNode();
   const [one, other] = [await linkSite(first, { "a.txt": "a" }), await linkSite(second, { "a.txt": "a" })];

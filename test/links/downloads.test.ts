@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
-import { eachDatabase, eachStore, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, tempFolder, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
 import { inSite, linkSite, type Made, notValid } from "./link-site.ts";
@@ -203,10 +204,12 @@ eachDatabase(
 
 test("two nodes that make the first links at the same time can open those of each other", async () => {
   const store = "objects over postgres";
-  await using first = await testNode({ store });
+  await using folder = await tempFolder();
+  const top = `link_key_file = ${JSON.stringify(join(folder.path, "link-key"))}\n`;
+  await using first = await testNode({ store, top });
   const { answer } = await linkSite(first, { "a.txt": "a" });
   const { databaseUrl, files, superToken: token } = first;
-  await using second = await testNode({ store, databaseUrl, files });
+  await using second = await testNode({ store, databaseUrl, files, top });
   const nodes = [first, second, first, second];
   const made = await Promise.all(
     nodes.map((node) => node.call("static-bucket-file_link", { token, name: "site", path: "a.txt" })),

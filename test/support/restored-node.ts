@@ -26,10 +26,11 @@ export function backupOf(node: TestNode, path: string) {
   return makeBackupFile(path, source, { hub });
 }
 
-/** restoredNode restores a backup into a new database and a new store of the same kinds, and starts a node with them. */
+/** restoredNode restores a backup into a new database and a new store of the same kinds, and starts a node with them. `top` are lines of its configuration. */
 export async function restoredNode(
   path: string,
   store: StoreOptions,
+  { top = "" }: { readonly top?: string } = {},
 ): Promise<AsyncDisposable & { readonly node: TestNode }> {
   await using made = new AsyncDisposableStack();
   const folder = made.use(await tempFolder());
@@ -50,7 +51,7 @@ export async function restoredNode(
     await testNode({
       ...store,
       databaseUrl: database.url,
-      top: `static_path = ${JSON.stringify(staticPath)}\n`,
+      top: `static_path = ${JSON.stringify(staticPath)}\n${top}`,
       ...(!isDisk && { files: `url = ${JSON.stringify(blobs.url)}\n` }),
     }),
   );

@@ -37,6 +37,12 @@ all links of a bucket.`,
     notes: "\nOther links are not stored anywhere, so none of them can be listed, or revoked alone.",
     load: async () => (await import("./links.ts")).links,
   },
+  {
+    name: "roll-link-secret",
+    description: "replace the secret of signed links: all links and previews of all buckets end",
+    options: [...remoteJson, yes],
+    load: async () => (await import("./roll-link-secret.ts")).rollLinkSecret,
+  },
 ];
 
 function parseCount(text: string): number {

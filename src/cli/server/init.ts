@@ -1,6 +1,7 @@
 import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
+import { resolveLinkKey } from "../../config/link-key.ts";
 import { resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { preflight } from "../../preflight.ts";
@@ -25,7 +26,9 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
     throw new WrongUsage(`the configuration ${path} exists; change ws_listener there instead of --listen`);
   say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists; it stays as it is.`);
   const config = await readConfig(ctx, written, preflight(path));
-  await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
+  const file = databaseFile(config.database.database_url);
+  await resolveServerUuid(config.server_uuid, path, file);
+  await resolveLinkKey({ setting: config.link_key_file, configPath: path, databaseFile: file });
   const first = await withDatabase(ctx, config, { create: true, configPath: path }, (database) =>
     ensureSuperToken(database, ctx.env, {
       // Awaited before the row is committed: credentials that nobody can read are not created.

@@ -4,6 +4,7 @@ import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/a
 import { sqliteLockPath } from "../../base/database-url.ts";
 import { codeOf } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
+import { linkKeyPaths } from "../../config/link-key.ts";
 import type { Config } from "../../config/schema.ts";
 import { placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
@@ -63,6 +64,7 @@ function filesOf(config: Config, configPath: string): Required[] {
   const readOnly = [
     configPath,
     ...placesOf(configPath, file),
+    ...linkKeyPaths({ setting: config.link_key_file, configPath, databaseFile: file }),
     ...used.filter(({ isRead }) => isRead).map(({ path }) => path),
   ];
   const written = [

@@ -23,6 +23,7 @@ const events: Readonly<Record<AuditCode, string>> = {
   "link.made": "Link created",
   "link.used": "Link used",
   "link.revoked": "Link revoked",
+  "link.secret_rolled": "All links ended",
   "deploy.begun": "Deploy started",
   "deploy.filled": "Deploy filled",
   "deploy.shown": "Preview link created",

@@ -24,6 +24,7 @@ export const activity: typeof en = {
     "link.made": "创建了链接",
     "link.used": "使用了链接",
     "link.revoked": "撤销了链接",
+    "link.secret_rolled": "使所有链接失效",
     "deploy.begun": "开始部署",
     "deploy.filled": "填充了部署",
     "deploy.shown": "创建了预览链接",

@@ -23,6 +23,8 @@ export const configKeys: typeof en = {
     unix_socket_mode: "谁可以连接该套接字：八进制权限，例如 “0660” 表示其用户和用户组。",
     unix_socket_group:
       "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
+    link_key_file:
+      "保存签名链接密钥中不在数据库里的那一部分的文件；不存在时会自动创建。默认是本文件旁边的 `config.link-key`。集群的所有节点必须使用内容相同的文件。",
     tls_cert: "PEM 证书链；与 `tls_key` 一起设置后，监听地址提供 https 和 wss。",
     tls_key: "`tls_cert` 的 PEM 私钥。",
     static_path: "存放所有存储桶文件夹的文件夹。",
