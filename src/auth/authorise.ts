@@ -37,6 +37,17 @@ export function authorise(caller: Caller, need: Need): void {
   }
 }
 
+/** `isAuthorised` tells whether `authorise` would let the caller pass. */
+export function isAuthorised(caller: Caller, need: Need): boolean {
+  try {
+    authorise(caller, need);
+    return true;
+  } catch (error) {
+    if (error instanceof Denied) return false;
+    throw error;
+  }
+}
+
 /**
  * `mayActFor` tells whether the caller may use what the token with this key holds, such as a lock: it is that token or the Super
  * Token.

@@ -244,6 +244,12 @@ export class Buckets {
     return now.enable ? "same" : "disabled";
   }
 
+  /** all returns every bucket, sorted by name. */
+  async all(): Promise<Bucket[]> {
+    const { buckets } = this.#database;
+    return buckets.byNames(await this.names());
+  }
+
   async names(): Promise<string[]> {
     return (await this.#database.buckets.names()).sort();
   }

@@ -137,6 +137,14 @@ const metrics: Handler = {
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
 const nothing: Handler = { name: "other", answer: notFound };
+/** WebDAV clients walk down from here, or ask here what the server can do; browsers find nothing. */
+const aboveBuckets: Handler = {
+  name: "webdav",
+  answer: (routed) =>
+    ["OPTIONS", "PROPFIND", "MKCOL"].includes(routed.request.method)
+      ? filesBy(webdav).answer(routed)
+      : notFound(),
+};
 const jsonRpc = { POST: post, OPTIONS: jsonRpcOptions };
 
 /** Every address of the server. `/node/…` belongs to the server, whatever the bucket at the root contains. */
@@ -157,7 +165,8 @@ const routes = new RouteTable<Handler>([
   { path: "/node/health", methods: { GET: health, HEAD: health } },
   { path: "/node/ready", methods: { GET: ready, HEAD: ready } },
   { path: "/node/metrics", methods: { GET: metrics, HEAD: metrics } },
-  { path: "/node", serve: nothing },
+  { path: "/node", serve: aboveBuckets },
+  { path: "/node/", serve: aboveBuckets },
   { path: "/node/*", serve: nothing },
   { path: "*", serve: root },
 ]);

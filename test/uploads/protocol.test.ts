@@ -127,7 +127,6 @@ eachStore("what is wrong with a request is said, and changes nothing", async (st
   for (const length of ["-1", "1.5", "x", "1e3", "99999999999999999999", "9007199254740993"])
     expect([length, (await begin("site/a.bin", length)).status]).toEqual([length, 400]);
   expect(await statusOf(begin("site/a.bin", 5_000_001))).toEqual([413, null]);
-  expect(await statusOf(begin("site/missing/a.bin", 10))).toEqual([409, null]);
   expect(await statusOf(begin("site/folder", 10))).toEqual([405, null]);
   expect(await statusOf(begin("site/folder/", 10))).toEqual([400, null]);
   expect(await statusOf(begin("site/a.bin", 10, { "repr-digest": "md5=:AAAA:" }))).toEqual([400, null]);
@@ -156,4 +155,19 @@ eachStore("what is wrong with a request is said, and changes nothing", async (st
   expect(await statusOf(append(address, 0, tooMuch))).toEqual([400, "upload_length"]);
   expect(await offsetOf(address)).toBe(999);
   expect((await append(address, 999, bytes.slice(999))).headers.get("upload-put-status")).toBe("201");
+});
+
+eachStore("an upload makes the folders above its file when the file is put in place", async (store) => {
+  await using node = await testNode(store);
+  const site = await storedSite(node);
+  const { address, append, begin } = resumable(node.url, node.superToken);
+  const bytes = distinctBytes(1000);
+  const at = await address(`${node.bucket}/new/folder/a.bin`, bytes.length);
+  await append(at, 0, bytes.slice(0, 500));
+  expect(await site.paths()).toEqual([]);
+  const done = await append(at, 500, bytes.slice(500));
+  expect(done.headers.get("upload-put-status")).toBe("201");
+  expect(await site.paths()).toEqual(["new", "new/folder", "new/folder/a.bin"]);
+  expect((await begin(`${node.bucket}/new/folder/a.bin/b.bin`, 10)).status).toBe(409);
+  expect((await begin(`${node.bucket}/other/empty.bin`, 0)).headers.get("upload-put-status")).toBe("201");
 });

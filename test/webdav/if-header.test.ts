@@ -93,9 +93,32 @@ eachStore(
     expect(await status("PUT", "/file", `<${url("/")}> (<${token}>)`)).toBe(201);
     expect(await status("PUT", "/file", `<${url("/")}> (<${never}>)`)).toBe(412);
     expect(await status("PROPFIND", "/", `(<${token}>)`)).toBe(207);
-    expect(await status("PROPFIND", "/", `(<${never}>)`)).toBe(412);
+    expect(await status("DELETE", "/file", `(<${token}>)`)).toBe(204);
   },
 );
+
+eachStore("a lock token in a request that reads does not forbid it, an entity tag does", async (store) => {
+  await using node = await sharedNode(store);
+  const { dav, lock, etag } = await siteWithLock(node);
+  await dav("PUT", "/file", {}, "x");
+  const [token, tag] = [await lock("/file"), await etag("/file")];
+  const status = async (method: string, path: string, header: string) =>
+    (await dav(method, path, { if: header, depth: "0" })).status;
+  for (const [method, right] of [
+    ["GET", 200],
+    ["HEAD", 200],
+    ["PROPFIND", 207],
+    ["OPTIONS", 200],
+  ] as const) {
+    // A client looks at the folder with the token of a file in it.
+    if (method === "PROPFIND") expect(await status(method, "/", `(<${token}>)`)).toBe(right);
+    expect(await status(method, "/file", `(<${never}>)`)).toBe(right);
+    if (method === "OPTIONS") continue;
+    expect(await status(method, "/file", `(<${never}> [${tag}])`)).toBe(412);
+    expect(await status(method, "/file", `(["other"])`)).toBe(412);
+    expect(await status(method, "/file", `([${tag}])`)).toBe(right);
+  }
+});
 
 eachStore("an If header that cannot be read is refused, and the request with it", async (store) => {
   await using node = await sharedNode(store);

@@ -79,6 +79,37 @@ eachStore("properties are set and removed in the order of the instructions", asy
   expect(await dead("/file")).toEqual(named("6"));
 });
 
+eachStore(
+  "the property lastmodified sets the time of a file and of a folder, and is read back",
+  async (store) => {
+    await using node = await sharedNode(store);
+    const { dav, patch, dead } = await propertySite(node);
+    await dav("PUT", "/file", {}, "x");
+    await dav("MKCOL", "/folder");
+    const touched = async (path: string, time: string) => {
+      const answer = await outcome(await patch(path, set(`<D:lastmodified>${time}</D:lastmodified>`)));
+      return answer["{DAV:}lastmodified"];
+    };
+    const asked =
+      '<D:propfind xmlns:D="DAV:"><D:prop><D:lastmodified/><D:getlastmodified/></D:prop></D:propfind>';
+    const seen = async (path: string) => {
+      const text = await (await dav("PROPFIND", path, { depth: "0" }, asked)).text();
+      return /<D:lastmodified>(\d+)<.*<D:getlastmodified>([^<]+)</s.exec(text)?.slice(1);
+    };
+    for (const path of ["/file", "/folder/"]) {
+      expect(await touched(path, "1546300800")).toBe(200);
+      expect(await seen(path)).toEqual(["1546300800", "Tue, 01 Jan 2019 00:00:00 GMT"]);
+      expect(await touched(path, " Wed, 01 Jan 2020 00:00:00 GMT ")).toBe(200);
+      expect(await seen(path)).toEqual(["1577836800", "Wed, 01 Jan 2020 00:00:00 GMT"]);
+      expect(await touched(path, "soon")).toBe(409);
+      expect(await touched(path, "9".repeat(20))).toBe(409);
+      expect(await seen(path)).toEqual(["1577836800", "Wed, 01 Jan 2020 00:00:00 GMT"]);
+      expect(await dead(path)).toEqual([]);
+    }
+    expect((await dav("HEAD", "/file")).headers.get("last-modified")).toBe("Wed, 01 Jan 2020 00:00:00 GMT");
+  },
+);
+
 eachStore("one instruction that cannot be followed stops all of them", async (store) => {
   await using node = await sharedNode(store);
   const { dav, dead, patch, named } = await propertySite(node);

@@ -86,7 +86,7 @@ eachStore(
 );
 
 eachStore(
-  "the time that a client sends with a file becomes the file's, and this is told; what is no time is left alone",
+  "the time that a client sends with a file becomes the file's, and this is told; what is not a time is refused",
   async (store) => {
     await using node = await sharedNode(store);
     const { dav, stats } = await openUploads(node);
@@ -98,11 +98,58 @@ eachStore(
     expect(read.headers.get("etag")).toBe(answer.headers.get("etag"));
     for (const time of ["soon", "", "1e99", "NaN"]) {
       const other = await dav("PUT", "/a.txt", { "x-oc-mtime": time }, "b");
-      expect([time, other.status, other.headers.get("x-oc-mtime")]).toEqual([time, 204, null]);
-      expect(Math.abs((await stats("a.txt")).modifiedMs - Date.now())).toBeLessThan(60_000);
+      expect([time, other.status, other.headers.get("x-oc-mtime")]).toEqual([time, 400, null]);
     }
+    expect((await stats("a.txt")).modifiedMs).toBe(1_234_567_890_000);
   },
 );
+
+eachStore("a body that is not what its digest says is refused, and the old file stays", async (store) => {
+  await using node = await sharedNode(store);
+  const { dav, text } = await openUploads(node, { "a.txt": "old" });
+  const long = "a long body, in many pieces ".repeat(4000);
+  const sum = (name: "md5" | "sha1" | "sha256" | "sha512" | "sha3-256", body: string) =>
+    new Bun.CryptoHasher(name).update(body);
+  const headersOf = (body: string): ReadonlyArray<Record<string, string>> => [
+    { "oc-checksum": `SHA1:${sum("sha1", body).digest("hex")}` },
+    { "oc-checksum": `MD5:${sum("md5", body).digest("hex").toUpperCase()}` },
+    { "oc-checksum": `SHA256:${sum("sha256", body).digest("hex")}` },
+    { "oc-checksum": `SHA3-256:${sum("sha3-256", body).digest("hex")}` },
+    { "oc-checksum": `Adler32:${Bun.hash.adler32(body).toString(16)}` },
+    { "content-md5": sum("md5", body).digest("base64") },
+    { "repr-digest": `sha-256=:${sum("sha256", body).digest("base64")}:` },
+    { "content-digest": `unixsum=:AAA=:, sha-512=:${sum("sha512", body).digest("base64")}:` },
+  ];
+  for (const body of ["short", long])
+    for (const headers of headersOf(body)) {
+      for (const changed of [`${body}!`, body.replace("o", "0")]) {
+        const refused = await dav("PUT", "/a.txt", headers, changed);
+        expect([headers, refused.status, refused.headers.get("x-error-reason")]).toEqual([
+          headers,
+          400,
+          "digest_mismatch",
+        ]);
+      }
+      expect(await text("a.txt")).toBe("old");
+      expect([headers, (await dav("PUT", "/b.txt", headers, body)).status < 300]).toEqual([headers, true]);
+      expect(await text("b.txt")).toBe(body);
+    }
+  for (const headers of [
+    { "content-md5": "no digest" },
+    { "oc-checksum": "SHA1:abc!" },
+    { "oc-checksum": "MD5:" },
+    { "repr-digest": "sha-256=abc" },
+    { "repr-digest": "sha-256=:YWJj:" },
+  ] as Record<string, string>[])
+    expect([headers, (await dav("PUT", "/a.txt", headers, "x")).status]).toEqual([headers, 400]);
+  // Algorithms of others are theirs.
+  for (const headers of [{ "oc-checksum": "CRC9:12" }, { "repr-digest": "id-sha-9=:YWJj:" }] as Record<
+    string,
+    string
+  >[])
+    expect((await dav("PUT", "/c.txt", headers, "x")).status).toBeLessThan(300);
+  expect(strays(node)).toEqual([]);
+});
 
 eachStore(
   "an upload that trickles in is taken whole, and until its last byte everybody reads the old file",

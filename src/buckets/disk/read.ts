@@ -1,11 +1,11 @@
 import { constants } from "node:fs";
-import { statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import type { FileDescriptor } from "../../base/file-calls.ts";
 import type { FileState } from "../../base/file-state.ts";
 import type { Folder } from "../../base/folder.ts";
 import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
 import { nextTurn, Pacer } from "../../base/turns.ts";
+import { diskUsageOf } from "../disk-usage.ts";
 import {
   type DiskUsage,
   type FileReader,
@@ -290,9 +290,8 @@ export class DiskReader implements FileReader {
     return new DiskSnapshot({ diskPath: this.#paths.diskPath(path), stats: undefined });
   }
 
-  async diskUsage(): Promise<DiskUsage> {
-    const { bavail, bfree, blocks, bsize } = await statfs(this.#paths.root);
-    return { availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize };
+  diskUsage(): Promise<DiskUsage> {
+    return diskUsageOf(this.#paths.root);
   }
 }
 

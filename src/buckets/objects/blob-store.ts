@@ -1,4 +1,4 @@
-import type { ByteRange } from "../file-reader.ts";
+import type { ByteRange, DiskUsage } from "../file-reader.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {
@@ -53,6 +53,8 @@ export interface BlobStore {
   putManifest(name: string, content: AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void>;
   /** The text of such a file; undefined if there is none. */
   getManifest(name: string, signal: AbortSignal): Promise<string | undefined>;
+  /** The space of the disk that the store is on; a store without this method has no disk that it knows of. */
+  diskUsage?(): Promise<DiskUsage>;
   /** Proves that the store can be read, written, listed and deleted from; throws what an operator has to do otherwise. */
   check(signal: AbortSignal): Promise<void>;
 }

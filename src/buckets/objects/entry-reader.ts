@@ -5,6 +5,7 @@ import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-row
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";
 import {
+  type DiskUsage,
   type FileReader,
   type FileSizes,
   type FileSnapshot,
@@ -34,6 +35,8 @@ export interface EntryReaderOptions extends SnapshotRows {
   readonly log: Logger;
   /** Called when the blob store fails, other than by having lost content. */
   readonly onStoreFault?: (fault: StoreFault) => void;
+  /** The space of the store's own disk, if it has one. */
+  readonly diskUsage?: () => Promise<DiskUsage | undefined>;
   /** Reads the tree that was the bucket's when this head was read, also after another one was published; default: the bucket's own. */
   readonly head?: HeadValue | undefined;
   /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
@@ -159,9 +162,8 @@ export class EntryReader implements FileReader {
     return new EntrySnapshot(this.#options, { path, value: undefined, head: this.#misses.get(path) });
   }
 
-  /** The space of a blob store is not known. */
-  async diskUsage(): Promise<undefined> {
-    return undefined;
+  async diskUsage(): Promise<DiskUsage | undefined> {
+    return this.#options.diskUsage?.();
   }
 
   /** A folder is read by its id, so one that is moved meanwhile is still listed as a whole. */

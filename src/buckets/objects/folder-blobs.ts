@@ -6,7 +6,8 @@ import { asyncFileCalls, type FileCalls, type FileDescriptor, fileCallsFor } fro
 import { randomText } from "../../base/random.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
 import { writeAll } from "../disk/copy-file.ts";
-import type { ByteRange } from "../file-reader.ts";
+import { diskUsageOf } from "../disk-usage.ts";
+import type { ByteRange, DiskUsage } from "../file-reader.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";
 import { newBlobKey } from "./blob-key.ts";
 import type { BlobInfo, BlobPurpose, BlobStore, StoredBlob } from "./blob-store.ts";
@@ -136,6 +137,10 @@ export class FolderBlobs implements BlobStore {
   async check(signal: AbortSignal): Promise<void> {
     await checkFolder({ store: this, paths: this.#paths, isNew: !this.#wasSeen }, signal);
     this.#wasSeen = true;
+  }
+
+  diskUsage(): Promise<DiskUsage> {
+    return attempt(diskUsageOf(this.#paths.blobs));
   }
 
   async clearUnfinished(): Promise<number> {

@@ -66,7 +66,7 @@ export class ObjectStore implements TreeStore {
   readonly #onChanged: ObjectStoreOptions["onChanged"];
 
   constructor(deps: ObjectStoreDeps, { bucket, metadata, onChanged }: ObjectStoreOptions) {
-    const { database, heads, content, log, sync, onStoreFault } = deps;
+    const { database, blobs, heads, content, log, sync, onStoreFault } = deps;
     this.#deps = deps;
     this.#bucketPath = bucket.path;
     this.metadata = metadata;
@@ -78,6 +78,7 @@ export class ObjectStore implements TreeStore {
       content,
       log,
       onStoreFault,
+      diskUsage: async () => blobs.diskUsage?.(),
     };
     this.reader = new EntryReader({ ...this.#readerOptions, entries: database.entries });
     this.#versions = new Versions(database, bucket.path);

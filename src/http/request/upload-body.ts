@@ -4,6 +4,7 @@ import type { FileStats } from "../../buckets/file-reader.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { bodyChunks } from "./body-chunks.ts";
+import { BodyDigests } from "./body-digests.ts";
 import { HttpError } from "./http-error.ts";
 
 /**
@@ -31,7 +32,7 @@ export interface UploadOptions {
 
 /**
  * uploadBody writes the body to a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. What
- * forbids the upload is checked in its turn; for a long body also before it is read.
+ * forbids the upload is checked in its turn; for a long body also before it is read. A body that is not what its digests say is refused.
  */
 export async function uploadBody(
   upload: Upload,
@@ -41,11 +42,16 @@ export async function uploadBody(
   const { declared, expected } = lengthsIn(upload);
   const isShort = declared !== undefined && declared <= maxWholeBytes;
   if (!isShort) await files.examine(await files.reader.resolve(path), conditions);
-  await using staged = await files.stage(isShort ? await request.bytes() : bodyOf(upload), path);
+  const digests = new BodyDigests(request.headers);
+  await using staged = await files.stage(
+    isShort ? await shortBody(upload, digests) : bodyOf(upload, digests),
+    path,
+  );
   for (const length of [declared, expected]) {
     if (length !== undefined && length !== staged.size)
       throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
   }
+  digests.assertRight();
   return await files.write(path, staged, { makeParents, conditions, modified });
 }
 
@@ -63,13 +69,23 @@ function lengthsIn({ request: { headers }, maxUploadBytes }: Upload) {
   return { declared, expected };
 }
 
+async function shortBody({ request }: Upload, digests: BodyDigests): Promise<Uint8Array> {
+  const bytes = await request.bytes();
+  digests.update(bytes);
+  return bytes;
+}
+
 /** The body, within its limit. However slow, it is read as long as bytes arrive: its sender has proven a token or a link. */
-async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Upload): AsyncGenerator<Uint8Array> {
+async function* bodyOf(
+  { request, maxUploadBytes, restartIdleTimer }: Upload,
+  digests: BodyDigests,
+): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bodyChunks(request)) {
     restartIdleTimer();
     size += chunk.byteLength;
     if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
+    digests.update(chunk);
     yield chunk;
   }
 }

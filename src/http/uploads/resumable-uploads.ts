@@ -44,7 +44,8 @@ const statuses: Readonly<Record<string, number>> = {
 
 /**
  * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses
- * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT.
+ * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT; folders above it that are missing are
+ * made, because tus has no MKCOL.
  */
 export const resumableUploads: FileProtocol = {
   name: "upload",
@@ -53,7 +54,7 @@ export const resumableUploads: FileProtocol = {
   options,
   verbOf: (request) => {
     const verb = verbs[methodOf(request)];
-    return verb && ((dav) => verb(dav).catch(withReason));
+    return verb && ((dav) => verb({ ...dav, makesParents: true }).catch(withReason));
   },
   methods: () => methods,
 };

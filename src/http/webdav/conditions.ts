@@ -42,9 +42,14 @@ async function assertHeaders(dav: DavRequest, headers: Headers, { entry }: Resol
     throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) does not hold");
 }
 
-/** assertIf checks the If header alone, which applies to methods that read as well. */
+/**
+ * assertIf checks the If header of a method that reads. One that names lock tokens alone is not judged: nothing is changed, and some
+ * clients send the token of a file with every request about the folders above it.
+ */
 export async function assertIf(dav: DavRequest): Promise<void> {
-  await assertLists(dav, parseIf(dav.request.headers.get("if")), { view: dav.files });
+  const lists = parseIf(dav.request.headers.get("if"));
+  const hasTag = lists?.some(({ conditions }) => conditions.some(({ state }) => "etag" in state));
+  if (hasTag) await assertLists(dav, lists, { view: dav.files });
 }
 
 /** `current` is the request's own resource, if it was resolved already. */

@@ -25,7 +25,7 @@ export interface DavRequest {
   readonly path: TreePath;
   /** Whether the URL ends in a slash, as a folder's does. */
   readonly slash: boolean;
-  /** Whether a file is put also where the folders above it are missing. RFC 4918 wants that refused; a deploy is filled faster so. */
+  /** Whether a file is put also where the folders above it are missing. RFC 4918 wants that refused for PUT. */
   readonly makesParents: boolean;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
@@ -40,7 +40,11 @@ export interface DavRequest {
 export type Depth = 0 | 1 | "infinity";
 
 /** depthOf reads the Depth header: RFC 4918 §10.2. */
-export function depthOf({ request }: DavRequest, allowed: readonly Depth[], defaultDepth: Depth): Depth {
+export function depthOf(
+  { request }: Pick<DavRequest, "request">,
+  allowed: readonly Depth[],
+  defaultDepth: Depth,
+): Depth {
   const header = request.headers.get("depth")?.trim().toLowerCase();
   if (header === undefined) return defaultDepth;
   const depth = header === "0" ? 0 : header === "1" ? 1 : header === "infinity" ? header : undefined;
@@ -62,8 +66,12 @@ export function requireParent({ path, parent }: ResolvedPath): void {
     throw new HttpError(409, "the parent folder does not exist; create it first");
 }
 
-/** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. */
-export function modifiedOf({ request }: DavRequest): Date | undefined {
-  const seconds = decimalNumber(request.headers.get("x-oc-mtime"));
-  return seconds !== undefined && Math.abs(seconds) < 1e11 ? new Date(seconds * 1000) : undefined;
+/** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. 400 for anything else. */
+export function modifiedOf({ request }: Pick<DavRequest, "request">): Date | undefined {
+  const text = request.headers.get("x-oc-mtime");
+  if (text === null) return undefined;
+  const seconds = decimalNumber(text);
+  if (seconds === undefined || Math.abs(seconds) >= 1e11)
+    throw new HttpError(400, "X-OC-Mtime is not a number of seconds since 1970");
+  return new Date(seconds * 1000);
 }

@@ -1,7 +1,7 @@
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { authorise } from "../../auth/authorise.ts";
 import { whoFields } from "../../auth/caller.ts";
-import { inBucket } from "../../auth/need.ts";
+import { inBucket, type Need } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Turns } from "../../base/turns.ts";
@@ -23,6 +23,7 @@ import type { IncomingRequest } from "../request/incoming-request.ts";
 import { noteOn } from "../request/request-notes.ts";
 import { countUnread, tooManyUnread, type UnreadBodies } from "../request/unread-body.ts";
 import type { StaticOptions } from "../static/serve.ts";
+import type { AboveBuckets } from "./above-buckets.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
 import { faultResponse, httpErrorResponse } from "./error-response.ts";
@@ -49,6 +50,8 @@ export interface FileProtocol {
   options(webdav: WebdavOptions): Response;
   /** What answers a request; undefined if its method is not one of the protocol's. */
   verbOf(request: Request): ((dav: DavRequest) => Promise<Response>) | undefined;
+  /** Answers for the folders above all buckets; without it there is nothing. */
+  above?(above: AboveBuckets): Promise<Response>;
   /** The methods for `Allow`: all, or those that can be used on what exists at a path. */
   methods(target?: "file" | "folder"): readonly string[];
 }
@@ -124,12 +127,18 @@ async function answer(
   const caller = await authenticate(request, { address, delays, challenge }, authenticator);
   noteOn(request, { caller });
   unread[Symbol.dispose]();
-  pending.target = targetOf(pending);
+  const { buckets } = services;
+  const target = parseDavPath(pending.rawPath, protocol.prefix);
+  if (target === undefined) {
+    if (protocol.above === undefined) throw new HttpError(404, "the address names no bucket");
+    const { rawPath } = pending;
+    return protocol.above({ request, rawPath, caller, buckets, turns, needOf });
+  }
+  pending.target = target;
   const { bucket: name, path, slash } = pending.target;
   const { bucket: bucketName, deploy } = parseDeployTarget(name);
-  const need = inBucket(bucketName, ...filePermissions);
+  const need = needOf(bucketName);
   authorise(caller, need);
-  const { buckets } = services;
   const bucket = await buckets.get(bucketName);
   if (bucket === undefined || !bucket.enable) throw new HttpError(404, "there is no such bucket");
   const verb = protocol.verbOf(request);
@@ -195,10 +204,8 @@ const filePermissions = [
   "static_bucket_file.list",
 ] as const;
 
-function targetOf({ rawPath, protocol }: PendingRequest): DavPath {
-  const target = parseDavPath(rawPath, protocol.prefix);
-  if (target === undefined) throw new HttpError(404, "the address names no bucket");
-  return target;
+function needOf(bucket: string): Need {
+  return inBucket(bucket, ...filePermissions);
 }
 
 function toResponse(error: unknown, { protocol, target: { bucket, path } }: PendingRequest): Response {

@@ -1,3 +1,5 @@
+import { methodNotAllowed } from "../content/plain.ts";
+import { listAboveBuckets, methodsAboveBuckets } from "./above-buckets.ts";
 import { webdavPrefix } from "./dav-path.ts";
 import type { FileProtocol } from "./handler.ts";
 import { davMethods, verbOf } from "./verbs/index.ts";
@@ -10,5 +12,7 @@ export const webdav: FileProtocol = {
   headers: Object.entries(davCors),
   options,
   verbOf: ({ method }) => verbOf(method),
+  above: async (above) =>
+    above.request.method === "PROPFIND" ? listAboveBuckets(above) : methodNotAllowed(methodsAboveBuckets),
   methods: davMethods,
 };

@@ -20,7 +20,7 @@ export const optionsHeaders = {
   "ms-author-via": "DAV",
   "access-control-allow-methods": allow,
   "access-control-allow-headers":
-    "Authorization, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Lock-Token, Overwrite, Range, Timeout, X-Expected-Entity-Length, X-OC-Mtime, X-Requested-With",
+    "Authorization, Content-Digest, Content-MD5, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Lock-Token, OC-Checksum, Overwrite, Range, Repr-Digest, Timeout, X-Expected-Entity-Length, X-OC-Mtime, X-Requested-With",
   "access-control-max-age": "86400",
 };
 

@@ -26,13 +26,19 @@ const allWriter = new PropertyWriter(allProperties);
 
 export async function propfind(dav: DavRequest): Promise<Response> {
   const depth = depthOf(dav, [0, 1, "infinity"], "infinity");
-  const query = parseQuery(await readXml(dav.request));
-  refuseLongNames(query);
+  const query = await readQuery(dav.request);
   await assertIf(dav);
   const entry = await dav.files.reader.find(dav.path);
   if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await wholeTree(dav, entry) : withMembers(dav, entry, depth);
   return multistatus(dav.request, responses(dav, query, { top: entry, depth, batches }));
+}
+
+/** readQuery reads which properties the body of a PROPFIND asks for. */
+export async function readQuery(request: Request): Promise<PropertyQuery> {
+  const query = parseQuery(await readXml(request));
+  refuseLongNames(query);
+  return query;
 }
 
 function parseQuery(root: XmlElement | undefined): PropertyQuery {

@@ -1,3 +1,4 @@
+import { decimalNumber } from "../../../base/numbers.ts";
 import { isElement, textOf, type XmlElement } from "../../../base/xml.ts";
 import { escapeXml, printXml } from "../../../base/xml-text.ts";
 import type { Times } from "../../../buckets/file-store.ts";
@@ -5,7 +6,7 @@ import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
-import { liveProperties } from "../xml/live-properties.ts";
+import { lastModifiedName, liveProperties } from "../xml/live-properties.ts";
 import { xmlResponse } from "../xml/multistatus.ts";
 import { element, propstat } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
@@ -17,8 +18,16 @@ interface Instruction {
 }
 
 const xmlLang = "{http://www.w3.org/XML/1998/namespace}lang";
-const modifiedName = "{urn:schemas-microsoft-com:}Win32LastModifiedTime";
-const accessedName = "{urn:schemas-microsoft-com:}Win32LastAccessTime";
+/** Properties that set the times of a file, and how each writes a time. */
+const timeProperties: ReadonlyMap<
+  string,
+  { readonly of: keyof Times; readonly read: (text: string) => number }
+> = new Map([
+  ["{urn:schemas-microsoft-com:}Win32LastModifiedTime", { of: "modified", read: Date.parse }],
+  ["{urn:schemas-microsoft-com:}Win32LastAccessTime", { of: "accessed", read: Date.parse }],
+  // Nextcloud, ownCloud, and rclone for both.
+  [lastModifiedName, { of: "modified", read: fromSeconds }],
+]);
 
 /** proppatch executes all instructions in their order, or none: RFC 4918 §9.2. */
 export async function proppatch(dav: DavRequest): Promise<Response> {
@@ -32,10 +41,12 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
   const times: { -readonly [K in keyof Times]: Times[K] } = {};
   const problems = new Map<string, { readonly status: number; readonly condition: string }>();
   for (const { name, property } of instructions) {
-    if (name === modifiedName || name === accessedName) {
-      const time = property === undefined ? undefined : Date.parse(textOf(property));
-      if (time !== undefined && Number.isNaN(time)) problems.set(name, { status: 409, condition: "" });
-      else if (time !== undefined) times[name === modifiedName ? "modified" : "accessed"] = new Date(time);
+    const timeProperty = timeProperties.get(name);
+    if (timeProperty !== undefined) {
+      const time = property === undefined ? undefined : new Date(timeProperty.read(textOf(property).trim()));
+      if (time !== undefined && Number.isNaN(time.getTime()))
+        problems.set(name, { status: 409, condition: "" });
+      else if (time !== undefined) times[timeProperty.of] = time;
     } else if (liveProperties.has(name) && !liveProperties.get(name)?.overridable) {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else properties.set(name, property === undefined ? undefined : printXml(property));
@@ -56,6 +67,12 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>\n`,
   );
+}
+
+/** Seconds since 1970; a date is understood, too. */
+function fromSeconds(text: string): number {
+  const seconds = decimalNumber(text);
+  return seconds === undefined ? Date.parse(text) : seconds * 1000;
 }
 
 function parseInstructions(root: XmlElement | undefined): Instruction[] {

@@ -30,7 +30,7 @@ export function putConditions(dav: DavRequest, headers = dav.request.headers): W
     ...conditions,
     async assertPreconditions(target, view) {
       refuseFolder(dav, target);
-      if (!dav.makesParents) requireParent(target);
+      if (!dav.makesParents || target.parent?.kind === "file") requireParent(target);
       await conditions.assertPreconditions(target, view);
     },
   };

@@ -10,6 +10,8 @@ import { activeLock, supportedLock } from "./lock-xml.ts";
 export interface Resource {
   readonly entry: FileEntry;
   readonly bucket: string;
+  /** The path of a folder above all buckets, which cannot be locked. */
+  readonly href?: string;
   readonly locks: LockIndex;
   /** Undefined if no quota property is requested. */
   readonly diskUsage: DiskUsage | undefined;
@@ -33,7 +35,10 @@ const onFiles =
 /** Dates are not before 1970: some clients cannot parse such dates. */
 const sinceEpoch = (ms: number) => Math.max(0, ms);
 
-/** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
+/** The time of a file in seconds since 1970, as Nextcloud and ownCloud have it. */
+export const lastModifiedName = "{DAV:}lastmodified";
+
+/** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, the times that Windows asks for, and what ownCloud added. */
 export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
   ["{DAV:}resourcetype", { value: ({ entry }) => (entry.kind === "folder" ? "<D:collection/>" : "") }],
   [
@@ -48,7 +53,7 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(stats.etag)) }],
   ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(sinceEpoch(entry.stats.modifiedMs)) }],
   ["{DAV:}creationdate", { value: ({ entry }) => isoDate(sinceEpoch(entry.stats.createdMs)) }],
-  ["{DAV:}supportedlock", { value: () => supportedLock }],
+  ["{DAV:}supportedlock", { value: ({ href }) => (href === undefined ? supportedLock : "") }],
   [
     "{DAV:}lockdiscovery",
     {
@@ -73,6 +78,18 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   [
     "{urn:schemas-microsoft-com:}Win32LastAccessTime",
     { value: ({ entry }) => httpDate(sinceEpoch(entry.stats.accessedMs)), hidden: true },
+  ],
+  [
+    lastModifiedName,
+    { value: ({ entry }) => String(Math.floor(entry.stats.modifiedMs / 1000)), hidden: true },
+  ],
+  [
+    "{http://owncloud.org/ns}checksums",
+    {
+      value: ({ entry: { stats } }) =>
+        stats.sha256 && `<x:checksum xmlns:x="http://owncloud.org/ns">SHA256:${stats.sha256}</x:checksum>`,
+      hidden: true,
+    },
   ],
 ]);
 

@@ -49,9 +49,9 @@ export class PropertyWriter {
 
   /** Writes the `response` element of a resource with these dead properties. */
   describe(resource: Resource, dead: Properties | undefined, to: TextParts): void {
-    const { entry, bucket } = resource;
+    const { entry, bucket, href } = resource;
     to.add("<D:response><D:href>");
-    to.add(escapeXml(hrefOf(bucket, entry.path, entry.kind)));
+    to.add(escapeXml(href ?? hrefOf(bucket, entry.path, entry.kind)));
     to.add("</D:href>");
     const own = dead === undefined ? [] : this.#deadNames(dead);
     const { found, missing } = this.#writeFound(resource, { all: dead, own }, to);

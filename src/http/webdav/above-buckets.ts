@@ -1,0 +1,91 @@
+import { isAuthorised } from "../../auth/authorise.ts";
+import type { Caller } from "../../auth/caller.ts";
+import type { Need } from "../../auth/need.ts";
+import type { Turns } from "../../base/turns.ts";
+import type { Buckets } from "../../buckets/buckets.ts";
+import type { FileEntry } from "../../buckets/file-reader.ts";
+import { LockIndex } from "../../buckets/metadata/locks.ts";
+import { treeRoot } from "../../buckets/path.ts";
+import { HttpError } from "../request/http-error.ts";
+import { webdavPrefix } from "./dav-path.ts";
+import { depthOf } from "./dav-request.ts";
+import { readQuery } from "./verbs/propfind.ts";
+import type { Resource } from "./xml/live-properties.ts";
+import { multistatus } from "./xml/multistatus.ts";
+import { PropertyWriter } from "./xml/property-writer.ts";
+import { TextParts } from "./xml/text-parts.ts";
+
+/** What can be done with the folders above all buckets. */
+export const methodsAboveBuckets = ["OPTIONS", "PROPFIND"] as const;
+
+const noLocks = new LockIndex([], 0);
+
+export interface AboveBuckets {
+  readonly request: Request;
+  readonly rawPath: string;
+  readonly caller: Caller;
+  readonly buckets: Buckets;
+  readonly turns: Turns;
+  /** What it takes to open a bucket. */
+  readonly needOf: (bucket: string) => Need;
+}
+
+/**
+ * listAboveBuckets answers PROPFIND for `/node/static-webdav/`, which holds the buckets that the caller may open, and for `/node/`,
+ * which holds that folder. So one address mounts all buckets, and clients that walk down from the top find their way.
+ */
+export async function listAboveBuckets(above: AboveBuckets): Promise<Response> {
+  const depth = depthOf(above, [0, 1, "infinity"], "infinity");
+  const query = await readQuery(above.request);
+  if (depth === "infinity")
+    throw new HttpError(403, "folders above the buckets are listed with Depth 0 or 1", {
+      condition: "<D:propfind-finite-depth/>",
+    });
+  const writer = new PropertyWriter(query);
+  async function* responses(): AsyncGenerator<string | Uint8Array> {
+    const text = new TextParts();
+    const isTop = !above.rawPath.startsWith(webdavPrefix);
+    const own = isTop ? folderAt("/node/") : folderAt(`${webdavPrefix}/`);
+    const members = isTop ? [folderAt(`${webdavPrefix}/`)] : openableBuckets(above);
+    writer.describe(own, undefined, text);
+    if (depth === 1) for await (const member of members) writer.describe(member, undefined, text);
+    yield* text.take();
+  }
+  return multistatus(above.request, responses());
+}
+
+async function* openableBuckets({
+  buckets,
+  caller,
+  request,
+  turns,
+  needOf,
+}: AboveBuckets): AsyncGenerator<Resource> {
+  for (const bucket of await buckets.all()) {
+    await turns.pause(request);
+    if (!bucket.enable || !isAuthorised(caller, needOf(bucket.name))) continue;
+    const entry = await buckets.filesOf(bucket).reader.find(treeRoot);
+    if (entry !== undefined) yield { entry, bucket: bucket.name, locks: noLocks, diskUsage: undefined };
+  }
+}
+
+/** A folder that nothing keeps, so that its times are unknown. */
+function folderAt(href: string): Resource {
+  const stats = {
+    size: 0,
+    modifiedMs: 0,
+    accessedMs: 0,
+    createdMs: 0,
+    etag: "",
+    settledAtMs: 0,
+  };
+  const entry: FileEntry = {
+    path: treeRoot,
+    kind: "folder",
+    stats,
+    snapshot() {
+      throw new Error("a folder above the buckets has no state");
+    },
+  };
+  return { entry, href, bucket: href.split("/").at(-2) ?? "", locks: noLocks, diskUsage: undefined };
+}
