@@ -10,6 +10,8 @@ import { type Bucket, isBucketName } from "./record.ts";
  * SQL, may change it. Changes of this process are seen at once.
  */
 export const leaseMs = 1000;
+/** A request that could be answered by what is known waits for a look no longer than this: the database may be silent for seconds. */
+const patienceMs = 200;
 /** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
 const pollMs = 400;
 /** After a hint the next poll comes so long after the last one began. */
@@ -46,6 +48,8 @@ export interface BucketCacheOptions {
     keys: ReadonlySet<BucketKey>,
     begunAt: number,
   ) => Promise<ReadonlyMap<BucketKey, BucketState>>;
+  /** Called when a request has waited for a look for too long, so that what is known counts as if the database were away. */
+  readonly onSilence: () => void;
   /** The time for which `loadOrStale` returns old records while the database is away. */
   readonly staleMs: number;
   /** Whether the buckets that are asked for are looked at every 400 ms, so that requests seldom wait for a look. */
@@ -66,7 +70,7 @@ export class BucketCache {
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
-  /** When a look last failed because the database is away; undefined since one succeeded. */
+  /** When a look last failed because the database is away, or kept a request waiting; undefined since one succeeded. */
   #awayAt: number | undefined;
   #poll: Disposable | undefined;
   /** When the last poll began. */
@@ -146,8 +150,8 @@ export class BucketCache {
   }
 
   /**
-   * A record whose lease has not ended, else by a look; while the database is away the last known record, unless it is older than
-   * `staleMs`.
+   * A record whose lease has not ended, else by a look; while the database is away, or does not answer soon, the last known record,
+   * unless it is older than `staleMs`.
    */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
     const entry = this.#fresh(key);
@@ -157,13 +161,28 @@ export class BucketCache {
       this.#lookIfDue(key, this.#awayAt);
       return stale.record;
     }
+    const looking = this.look(key).then((state) => state?.record);
     try {
-      return (await this.look(key))?.record;
+      return await (stale === undefined ? looking : this.#answeredSoon(looking, stale));
     } catch (error) {
       const known = this.#stale(key);
       if (known === undefined || !isUnavailable(error)) throw error;
       return known.record;
     }
+  }
+
+  /** The result of a look that ends soon, else what is known. The look goes on, and its end tells whether the database answers again. */
+  async #answeredSoon(
+    looking: Promise<Bucket | undefined>,
+    { record }: CacheEntry,
+  ): Promise<Bucket | undefined> {
+    const { promise, resolve } = Promise.withResolvers<Bucket | undefined>();
+    using _ = this.#options.clock.after(patienceMs, () => {
+      this.#awayAt = this.#options.clock.monotonic();
+      this.#options.onSilence();
+      resolve(record);
+    });
+    return await Promise.race([looking, promise]);
   }
 
   /** Makes the next callers look; until that succeeds, `loadOrStale` may still return the old records. */

@@ -39,7 +39,8 @@ export interface StoreActivity {
 export interface HeadListener {
   /** `head` is undefined if the bucket has none. */
   looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
-  lookFailed(error: unknown): void;
+  /** What is known may be used for longer, until the next `looked`. */
+  databaseIsAway(): void;
 }
 
 export interface OpenBucket {

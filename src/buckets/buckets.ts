@@ -2,6 +2,7 @@ import { Fault } from "../base/fault.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import type { Database } from "../db/database.ts";
 import { linksNamespace } from "../db/link-rows.ts";
+import { isUnavailable } from "../db/unavailable.ts";
 import { uploadsNamespace } from "../db/upload-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
@@ -65,6 +66,7 @@ export class Buckets {
     this.#stores = stores;
     this.#cache = new BucketCache({
       read: (keys, begunAt) => this.#look(keys, begunAt),
+      onSilence: () => stores.heads?.databaseIsAway(),
       staleMs: staleSeconds * 1000,
       polls: !database.readsNow,
       clock,
@@ -328,7 +330,7 @@ export class Buckets {
       }
       return states;
     } catch (error) {
-      heads?.lookFailed(error);
+      if (isUnavailable(error)) heads?.databaseIsAway();
       throw error;
     }
   }

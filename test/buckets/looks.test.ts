@@ -31,6 +31,7 @@ function heldCache({ staleMs = 60_000 } = {}) {
   const clock = new ManualClock();
   const looks: HeldLook[] = [];
   const cache = new BucketCache({
+    onSilence() {},
     staleMs,
     polls: true,
     clock,
@@ -185,7 +186,7 @@ test("a version is current for a second after its look began, and for longer onl
   const heads = new LeasedHeads(60_000, clock);
   heads.looked("site", head(5), clock.monotonic() - 1001);
   expect(heads.isCurrent("site", head(5))).toBe(false);
-  heads.lookFailed(unavailable(undefined));
+  heads.databaseIsAway();
   expect(heads.isCurrent("site", head(5))).toBe(true);
   heads.looked("other", head(1), clock.monotonic());
   expect(heads.isCurrent("site", head(5))).toBe(false);

@@ -66,3 +66,34 @@ for (const store of stores)
     }
     await made.drop();
   });
+
+for (const store of stores)
+  test(`a PostgreSQL that is silent does not hold up what is known (${store})`, async () => {
+    const made = await migratedDatabase("postgres", "");
+    await using relay = await postgresRelay(made.url);
+    {
+      const clock = new ManualClock();
+      await using node = await testNode({ store, databaseUrl: relay.url, clock });
+      const site = await siteWith(node, { "a.txt": "known" });
+      await site.settled();
+      for (let again = 0; again < 3; again += 1)
+        expect(await (await site.get("/a.txt")).text()).toBe("known");
+      relay.silence();
+      await clock.advance(1000);
+      const silentAt = clock.monotonic();
+      for (let again = 0; again < 3; again += 1) {
+        const answer = await clock.settle(site.get("/a.txt"), 50);
+        expect([answer.status, await answer.text()]).toEqual([200, "known"]);
+      }
+      // Nothing waited for the deadline of a statement, which is a minute here.
+      expect(clock.monotonic() - silentAt).toBeLessThan(5000);
+      await relay.mend();
+      await clock.until("the database is asked again", 1000, async () => {
+        const answer = await fetch(`${node.url}/node/static/site/a.txt`, {
+          headers: { "cache-control": "no-cache" },
+        });
+        return answer.status === 200;
+      });
+    }
+    await made.drop();
+  });

@@ -10,6 +10,7 @@ import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/objects/obj
 import { openHeads } from "../../src/buckets/objects/open-heads.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
 import { metadataRows } from "../../src/db/metadata-rows.ts";
+import { isUnavailable } from "../../src/db/unavailable.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
 import { type DatabaseKind, migratedDatabase, tempFolder } from "./node.ts";
@@ -93,7 +94,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
           try {
             heads.looked("site", await database.heads.read("site"), begunAt);
           } catch (error) {
-            heads.lookFailed(error);
+            if (isUnavailable(error)) heads.databaseIsAway();
           }
         },
         changes: () => changed,

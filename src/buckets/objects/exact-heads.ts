@@ -38,7 +38,7 @@ export class ExactHeads implements Heads {
   /** The database tells more than these could. */
   saw(): void {}
   looked(): void {}
-  lookFailed(): void {}
+  databaseIsAway(): void {}
 
   #versionIn(bucketPath: string, dataVersion: number): number | undefined {
     if (dataVersion !== this.#dataVersion) {

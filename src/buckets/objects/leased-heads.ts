@@ -1,5 +1,4 @@
 import type { Clock } from "../../base/clock.ts";
-import { isUnavailable } from "../../db/unavailable.ts";
 import { leaseMs } from "../bucket-cache.ts";
 import type { Head, Heads } from "./heads.ts";
 
@@ -67,8 +66,8 @@ export class LeasedHeads implements Heads {
     }
   }
 
-  lookFailed(error: unknown): void {
-    this.#isAway = isUnavailable(error);
+  databaseIsAway(): void {
+    this.#isAway = true;
   }
 
   readNow(): undefined {
