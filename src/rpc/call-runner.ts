@@ -6,7 +6,7 @@ import { toValidationIssue } from "../base/validation-issue.ts";
 import { CallContexts } from "./call-context.ts";
 import type { Request } from "./envelope.ts";
 import type { Lease } from "./lease.ts";
-import type { Method } from "./method.ts";
+import { credentialParam, type Method } from "./method.ts";
 import type { RequestState } from "./request-state.ts";
 import type { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
 
@@ -32,6 +32,8 @@ export class CallRunner<S extends object> {
   readonly #acquire: () => Lease<S>;
   readonly #reauthorizer: SubscriptionReauthorizer;
   readonly #contexts: CallContexts<S>;
+  /** The param of each method that has the caller's token; empty for methods that need none. */
+  readonly #credentials = new Map<Method<S>, string>();
 
   constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer, audit: AuditLog) {
     this.#acquire = acquire;
@@ -42,7 +44,7 @@ export class CallRunner<S extends object> {
   /** The result of the method. What needs no waiting is returned at once and not as a promise; throws or rejects if the call fails. */
   run(call: Call<S>): unknown {
     const { request, method, state, logFields } = call;
-    const params = parseParams(method, request.params);
+    const params = parseParams(method, request.params, this.#tokenOf(call));
     Object.assign(logFields, method.loggedFields(params));
     const need = method.needFor(params);
     // Now, because a client may have disconnected when the change is made.
@@ -70,6 +72,18 @@ export class CallRunner<S extends object> {
       lease.release();
       throw error;
     }
+  }
+
+  /** The token of the request's header, under the name of the param that it stands for. */
+  #tokenOf({ method, state }: Call<S>): HeaderToken | undefined {
+    const { bearer } = state.source;
+    if (bearer === undefined) return undefined;
+    let name = this.#credentials.get(method);
+    if (name === undefined) {
+      name = credentialParam(method) ?? "";
+      this.#credentials.set(method, name);
+    }
+    return name === "" ? undefined : { name, token: bearer };
   }
 
   /** Runs a call whose token has to be looked up. Releases the lease. */
@@ -128,12 +142,25 @@ function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">
   else logFields.username = caller.username;
 }
 
-/** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */
-function parseParams<S>(method: Method<S>, given: unknown): Record<string, unknown> {
+interface HeaderToken {
+  readonly name: string;
+  readonly token: string;
+}
+
+/**
+ * Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. A token of the header
+ * stands for the param only if that is missing.
+ */
+function parseParams<S>(
+  method: Method<S>,
+  given: unknown,
+  header: HeaderToken | undefined,
+): Record<string, unknown> {
   if (method.names.length === 0) return {};
-  const named: unknown = Array.isArray(given)
+  const own: unknown = Array.isArray(given)
     ? Object.fromEntries(method.names.map((name, at) => [name, given[at]]))
     : (given ?? {});
+  const named = header === undefined ? own : withToken(own, header);
   const read = safely(() => method.accepts.safeParse(named));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
@@ -141,6 +168,12 @@ function parseParams<S>(method: Method<S>, given: unknown): Record<string, unkno
   const { path, why, data } = toValidationIssue(issue, named);
   const field = path.join(".");
   throw new Fault("InvalidParams", `${field} ${why}`, { field, ...data });
+}
+
+function withToken(params: unknown, { name, token }: HeaderToken): unknown {
+  if (typeof params !== "object" || params === null) return params;
+  const present = Object.hasOwn(params, name) ? Reflect.get(params, name) : undefined;
+  return present == null ? { ...params, [name]: token } : params;
 }
 
 /** A schema throws a TypeError for values such as `{"length": {"valueOf": 1}}`; that is the caller's mistake, not a bug. */

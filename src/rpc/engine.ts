@@ -124,7 +124,9 @@ export class Engine<S extends object> {
     const lease = this.#options.acquire();
     try {
       source.requireAddress();
-      return await findRefusal(text, (token) => lease.authenticator.admit(token, anyToken, source));
+      return await findRefusal({ text, bearer: source.bearer }, (token) =>
+        lease.authenticator.admit(token, anyToken, source),
+      );
     } catch (error) {
       return toFault(error, this.#log);
     } finally {

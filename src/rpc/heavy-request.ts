@@ -49,9 +49,9 @@ export function structureIn(text: string, from: number, to: number): number {
   return found;
 }
 
-/** `findRefusal` returns why a heavy request is not parsed; undefined if `admit` accepts a text in it that may be a token. */
+/** `findRefusal` returns why a heavy request is not parsed; undefined if `admit` accepts the token of its header, or a text in it that may be one. */
 export async function findRefusal(
-  text: string,
+  { text, bearer }: { readonly text: string; readonly bearer: string | undefined },
   admit: (token: string) => Promise<unknown>,
 ): Promise<Fault | undefined> {
   let refusal = new Fault(
@@ -59,7 +59,7 @@ export async function findRefusal(
     `a request with more than ${maxOpenStructure} values needs a valid token; send fewer values, or add the token`,
     { limit: maxOpenStructure },
   );
-  for (const token of tokensIn(text)) {
+  for (const token of [...(bearer === undefined ? [] : [bearer]), ...tokensIn(text)]) {
     try {
       await admit(token);
       return undefined;

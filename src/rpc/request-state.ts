@@ -22,6 +22,8 @@ export interface RequestSource extends Peer {
   noteAddress(): string;
   /** Holds the subscriptions of a WebSocket; undefined for plain HTTP. */
   readonly session: Session | undefined;
+  /** The token of the request itself, for calls that have none in their params; of a WebSocket there is none. */
+  readonly bearer?: string | undefined;
   /** Whether an answer can be sent in pieces. */
   readonly streams: boolean;
   /** Whether an earlier call over this connection proved a token. */

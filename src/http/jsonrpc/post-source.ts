@@ -4,6 +4,7 @@ import { networkOf } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { RequestSource } from "../../rpc/request-state.ts";
+import { bearerToken } from "../request/authentication.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { Delays, Permit } from "../request/connection-limiter.ts";
 import { noteOn, type RequestNotes } from "../request/request-notes.ts";
@@ -49,6 +50,10 @@ export class PostSource implements RequestSource, RequestNotes {
     this.#memory = memory;
     this.#delays = delays;
     noteOn(request, this);
+  }
+
+  get bearer(): string | undefined {
+    return bearerToken(this.#request);
   }
 
   /** Read when it is needed, because it takes a system call. */

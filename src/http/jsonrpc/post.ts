@@ -20,7 +20,7 @@ import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connec
 import { pulledResponse, sized, textResponse } from "../request/response-size.ts";
 import { PostSource } from "./post-source.ts";
 
-/** Any origin may call: the token is in the body, and no call reads a cookie. */
+/** Any origin may call: a page must know the token, because no call reads what browsers add by themselves (cookies, Basic). */
 export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
 const okInit: ResponseInit = { headers: new Headers(jsonHeaders) };

@@ -79,13 +79,19 @@ function recognise(
       return authenticator.recogniseNow(name, proof) ?? authenticator.recognise(name, proof, peer);
     }
     case "bearer": {
-      const text = tokenText(given);
+      const text = bearerToken(request);
       if (text !== undefined)
         return authenticator.admitNow(text, anyToken) ?? authenticator.admit(text, anyToken, peer);
     }
   }
   const { forBrowsers, forPrograms } = challenge;
   throw refuseCredentials(request, challenge, isFromBrowser(request) ? forBrowsers : forPrograms);
+}
+
+/** bearerToken returns the token of `Authorization: Bearer`, which no browser adds by itself; undefined without one. */
+export function bearerToken({ headers }: Request): string | undefined {
+  const [, given] = /^Bearer +(\S+) *$/i.exec(headers.get("authorization") ?? "") ?? [];
+  return given === undefined ? undefined : tokenText(given);
 }
 
 /** Percent-decodes a token, because a header cannot contain every character of a password. Undefined if it is not a token. */
