@@ -204,6 +204,8 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
   const place = parseDatabaseUrl(database_url);
   const isSqliteFile = "sqlite" in place;
   if (!isSqliteFile && new URL(place.postgres).password === "") return [];
+  // The environment may have it instead.
+  if (!isSqliteFile && !readFileSync(configPath, "utf8").includes(database_url)) return [];
   const files = isSqliteFile ? sqliteFiles(place.sqlite.path) : [resolve(configPath)];
   const exposed = files.filter(isReadableByAll);
   if (exposed.length === 0) return [];

@@ -1,6 +1,7 @@
 import { z } from "zod";
+import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
-import { parseFilter } from "../log/filter.ts";
+import { type Filter, parseFilter } from "../log/filter.ts";
 import { explainTargets } from "./explain-targets.ts";
 import { awsVariables } from "./files-keys.ts";
 import { innerType } from "./key.ts";
@@ -123,8 +124,16 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ["0", false],
 ]);
 
+function parseRustLog(text: string): Filter {
+  try {
+    return parseFilter(text);
+  } catch (error) {
+    throw error instanceof Fault ? new Fault(error.kind, `RUST_LOG: ${error.detail}`, error.data) : error;
+  }
+}
+
 function unknownTargets({ RUST_LOG }: Environment): Warning[] {
-  const why = RUST_LOG ? explainTargets(parseFilter(RUST_LOG)) : undefined;
+  const why = RUST_LOG ? explainTargets(parseRustLog(RUST_LOG)) : undefined;
   return why === undefined ? [] : [{ field: "RUST_LOG", from: "RUST_LOG", why, about: "filter" }];
 }
 
