@@ -30,7 +30,7 @@ export const onlyWithAll: readonly OptionRow[] = [
   ],
   allowHttp,
   ["-y, --yes", "with --all, do not ask for confirmation"],
-  ["--json", "with --all, print what became of each node as JSON"],
+  ["--json", "with --all or --check, print the result as JSON"],
 ];
 export const remoteJson = [...remote, json];
 /** The address of a server that this machine runs. */

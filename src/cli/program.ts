@@ -105,6 +105,7 @@ const serverCommands: readonly CommandRow[] = [
     description: "update the running server to a release, or the binary if no server runs",
     options: [
       ["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"],
+      ["--check", "say whether there is a newer release, and change nothing"],
       ["--all", "update every node of a cluster, one by one; the first failure ends it"],
       ...onlyWithAll,
     ],

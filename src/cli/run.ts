@@ -37,7 +37,8 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
       writeOut: (text) => {
         help += text;
       },
-      writeErr: (text) => ctx.err.write(text),
+      // As all other messages begin.
+      writeErr: (text) => ctx.err.write(text.replace(/^error: /, "node-server: ")),
       // Undefined means that it is not a terminal, which commander's types do not say.
       getOutHelpWidth: () => width(ctx.out) as number,
       getErrHelpWidth: () => width(ctx.err) as number,

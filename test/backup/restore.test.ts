@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { cp, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openNode } from "../../src/node.ts";
 import { User } from "../support/cli.ts";
@@ -244,6 +244,12 @@ test("a backup on standard output is what zstd and tar read, and needs no runnin
   await user.does(["init"]);
   await user.shell('"$@" > b.tar.zst', ["backup", "-"]);
   expect((await user.run(["restore", "b.tar.zst", "--yes"])).code).toBe(0);
+  // Back from a pipe, of which nothing stays on the disk.
+  const before = await readdir(user.path);
+  expect((await user.shell('cat b.tar.zst | "$@"', ["restore", "-"])).code).toBe(2);
+  expect((await user.shell('cat b.tar.zst | "$@"', ["restore", "-", "--yes"])).code).toBe(0);
+  expect((await user.shell('head -c 1000 b.tar.zst | "$@"', ["restore", "-", "--yes"])).code).toBe(1);
+  expect(await readdir(user.path)).toEqual(before);
   if (tool === undefined) return;
   await cp(user.file("b.tar.zst"), join(tool.home, "b.tar.zst"));
   await tool.does(["--test", "b.tar.zst"]);

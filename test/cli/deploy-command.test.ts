@@ -100,6 +100,15 @@ story("a deploy without a file or a rule that the folder has is published, and e
   expect([whole.code, JSON.parse(whole.stdout)]).toMatchObject([0, { complete: true, problems: [] }]);
 });
 
+story("of a bucket that does not exist rollback names no deploys of it", async () => {
+  await using site = await deploySite();
+  const { code, stderr } = await site.run("rollback", "nosuch");
+  expect([code, stderr]).toEqual([
+    1,
+    "node-server: there is no bucket nosuch; `node-server ls` lists those that this token opens\n",
+  ]);
+});
+
 story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at once", async () => {
   await using site = await deploySite();
   const { local, held, run, node, stored } = site;

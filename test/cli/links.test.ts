@@ -59,3 +59,21 @@ story(
     expect([unread.code, unread.stderr]).toEqual([1, expect.stringContaining("no password was given")]);
   },
 );
+
+story("a link to a bucket with a host name is at that name, and lasts 366 days at most", async () => {
+  await using node = await testNode();
+  await using user = await User.open();
+  await linkSite(node, { "a.txt": "text" });
+  await node.call("static-bucket_update", {
+    token: node.superToken,
+    name: "site",
+    hosts: ["files.example.org"],
+  });
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+  const url = new URL((await user.does(["link", "site/a.txt"], { env })).trim());
+  expect(url.host).toBe(`files.example.org:${new URL(node.url).port}`);
+  const sent = await fetch(node.url + url.pathname, { headers: { host: url.host } });
+  expect(await sent.text()).toBe("text");
+  const long = await user.run(["link", "site/a.txt", "--expires", "2y"], { env });
+  expect([long.code, long.stderr]).toEqual([2, expect.stringContaining("366d")]);
+});

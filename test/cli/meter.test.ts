@@ -1,26 +1,38 @@
 import { expect, test } from "bun:test";
-import { systemClock } from "../../src/base/clock.ts";
 import { Context, type Output } from "../../src/cli/context.ts";
 import { openMeter } from "../../src/cli/deploy/meter.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 
-test("progress off a terminal is in one style, and its percent is that of the bytes beside it", () => {
+function progressOf(load: { readonly bytes: number; readonly files: number }) {
   let written = "";
   const err: Output = {
     write(data) {
       written += data;
     },
   };
-  const surroundings = {
-    env: {},
-    cwd: "/",
-    home: "/",
-    out: err,
-    err,
-    terminal: undefined,
-    clock: systemClock,
-  };
+  const clock = new ManualClock();
+  const surroundings = { env: {}, cwd: "/", home: "/", out: err, err, terminal: undefined, clock };
   const ctx = new Context({ ...surroundings, input: () => new Blob().stream(), onSignal: () => () => {} });
-  const meter = openMeter(ctx, "pushing", { bytes: 42_713_000, files: 3361 });
+  return { clock, meter: openMeter(ctx, "pushing", load), written: () => written };
+}
+
+test("a transfer of less than a second shows no progress, and a longer one does", async () => {
+  for (const [ms, shown] of [
+    [999, ""],
+    [1000, "pushing: 100 %, 2 B of 2 B, 1 of 1 file\n"],
+  ] as const) {
+    const { clock, meter, written } = progressOf({ bytes: 2, files: 1 });
+    meter.add(2);
+    await clock.advance(ms);
+    meter.fileDone();
+    meter.end();
+    expect(written()).toBe(shown);
+  }
+});
+
+test("progress off a terminal is in one style, and its percent is that of the bytes beside it", async () => {
+  const { clock, meter, written } = progressOf({ bytes: 42_713_000, files: 3361 });
+  await clock.advance(1000);
   for (let file = 0; file < 3360; file += 1) {
     meter.add(1000);
     meter.fileDone();
@@ -28,7 +40,7 @@ test("progress off a terminal is in one style, and its percent is that of the by
   meter.add(42_713_000 - 3_360_000);
   meter.fileDone();
   meter.end();
-  const lines = written.trimEnd().split("\n");
+  const lines = written().trimEnd().split("\n");
   for (const line of lines) {
     const [, percent, mega] =
       /^pushing: (\d+) %, ([\d.]+) MB of 42\.7 MB, [\d,]+ of 3,361 files(?:, \d+ s left)?$/.exec(line) ?? [];

@@ -16,21 +16,26 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
   expect((await run("buckets", "create", "--help")).stdout).toContain("anybody can read the bucket's files");
   expect((await run("buckets", "update", "--help")).stdout).toContain("default: unchanged");
   expect((await run("buckets", "list")).stdout).toBe(
-    "docs\tdocs\tno\tyes\tyes\tpublic\t-\nsite\tsite\tno\tno\tyes\tpublic\t-\n",
+    "docs\tdocs\tno\tyes\tyes\tpublic\t-\tno\nsite\tsite\tno\tno\tyes\tpublic\t-\tno\n",
   );
   expect((await run("buckets")).stdout).toStartWith("docs\t");
   const changed = await run("buckets", "update", "docs", "--no-cors", "--root", "--no-enable");
-  expect([changed.code, changed.stdout]).toEqual([0, "docs\tdocs\tyes\tno\tno\tpublic\t-\n"]);
+  expect([changed.code, changed.stdout]).toEqual([0, "docs\tdocs\tyes\tno\tno\tpublic\t-\tno\n"]);
   expect((await run("buckets", "update", "docs")).code).toBe(2);
-  expect((await run("buckets", "show", "docs")).stdout).toBe("docs\tdocs\tyes\tno\tno\tpublic\t-\n");
-  expect(JSON.parse((await run("buckets", "show", "docs", "--json")).stdout)).toMatchObject({ name: "docs" });
+  expect((await run("buckets", "show", "docs")).stdout).toBe("docs\tdocs\tyes\tno\tno\tpublic\t-\tno\n");
+  expect(JSON.parse((await run("buckets", "show", "docs", "--json")).stdout)).toMatchObject({
+    name: "docs",
+    public: true,
+    hosts: [],
+    clean_urls: false,
+  });
   const access = ["--private", "--host", "docs.example.org", "--host", "Docs.example.net", "--clean-urls"];
   const hidden = await run("buckets", "update", "docs", "--enable", ...access);
-  expect(hidden.stdout).toBe("docs\tdocs\tyes\tno\tyes\tprivate\tdocs.example.org docs.example.net\n");
+  expect(hidden.stdout).toBe("docs\tdocs\tyes\tno\tyes\tprivate\tdocs.example.org docs.example.net\tyes\n");
   expect(hidden.stderr).toContain("needs a token with StaticBucketFile::Read, or a signed link");
   expect((await run("buckets", "show", "docs")).stderr).toContain("http://docs.example.org:");
   const shown = await run("buckets", "update", "docs", "--public", "--no-hosts", "--no-clean-urls");
-  expect(shown.stdout).toBe("docs\tdocs\tyes\tno\tyes\tpublic\t-\n");
+  expect(shown.stdout).toBe("docs\tdocs\tyes\tno\tyes\tpublic\t-\tno\n");
   expect(shown.stderr).toContain("anybody can read the bucket's files");
   expect((await run("buckets", "update", "docs", "--public", "--private")).code).toBe(2);
   // Nobody is there to confirm.
@@ -171,6 +176,6 @@ story("on a terminal storage draws bars and lists have a head", async () => {
   const show = (...args: string[]) => home.does(args, { env, isTTY: true });
   expect(await show("storage")).toMatch(/^TABLE +SIZE +SHARE\n\w+ +[\d.]+ kB +[\d.]+ % +█{30}\n/);
   expect(await show("buckets")).toMatch(
-    /^NAME +PATH +ROOT +CORS +ENABLED +ACCESS +HOSTS\nsite +site +no +no +yes +public +-\n/,
+    /^NAME +PATH +ROOT +CORS +ENABLED +ACCESS +HOSTS +CLEAN URLS\nsite +site +no +no +yes +public +- +no\n/,
   );
 });

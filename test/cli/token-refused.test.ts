@@ -96,7 +96,7 @@ story("users whose names hold a colon are made, logged in, rolled and ended by n
 });
 
 story(
-  "a pull with a token that may only read says which actions it needs, and which command grants them",
+  "a change with a token that may only read says which actions it needs, and which command grants them",
   async () => {
     await using scene = await loggedIn();
     const { node, user } = scene;
@@ -111,7 +111,7 @@ story(
     const made = await user.run(["tokens", "create", "--bucket", "site", "--allow", "read,list", "--json"]);
     const { key, secret } = JSON.parse(made.stdout) as { key: string; secret: string };
     const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: `${key}:${secret}` };
-    const { code, stderr } = await user.run(["pull", "site", user.file("copy")], { env });
+    const { code, stderr } = await user.run(["rm", "site/a.html"], { env });
     expect([code, stderr]).toEqual([3, expect.stringContaining("(read, write, list, delete)")]);
     expect(stderr).toContain("`node-server tokens create --webdav BUCKET`");
   },

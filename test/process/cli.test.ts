@@ -40,7 +40,7 @@ story("wrong usage ends with 2, and stderr says what was wrong and which help to
     if (wrong[at]?.length === 0) expect(stderr).toContain("Usage: node-server");
     else
       expect(stderr).toMatch(
-        /^error: .+\n(\(Did you mean .+\n)?see `node-server( serve| version| check)? --help`\n$/,
+        /^node-server: .+\n(\(Did you mean .+\n)?see `node-server( serve| version| check)? --help`\n$/,
       );
   }
   expect(await readdir(home.path)).toEqual([]);
@@ -59,7 +59,7 @@ story("a misspelt command of a group is named, with the one that was probably me
     expect(await home.run(args)).toMatchObject({
       code: 2,
       stdout: "",
-      stderr: `error: ${says}\nsee \`node-server ${group} --help\`\n`,
+      stderr: `node-server: ${says}\nsee \`node-server ${group} --help\`\n`,
     });
 });
 

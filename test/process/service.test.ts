@@ -31,6 +31,8 @@ test("the unit is shown without a change to the disk, and runs the binary with i
   const { code, stdout, stderr } = await server.service(["install", "--print", "--dir", server.units]);
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^(note: .+\n)*$/)]);
   expect((await readdir(server.folder)).sort()).toEqual(["bin", "etc"]);
+  // The unit has a temporary folder of its own.
+  expect(stderr.includes("temporary folder of its own")).toBe(server.folder.startsWith("/tmp/"));
   const lines = stdout.split("\n");
   for (const line of [
     "[Unit]",

@@ -19,7 +19,8 @@ export const backupCommands: readonly CommandRow[] = [
       ["--no-files", "leave the files as they are"],
       ["--replace-config", "also the configuration and the UUID, if there are any already"],
     ],
-    notes: "\nThe whole backup is checked first. Without a configuration, that of the backup is written.",
+    notes:
+      "\nA FILE of - is standard input, which needs --yes. The whole backup is checked first. Without a configuration, that of the backup is written.",
     load: async () => (await import("./restore.ts")).restore,
   },
   {

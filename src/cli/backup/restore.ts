@@ -1,5 +1,7 @@
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { createWriteStream, existsSync, statSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import { type VerifiedBackup, verifyBackup } from "../../backup/read-backup.ts";
 import { type RestoreOptions, restoreBackup } from "../../backup/restore.ts";
 import { shownDatabase } from "../../base/database-url.ts";
@@ -28,23 +30,39 @@ export interface RestoreCommandOptions extends CommandOptions {
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
 export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
-  return interruptible(ctx, "ended; nothing was changed", (signal) =>
-    restoreUntil(ctx, signal, file, options),
-  );
+  return interruptible(ctx, "ended; nothing was changed", async (signal) => {
+    if (file !== "-") return restoreUntil(ctx, signal, { path: ctx.path(file), name: file }, options);
+    if (!options.yes) throw new WrongUsage("standard input is the backup, so nobody can be asked: add --yes");
+    // A backup is read twice: first all of it is checked.
+    const folder = await mkdtemp(join(dirname(ctx.path(options.config)), ".restore-"));
+    try {
+      const path = join(folder, "backup.tar.zst");
+      await pipeline(ctx.input(), createWriteStream(path, { mode: 0o600 }), { signal });
+      return await restoreUntil(ctx, signal, { path, name: "standard input" }, options);
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+}
+
+/** A backup, and its name in messages. */
+interface GivenBackup {
+  readonly path: string;
+  readonly name: string;
 }
 
 async function restoreUntil(
   ctx: Context,
   signal: AbortSignal,
-  file: string,
+  { path, name }: GivenBackup,
   { config: configPath, yes, files, replaceConfig = false }: RestoreCommandOptions,
 ): Promise<number> {
   await refuseRunningHere(ctx, configPath, { replace: replaceConfig });
-  const backup = await withProgress(ctx, "checking", file, (onBytes) =>
-    verifyBackup(ctx.path(file), { onBytes, signal }),
+  const backup = await withProgress(ctx, "checking", path, (onBytes) =>
+    verifyBackup(path, { onBytes, signal }),
   );
   if (files && backup.header.buckets === null)
-    throw new WrongUsage(`${file} was made without --files; it contains no files of buckets`);
+    throw new WrongUsage(`${name} was made without --files; it contains no files of buckets`);
   const withFiles = backup.header.buckets !== null && files !== false;
   const restored = await RestoredConfig.open(ctx, configPath, backup, { replace: replaceConfig });
   try {
@@ -66,7 +84,7 @@ async function restoreUntil(
         question(config, replaced, withFiles ? backup.header.buckets?.length : undefined),
         yes,
       );
-    const report = await withProgress(ctx, "restoring", file, (onBytes) =>
+    const report = await withProgress(ctx, "restoring", path, (onBytes) =>
       restoreBackup(backup, {
         database: config.database,
         files: withFiles ? filesTarget(config) : undefined,

@@ -20,11 +20,21 @@ export function addressAtHost(url: string, host: string, path: string): string {
   return new URL(path, origin).href;
 }
 
-/** The same for a bucket of this name. A token for its files alone may not read the record; then it is the path that every bucket has. */
+/** The same for a bucket of this name. */
 export async function addressOfBucket(client: NodeServerClient, name: string): Promise<string> {
-  const bucket = await client.call("static-bucket_read", { name }).catch((error: unknown) => {
+  return bucketAddress(client, (await readIfAllowed(client, name)) ?? { name, is_http_root: false });
+}
+
+/** `hostsOf` returns the host names of a bucket; none if the token may not read its record. */
+export async function hostsOf(client: NodeServerClient, name: string): Promise<readonly string[]> {
+  return (await readIfAllowed(client, name))?.hosts ?? [];
+}
+
+async function readIfAllowed(client: NodeServerClient, name: string): Promise<Bucket | null> {
+  try {
+    return await client.call("static-bucket_read", { name });
+  } catch (error) {
     if (error instanceof PermissionDenied) return null;
     throw error;
-  });
-  return bucketAddress(client, bucket ?? { name, is_http_root: false });
+  }
 }

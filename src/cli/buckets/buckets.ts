@@ -149,9 +149,15 @@ function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): v
   ctx.say(bucketAddress(client, bucket));
 }
 
+/** `withDefaults` adds the settings that the server leaves out because they have their default. */
+function withDefaults(bucket: Bucket) {
+  const { public: isPublic = true, hosts = [], clean_urls = false, ...rest } = bucket;
+  return { ...rest, public: isPublic, hosts, clean_urls };
+}
+
 async function showOne(ctx: Context, bucket: Bucket, options: BucketOptions): Promise<number> {
   if (!options.json) return show(ctx, [bucket], options);
-  await ctx.print(`${JSON.stringify(bucket)}\n`);
+  await ctx.print(`${JSON.stringify(withDefaults(bucket))}\n`);
   return exitCodes.done;
 }
 
@@ -159,19 +165,22 @@ async function show(ctx: Context, buckets: readonly Bucket[], { json }: BucketOp
   const word = (yes: boolean) => (yes ? "yes" : "no");
   await ctx.print(
     json
-      ? `${JSON.stringify(buckets)}\n`
+      ? `${JSON.stringify(buckets.map(withDefaults))}\n`
       : columns(
           ctx,
-          ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS"],
-          buckets.map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts = [] }) => [
-            name,
-            path,
-            word(is_http_root),
-            word(cors),
-            word(enable),
-            isPublic === false ? "private" : "public",
-            hosts.length === 0 ? "-" : hosts.join(" "),
-          ]),
+          ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS", "CLEAN URLS"],
+          buckets
+            .map(withDefaults)
+            .map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts, clean_urls }) => [
+              name,
+              path,
+              word(is_http_root),
+              word(cors),
+              word(enable),
+              isPublic ? "public" : "private",
+              hosts.length === 0 ? "-" : hosts.join(" "),
+              word(clean_urls),
+            ]),
         ),
   );
   return exitCodes.done;

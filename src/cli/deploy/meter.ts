@@ -28,7 +28,8 @@ export function openMeter(
   { showsRate } = { showsRate: false },
 ): Meter {
   const line = new ProgressLine(ctx, what);
-  const begin = performance.now();
+  const { clock } = ctx;
+  const begin = clock.monotonic();
   const allWork = allBytes + allFiles * bytesPerFile;
   let bytes = 0;
   let files = 0;
@@ -39,11 +40,11 @@ export function openMeter(
   };
   const timeLeft = () => {
     const work = allWork === 0 ? 1 : Math.min(1, (bytes + files * bytesPerFile) / allWork);
-    const seconds = (performance.now() - begin) / 1000;
+    const seconds = (clock.monotonic() - begin) / 1000;
     return work === 0 || share() === 1 ? "" : `, ${timeText(seconds / work - seconds)} left`;
   };
   const rate = () =>
-    `, ${sizeText(Math.round(bytes / Math.max(0.001, (performance.now() - begin) / 1000)))}/s`;
+    `, ${sizeText(Math.round(bytes / Math.max(0.001, (clock.monotonic() - begin) / 1000)))}/s`;
   const counts = () => `, ${numberText(files)} of ${countText(allFiles, "file")}`;
   // What a narrow terminal cuts off is the least important.
   const state = () =>

@@ -12,7 +12,7 @@ export const linkCommands: readonly CommandRow[] = [
       [
         "--expires <time>",
         "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)",
-        { parse: parseDuration },
+        { parse: parseExpiry },
       ],
       ["--max-downloads <number>", "end it after so many downloads, or uploads", { parse: parseCount }],
       ["--password", "also a password: asked for, or read from standard input"],
@@ -44,6 +44,15 @@ all links of a bucket.`,
     load: async () => (await import("./roll-link-secret.ts")).rollLinkSecret,
   },
 ];
+
+/** A link cannot be valid for longer. */
+const maxExpiryMs = 366 * 86_400_000;
+
+function parseExpiry(text: string): number {
+  const ms = parseDuration(text);
+  if (ms <= maxExpiryMs) return ms;
+  throw new InvalidArgumentError("a link is valid for at most 366d.");
+}
 
 function parseCount(text: string): number {
   if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);

@@ -1,4 +1,6 @@
 import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
@@ -30,7 +32,7 @@ export async function link(place: string, options: LinkOptions, ctx: Context): P
     upload: options.upload,
     zip: options.zip,
   });
-  const url = webAddress(client.url, made.address);
+  const url = await addressFor(client, name, made.address);
   if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
   else {
     await ctx.print(`${url}\n`);
@@ -38,6 +40,12 @@ export async function link(place: string, options: LinkOptions, ctx: Context): P
     ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
   }
   return exitCodes.done;
+}
+
+/** The address to send to people: at the bucket's own host name if it has one and the token may know it. */
+async function addressFor(client: NodeServerClient, name: string, address: string): Promise<string> {
+  const [host] = await hostsOf(client, name);
+  return host === undefined ? webAddress(client.url, address) : addressAtHost(client.url, host, address);
 }
 
 /** Never an option: other users of the machine can read the arguments of a program. */

@@ -7,6 +7,7 @@ import {
   NodeServerClient,
   NotNodeServer,
   PermissionDenied,
+  RpcError,
   Unreachable,
   type UnreachableReason,
 } from "../../client/index.ts";
@@ -33,6 +34,8 @@ export async function explain(
   error: Error,
   target: Pick<Target, "url" | "fetch"> | undefined,
 ): Promise<string> {
+  if (error instanceof RpcError && !(error instanceof PermissionDenied) && !(error instanceof MethodNotFound))
+    return error.detail;
   if (target === undefined) return error.message;
   if (error instanceof PermissionDenied) {
     const rejection = error.reason && rejections[error.reason];

@@ -11,6 +11,7 @@ import {
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
+import { Interrupted } from "../terminal/ask.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
 import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./unix.ts";
@@ -99,9 +100,13 @@ function named(fetch: Fetch): Fetch {
   };
 }
 
+/** As shells report Ctrl+C. */
+const interruptedCode = 130;
+
 /** The exit code of an error. Scripts can distinguish refused and unreachable from failed. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WrongUsage) return exitCodes.usage;
+  if (error instanceof Interrupted) return interruptedCode;
   if (error instanceof PermissionDenied) return exitCodes.refused;
   if (error instanceof FileError && (error.status === 401 || error.status === 403)) return exitCodes.refused;
   return error instanceof Unreachable ? exitCodes.unreachable : exitCodes.failed;

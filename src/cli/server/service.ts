@@ -43,7 +43,11 @@ export async function installService(options: InstallOptions, ctx: Context): Pro
   const writable = writableFolders(config, target);
   const unit = unitFile({ ...target, writable, drainSeconds: config.drain_seconds, processes });
   const printNotes = () => {
-    const notes = [...accessNotes(config, writable, target), ...environmentNotes(ctx, options)];
+    const notes = [
+      ...temporaryNotes(target),
+      ...accessNotes(config, writable, target),
+      ...environmentNotes(ctx, options),
+    ];
     for (const note of notes) ctx.say(`note: ${note}`);
   };
   if (options.print) {
@@ -80,6 +84,16 @@ export async function uninstallService(options: UninstallOptions, ctx: Context):
   if (options.start) systemctl("daemon-reload");
   await ctx.print(`removed ${path}; configuration, database and files are untouched\n`);
   return exitCodes.done;
+}
+
+/** Names a file that the service will not see, because its unit has a temporary folder of its own (`PrivateTmp`). */
+function temporaryNotes({ binary, config }: { readonly binary: string; readonly config: string }): string[] {
+  const hidden = [binary, config].find((path) => /^\/(?:var\/)?tmp\//.test(path));
+  return hidden === undefined
+    ? []
+    : [
+        `the service will not start: it has a temporary folder of its own, in which there is no ${hidden}; move it, for instance to /srv/node-server, and install the service again`,
+      ];
 }
 
 /** Lists the settings of this environment, which the service does not inherit. */

@@ -3,12 +3,13 @@ import { Fault } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
 import type { Config } from "../../config/schema.ts";
 import { Binary } from "../../update/binary.ts";
-import { askLatest } from "../../update/latest-release.ts";
+import { askLatest, isLater } from "../../update/latest-release.ts";
 import { type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
+import { connect } from "../remote/remote.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { openLog, readConfig } from "./open.ts";
 import { openProgress } from "./progress.ts";
@@ -17,6 +18,7 @@ import { findRunning, updateRunning } from "./running.ts";
 interface UpdateOptions extends CommandOptions, UpdateAllOptions {
   readonly tag?: string;
   readonly all?: boolean;
+  readonly check?: boolean;
 }
 
 /** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
@@ -25,11 +27,15 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<numb
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
     throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
-  if (options.all) return updateAll(ctx, given ?? (await newest(ctx, await readConfig(ctx, path))), options);
+  if (options.check && (options.all || tag !== undefined))
+    throw new WrongUsage("--check goes with neither --all nor --tag");
+  if (options.all) return updateAll(ctx, given ?? (await newestOfCluster(ctx, options)), options);
   for (const name of ["server", "ca", "watch", "allowHttp", "json", "yes"] as const)
     if (options[name] !== undefined)
-      throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
+      if (!(options.check && name === "json"))
+        throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
   const config = await readConfig(ctx, path);
+  if (options.check) return check(ctx, config, options);
   const wanted = given ?? (await newest(ctx, config));
   const running = await findRunning(config);
   if (running !== undefined) {
@@ -40,6 +46,21 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<numb
     return exitCodes.done;
   }
   return (await updateStopped(ctx, config, wanted)) ? exitCodes.done : already(ctx, wanted);
+}
+
+/** Says whether there is a newer release, and changes nothing. */
+async function check(ctx: Context, config: Config, { json }: UpdateOptions): Promise<number> {
+  const { version: newest, text } = await newestTag(config);
+  const running = (await findRunning(config))?.version ?? build.cargo_version;
+  const newer = isLater(newest, running);
+  await ctx.print(
+    json
+      ? `${JSON.stringify({ current: running, latest: newest, newer })}\n`
+      : newer
+        ? `${text} is available; ${running} is in use, and \`node-server update\` updates it\n`
+        : `${running} is in use; there is nothing newer\n`,
+  );
+  return exitCodes.done;
 }
 
 async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<boolean> {
@@ -62,13 +83,30 @@ async function already(ctx: Context, { text }: Tag): Promise<number> {
   return exitCodes.done;
 }
 
-async function newest(ctx: Context, { release_url }: Config): Promise<Tag> {
+async function newest(ctx: Context, config: Config): Promise<Tag> {
+  const tag = await newestTag(config);
+  ctx.say(`the newest release is ${tag.text}`);
+  return tag;
+}
+
+async function newestTag({ release_url }: Config): Promise<Tag> {
   if (release_url === undefined)
     throw new Fault(
       "Other",
       "release_url is not set in the configuration; set it to the address of the releases",
     );
-  const tag = await askLatest(release_url);
+  return askLatest(release_url);
+}
+
+/** The newest release as a node of the cluster knows it: `--all` needs no configuration on this machine. */
+async function newestOfCluster(ctx: Context, options: UpdateAllOptions): Promise<Tag> {
+  const { latest, problem } = await (await connect(ctx, options)).call("node-server_latest_release");
+  const tag = latest === null || problem !== null ? undefined : tagOrUndefined(`v${latest}`);
+  if (tag === undefined)
+    throw new Fault(
+      "Other",
+      `the server cannot say which release is the newest: ${problem ?? "it knows none"}; name one with --tag vX.Y.Z`,
+    );
   ctx.say(`the newest release is ${tag.text}`);
   return tag;
 }

@@ -1,6 +1,13 @@
 import { Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
 
+/** Interrupted says that somebody typed Ctrl+C at a question. */
+export class Interrupted extends Fault {
+  constructor() {
+    super("Other", "interrupted; nothing was changed");
+  }
+}
+
 /** Asks on the terminal without echoing the answer. */
 export async function askSecret({ terminal }: Context, question: string): Promise<string> {
   if (terminal === undefined)
@@ -17,7 +24,7 @@ export async function askSecret({ terminal }: Context, question: string): Promis
     for await (const chunk of keys) {
       for (const key of String(chunk)) {
         if (key === "\r" || key === "\n") return typed;
-        if (key === "\u0003") throw new Fault("Other", "interrupted");
+        if (key === "\u0003") throw new Interrupted();
         typed = key === "\u007f" || key === "\b" ? typed.slice(0, -1) : typed + key;
       }
     }

@@ -11,8 +11,12 @@ const codes: Readonly<Record<Colour, string>> = {
   dim: "\x1b[2m",
 };
 
-/** `isColoured` tells whether to print colours: on a terminal, unless the user turned them off (no-color.org). */
+/**
+ * `isColoured` tells whether to print colours: on a terminal, unless the user turned them off (no-color.org), and elsewhere if the user
+ * asks for them (force-color.org).
+ */
 export function isColoured({ out, env }: Context): boolean {
+  if (env.FORCE_COLOR && env.FORCE_COLOR !== "0" && !env.NO_COLOR) return true;
   return out.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 

@@ -1,7 +1,10 @@
+import type { Clock } from "../../base/clock.ts";
 import { visible } from "../../base/visible-text.ts";
 import type { Context, Output } from "../context.ts";
 
 const redrawMs = 100;
+/** A task that is done sooner shows no progress. */
+const quietMs = 1000;
 const barWidth = 25;
 
 /** ProgressLine shows on standard error how far a task is: a bar on a terminal, elsewhere a line for every tenth. */
@@ -9,20 +12,25 @@ export class ProgressLine {
   readonly #what: string;
   readonly #err: Output;
   readonly #isTerminal: boolean;
+  readonly #clock: Clock;
+  readonly #startedAt: number;
   #drawn = "";
-  #drawnAt = 0;
+  #drawnAt = Number.NEGATIVE_INFINITY;
   #tenth = 0;
 
-  constructor({ err }: Context, what: string) {
+  constructor({ err, clock }: Context, what: string) {
     this.#what = what;
+    this.#clock = clock;
+    this.#startedAt = clock.monotonic();
     this.#err = err;
     this.#isTerminal = err.isTTY === true;
   }
 
   /** `share` is between 0 and 1. `state` is called only when something is shown. */
   update(share: number, state: () => string): void {
+    if (this.#isQuiet) return;
     if (this.#isTerminal) {
-      if (performance.now() - this.#drawnAt >= redrawMs) this.#draw(share, state());
+      if (this.#clock.monotonic() - this.#drawnAt >= redrawMs) this.#draw(share, state());
       return;
     }
     const tenth = Math.floor(share * 10);
@@ -38,14 +46,19 @@ export class ProgressLine {
   }
 
   end(share: number, state: () => string): void {
+    if (this.#isQuiet) return;
     if (this.#isTerminal) {
       this.#draw(share, state());
       this.#err.write("\n");
     } else this.update(share, state);
   }
 
+  get #isQuiet(): boolean {
+    return this.#clock.monotonic() - this.#startedAt < quietMs;
+  }
+
   #draw(share: number, state: string): void {
-    this.#drawnAt = performance.now();
+    this.#drawnAt = this.#clock.monotonic();
     const bar = "#".repeat(Math.floor(share * barWidth)).padEnd(barWidth);
     const line = visible(`${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`);
     this.#drawn = `\r${line.slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;

@@ -92,10 +92,12 @@ async function switched(
 ): Promise<number> {
   const published = await change().catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error;
-    throw new Fault(
-      "NotFound",
-      `${error.detail}; \`node-server deploys ${bucket}\` lists those of the bucket`,
-    );
+    // `name` is the param that names the bucket.
+    const hint =
+      error.data.field === "name"
+        ? "`node-server ls` lists those that this token opens"
+        : `\`node-server deploys ${bucket}\` lists those of the bucket`;
+    throw new Fault("NotFound", `${error.detail}; ${hint}`);
   });
   const problems = sayProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
