@@ -2,7 +2,7 @@ import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
 import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
-import { Fault, messageOf } from "../base/fault.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { makeFile } from "../base/inherited-owner.ts";
 import type { ConnectionSource, Execute } from "./driver.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
@@ -49,7 +49,8 @@ export async function openConnections(path: string): Promise<SqliteConnections> 
 
 /**
  * `proveWritable` writes a value that is already there. SQLite opens a file that it cannot write as read-only without an error, and
- * even BEGIN IMMEDIATE then succeeds.
+ * even BEGIN IMMEDIATE then succeeds. A full disk is no reason not to start, because the database can be read: the first write
+ * says that it is full.
  */
 async function proveWritable(file: Database, path: string): Promise<void> {
   try {
@@ -58,6 +59,7 @@ async function proveWritable(file: Database, path: string): Promise<void> {
       file.run(`PRAGMA user_version = ${user_version}`);
     });
   } catch (error) {
+    if (codeOf(error) === "SQLITE_FULL") return;
     const subject = { name: "the database", path, failed: "cannot be written" };
     const problem = fileProblem(path) ??
       folderProblem(dirname(path)) ?? {

@@ -1,9 +1,10 @@
 import { expect } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { bothDatabases, type DatabaseKind, tempFolder, testNode } from "../support/node.ts";
 import { newPostgresDatabase, postgresUser } from "../support/postgres.ts";
+import { test } from "../support/test.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { mounted } from "../support/webdav-disk.ts";
 
@@ -92,3 +93,25 @@ bothDatabases(
     expect(lines.map(({ level }) => level)).toEqual(["ERROR", "INFO", "ERROR", "INFO"]);
   },
 );
+
+test("a server that crashed on a full disk starts again, reads, and changes nothing until there is room", async () => {
+  await using folder = await tempFolder();
+  const disk = join(folder.path, "disk");
+  using mount = mounted("a full disk of the database", disk, "size=4m");
+  if (mount === undefined) return;
+  await using node = await testNode();
+  const late = await node.newToken([]);
+  // What a kill leaves: the changes are in the -wal file.
+  const path = node.databaseUrl.replace(/^sqlite:\/\/|\?.*$/g, "");
+  for (const end of ["", "-wal", "-shm", ".lock"]) copyFileSync(path + end, join(disk, `node.db${end}`));
+  const makeRoom = fill(disk);
+  await using again = await testNode({ databaseUrl: `sqlite://${disk}/node.db` });
+  const token = node.superToken;
+  expect(await again.call("token_get", { token })).toMatchObject({ username: "root" });
+  expect(await again.call("token_get", { token: late })).toMatchObject({ token_limit: [] });
+  expect((await again.refused("static-bucket_create", [token, "site"])).data).toMatchObject({
+    reason: "disk_full",
+  });
+  makeRoom();
+  await again.call("static-bucket_create", [token, "site"]);
+});
