@@ -53,7 +53,7 @@ inBrowser(
     const notice = page.locator(".overview-release").filter({ hasText: two.tag });
     await hand.click(notice.getByRole("link", { name: "Update" }));
     await page.getByRole("heading", { name: "Version 1.0.0" }).waitFor();
-    await hand.click(page.getByRole("button", { name: "Update" }));
+    await hand.click(page.getByRole("button", { name: "Update to v2.0.0" }));
     await hand.click(
       page.getByRole("dialog", { name: "Update to v2.0.0?" }).getByRole("button", { name: "Update" }),
     );

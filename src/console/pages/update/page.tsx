@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { ResultOf, VersionRecord } from "../../../client/index.ts";
+import type { NodeServerClient, ResultOf, VersionRecord } from "../../../client/index.ts";
 import { time } from "../../format.ts";
 import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
@@ -74,7 +74,7 @@ function Current({ record }: { readonly record: VersionRecord }) {
 
 type LatestRelease = ResultOf<"node-server_latest_release">;
 
-/** What the release server has, and the form for the version to install. */
+/** What the release server has, with the newest version to install, and the form for another one. */
 function Wanted() {
   const { client } = useSession();
   const { value, error, reload } = useLoad(
@@ -90,14 +90,35 @@ function Wanted() {
         <p>{rich(t.update.off, { link: <a href="#/config">{t.frame.config}</a> })}</p>
       </div>
     );
+  const newest = value.newer && value.latest !== null ? value.latest : undefined;
   return (
     <>
-      <div class={value.newer ? "notice good" : "notice"}>
+      <div class={newest === undefined ? "notice" : "notice good"}>
         <p>{latestText(value)}</p>
+        {newest !== undefined && (
+          <Button icon="update" onClick={() => ask(client, newest)}>
+            {t.update.updateTo(visibleText(newest))}
+          </Button>
+        )}
       </div>
-      <WantedForm latest={value.newer ? value.latest : null} />
+      <WantedForm />
     </>
   );
+}
+
+/** Asks for consent to an update, and begins it. */
+async function ask(client: NodeServerClient, tag: string): Promise<void> {
+  const sure = await confirm({
+    title: t.update.question(tag),
+    text: (
+      <>
+        <p>{t.update.whatHappens(tag)}</p>
+        <p>{t.update.keepsOld}</p>
+      </>
+    ),
+    action: t.frame.update,
+  });
+  if (sure) void update(client, tag);
 }
 
 function latestText({ current, latest, newer, problem }: LatestRelease) {
@@ -107,34 +128,21 @@ function latestText({ current, latest, newer, problem }: LatestRelease) {
   return t.update.newest(visibleText(current));
 }
 
-/** Form that begins with the tag that failed, to be corrected or tried again, or with the newest version. */
-function WantedForm({ latest }: { readonly latest: string | null }) {
+/** Form for any version. It begins with the tag that failed, to be corrected or tried again. */
+function WantedForm() {
   const { client } = useSession();
   const [tag, setTag] = useState(() => {
     const now = run.peek();
-    return now.step === "failed" ? now.tag : (latest ?? "");
+    return now.step === "failed" ? now.tag : "";
   });
   const problem = tagProblem(tag);
-  const ask = async () => {
-    const sure = await confirm({
-      title: t.update.question(tag),
-      text: (
-        <>
-          <p>{t.update.whatHappens(tag)}</p>
-          <p>{t.update.keepsOld}</p>
-        </>
-      ),
-      action: t.frame.update,
-    });
-    if (sure) void update(client, tag);
-  };
   return (
     <form
       class="card form"
       aria-label={t.update.another}
       onSubmit={(event: Event) => {
         event.preventDefault();
-        if (problem === undefined) void ask();
+        if (problem === undefined) void ask(client, tag);
       }}
     >
       <h2>{t.update.install}</h2>

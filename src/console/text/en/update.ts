@@ -14,11 +14,12 @@ export const update = {
   keepsOld:
     "The current binary is kept with the suffix .old. If the new one does not start, the server goes back to it by itself.",
   off: "Updates are off: the configuration does not say where releases are. Set release_url on the page <link>.",
+  updateTo: (tag: string) => `Update to ${tag}`,
   available: (latest: string) => `${latest} is available.`,
   newest: (current: string) => `The release server has no version that is newer than ${current}.`,
   notAsked: "The release server did not tell its newest version: <why>.",
   another: "Another version",
-  install: "Install a version",
+  install: "Install another version",
   tag: "Tag of the release",
   tagHint: "Newer or older, such as v1.2.3. The server downloads it from its release_url.",
   same: (tag: string) => `The server already runs ${tag}. Nothing was changed, and it did not restart.`,
