@@ -51,8 +51,8 @@ function isSame(one: TestNodeOptions, other: TestNodeOptions): boolean {
   return [...keys].every((key) => one[key] === other[key]);
 }
 
-/** How many credentials a server has rejected. */
-function rejections({ node }: TestNode): number {
+/** rejections counts the credentials that a server has rejected. */
+export function rejections({ node }: TestNode): number {
   const family = node.families.find(({ name }) => name === "node_server_authentication_failures_total");
   if (family === undefined || family.type === "histogram")
     throw new Error("the server does not count rejections");
