@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { helloAt, newHome } from "../support/process.ts";
+import { helloAt, sharedServer } from "../support/process.ts";
 import { within } from "../support/until.ts";
 
 /** The default of `max_request_body_size`. */
@@ -40,13 +40,14 @@ const requests = {
   "a log filter of a million items": call("node-server_stream_log", `["no:body","${fill("a=info")}"]`),
 };
 
+// A process of its own, so that the client's clock runs on while the server is busy.
+const server = sharedServer();
+
 for (const [name, body] of Object.entries(requests)) {
   test(`a stranger's request does not hold up the others: ${name}`, async () => {
     expect(body.length).toBeLessThanOrEqual(largest);
-    // A process of its own, so that the client's clock runs on while the server is busy.
-    await using home = await newHome();
-    const server = await home.serve();
-    const answer = fetch(`${server.url}/jsonrpc`, {
+    const { url } = await server();
+    const answer = fetch(`${url}/jsonrpc`, {
       method: "POST",
       headers: { "content-type": "application/json" },
       body,
@@ -57,11 +58,11 @@ for (const [name, body] of Object.entries(requests)) {
     );
     // Asked again and again until the heavy one is through, so that one of them waits behind it.
     for (let over = false; !over; ) {
-      const hello = await within("another caller is answered", helloAt(server.url), patienceMs);
+      const hello = await within("another caller is answered", helloAt(url), patienceMs);
       expect(hello).toBe("Node Server Is Running!");
       over = await Promise.race([ended, Bun.sleep(10).then(() => false)]);
     }
     // 413: it would cost more to parse than a stranger may ask for.
     expect([200, 413]).toContain((await answer).status);
-  }, 60_000);
+  });
 }

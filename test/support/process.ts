@@ -1,4 +1,4 @@
-import { test } from "bun:test";
+import { afterAll, test } from "bun:test";
 import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -253,6 +253,23 @@ export class Home implements AsyncDisposable {
 }
 
 export const sqliteUrl = "sqlite://data/node.db?mode=rwc";
+
+/**
+ * sharedServer returns a function that starts the program once for all stories of this file, in a home of its own. Call it at the top
+ * of a file; the program ends after the last story.
+ */
+export function sharedServer(): () => Promise<Server> {
+  let home: ReturnType<typeof newHome> | undefined;
+  let serving: Promise<Server> | undefined;
+  afterAll(async () => {
+    await (await home)?.[Symbol.asyncDispose]();
+  });
+  return () => {
+    home ??= newHome();
+    serving ??= home.then((opened) => opened.serve());
+    return serving;
+  };
+}
 
 /** A home whose config.toml asks for any free port. */
 export async function newHome(settings?: Settings, databaseUrl?: string): Promise<Home> {
