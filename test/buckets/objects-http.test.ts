@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
 import { migratedDatabase, type StoreKind, type TestNode, testNode } from "../support/node.ts";
 import { postgresRelay } from "../support/postgres-relay.ts";
+import { chosenFor } from "../support/tier.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 const stores: readonly StoreKind[] = ["objects over sqlite", "objects over postgres"];
 
 function eachObjectStore(title: string, story: (store: StoreKind) => Promise<void>): void {
-  for (const store of stores) test(`${title} (${store})`, () => story(store));
+  for (const store of chosenFor(title, stores)) test(`${title} (${store})`, () => story(store));
 }
 
 const plain = (node: TestNode, path: string, init: RequestInit = {}) =>

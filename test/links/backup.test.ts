@@ -1,10 +1,10 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { backupOf, restoredNode } from "../support/restored-node.ts";
 import { inSite, linkSite, type Made, notValid } from "./link-site.ts";
 
-everyStore(
+eachStore(
   "links are worth after a restore with the link key what they were worth when the backup was made",
   async (store) => {
     await using node = await testNode(store);

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachDatabase, eachStore, everyStore, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { inSite, linkSite, type Made, notValid, until } from "./link-site.ts";
 
@@ -10,7 +10,7 @@ interface Listed {
   readonly downloads?: number;
 }
 
-everyStore("of many downloads at once exactly as many succeed as the link is good for", async (options) => {
+eachStore("of many downloads at once exactly as many succeed as the link is good for", async (options) => {
   await using node = await sharedNode(options);
   const { make, answer } = await linkSite(node, { "a.txt": "a" });
   const { address, id } = await make("a.txt", { max_downloads: 5 });

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachDatabase, eachStore, everyStore, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
 import { inSite, linkSite, type Made } from "./link-site.ts";
@@ -73,7 +73,7 @@ eachStore("a drop box makes its folder, and cannot change how the bucket is serv
   ]);
 });
 
-everyStore("of two uploads of one name one is stored, and only stored files are counted", async (options) => {
+eachStore("of two uploads of one name one is stored, and only stored files are counted", async (options) => {
   await using node = await sharedNode(options);
   const { make, put, stored } = await linkSite(node, { "in/old.txt": "old" });
   const { address } = await make("in", { upload: true, max_downloads: 3 });

@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finishOverwrite } from "../../src/config/config-file.ts";
-import { bothDatabases, configText, tempFolder, testNode, type WireReply } from "../support/node.ts";
+import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "../support/node.ts";
 import { newHome, sqliteUrl } from "../support/process.ts";
 import { until } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** Half a millisecond: each state of what is swapped lasts long enough for a whole read or edit to meet it. */
 const pause = "for (const t = performance.now(); performance.now() - t < 0.5; );";
@@ -72,7 +69,7 @@ test("a configuration that is swapped for a link, all the time, never leads outs
   expect(await stat(target)).toMatchObject({ ino: untouched.ino, mtimeMs: untouched.mtimeMs });
   expect(await readdir(outside.path)).toEqual(["secret.toml"]);
   expect(JSON.stringify(node.node.ring.entries())).not.toContain(marker);
-}, 180_000);
+});
 
 test("a folder that is swapped for a link, all the time, never leads outside", async () => {
   await using outside = await tempFolder();
@@ -96,43 +93,39 @@ test("a folder that is swapped for a link, all the time, never leads outside", a
   expect((met.string ?? 0) + (met.boolean ?? 0)).toBeGreaterThan(0);
   expect(await stat(target)).toMatchObject({ ino: untouched.ino, mtimeMs: untouched.mtimeMs });
   expect(await readdir(outside.path)).toEqual(["config.toml"]);
-}, 180_000);
+});
 
-bothDatabases(
-  "of twenty edits at once one wins whole, and the winner is what is in force",
-  async (kind) => {
-    await using node = await testNode({ database: kind, top: 'server_uuid = "auto_gen"' });
-    const uuids = Array.from({ length: 20 }, () => crypto.randomUUID());
-    const texts = uuids.map((uuid, at) =>
-      configText(node.databaseUrl, {
-        top: `static_path = ${JSON.stringify(join(node.folder, "static"))}\n# ${"padding ".repeat(at * 500)}\nserver_uuid = "${uuid}"`,
-      }),
-    );
-    let editing = true;
-    const reading = (async () => {
-      const original = await readFile(node.configPath, "utf8");
-      while (editing) {
-        const text = (await node.call("node-server_read_config", [node.superToken])) as string;
-        expect(text === original || texts.includes(text)).toBe(true);
-      }
-    })();
-    const replies = await Promise.all(
-      texts.map((config_string) =>
-        node.send("node-server_edit_config", { token: node.superToken, config_string }),
-      ),
-    );
-    editing = false;
-    await reading;
-    for (const reply of replies) expect(reply).toHaveProperty("result", true);
-    const winner = texts.indexOf(await readFile(node.configPath, "utf8"));
-    expect(winner).toBeGreaterThanOrEqual(0);
-    await until("the winner is in force", async () =>
-      (await node.call("node-server_uuid")) === uuids[winner] ? true : undefined,
-    );
-    expect((await readdir(node.folder)).filter((name) => /tmp|recovery/.test(name))).toEqual([]);
-  },
-  180_000,
-);
+eachDatabase("of twenty edits at once one wins whole, and the winner is what is in force", async (kind) => {
+  await using node = await testNode({ database: kind, top: 'server_uuid = "auto_gen"' });
+  const uuids = Array.from({ length: 20 }, () => crypto.randomUUID());
+  const texts = uuids.map((uuid, at) =>
+    configText(node.databaseUrl, {
+      top: `static_path = ${JSON.stringify(join(node.folder, "static"))}\n# ${"padding ".repeat(at * 500)}\nserver_uuid = "${uuid}"`,
+    }),
+  );
+  let editing = true;
+  const reading = (async () => {
+    const original = await readFile(node.configPath, "utf8");
+    while (editing) {
+      const text = (await node.call("node-server_read_config", [node.superToken])) as string;
+      expect(text === original || texts.includes(text)).toBe(true);
+    }
+  })();
+  const replies = await Promise.all(
+    texts.map((config_string) =>
+      node.send("node-server_edit_config", { token: node.superToken, config_string }),
+    ),
+  );
+  editing = false;
+  await reading;
+  for (const reply of replies) expect(reply).toHaveProperty("result", true);
+  const winner = texts.indexOf(await readFile(node.configPath, "utf8"));
+  expect(winner).toBeGreaterThanOrEqual(0);
+  await until("the winner is in force", async () =>
+    (await node.call("node-server_uuid")) === uuids[winner] ? true : undefined,
+  );
+  expect((await readdir(node.folder)).filter((name) => /tmp|recovery/.test(name))).toEqual([]);
+});
 
 /** Mounts the file onto itself, as a container does with a single file; undefined where that is not allowed. */
 async function mountAlone(path: string): Promise<AsyncDisposable | undefined> {

@@ -5,20 +5,23 @@ import { SQL } from "bun";
 import { PathMutex } from "../../src/base/path-mutex.ts";
 import { ChangeQueue } from "../../src/buckets/objects/change-queue.ts";
 import type { StoreOptions, TestNode } from "./node.ts";
+import { chosenFor } from "./tier.ts";
 import { until } from "./until.ts";
 import { endlessCopy } from "./webdav-disk.ts";
 
+const waitingStores: readonly StoreOptions[] = [
+  { store: "disk", database: "sqlite" },
+  { store: "disk", database: "postgres" },
+  { store: "objects over postgres" },
+];
+
 /**
- * The same story wherever a change can wait for its turn while a token or a bucket is changed. In an object store on SQLite it cannot:
- * all changes, those of tokens too, take turns in the database.
+ * eachWaitingStore declares a story wherever a change can wait for its turn while a token or a bucket is changed; the fast tier takes
+ * the store that its title chooses. In an object store on SQLite a change cannot wait: all changes, those of tokens too, take turns in
+ * the database.
  */
 export function eachWaitingStore(title: string, story: (options: StoreOptions) => Promise<void>): void {
-  const stores: readonly StoreOptions[] = [
-    { store: "disk", database: "sqlite" },
-    { store: "disk", database: "postgres" },
-    { store: "objects over postgres" },
-  ];
-  for (const options of stores)
+  for (const options of chosenFor(title, waitingStores))
     test(`${title} (${[options.store, options.database].filter(Boolean).join(", ")})`, () => story(options));
 }
 
