@@ -1,13 +1,9 @@
 import { Database } from "bun:sqlite";
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { newHome } from "../support/process.ts";
 import { exec } from "../support/sql.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 interface Storage {
   readonly tables: Readonly<Record<string, number>>;
@@ -62,10 +58,10 @@ bothDatabases("any legal name of a table is counted and told", async (kind) => {
     ...["Order Details", "weiß", 'a"b', "a'b", "123", "9", "10", "__proto__", "constructor", "MixedCase"],
     ...["select", "sqliteish", "sqlite-x", "a\\b", "a%b", "100% \u{1f600}", "-", "seaql_migrations2"],
   ];
-  for (const name of names) {
-    await exec(node, `CREATE TABLE ${quote(name)} (a INT PRIMARY KEY)`);
-    await exec(node, `INSERT INTO ${quote(name)} VALUES (1)`);
-  }
+  const made = names.map(
+    (name) => `CREATE TABLE ${quote(name)} (a INT PRIMARY KEY); INSERT INTO ${quote(name)} VALUES (1)`,
+  );
+  await exec(node, made.join(";"));
   const { tables, total } = await storage(node);
   for (const name of names) {
     expect({ name, counted: Object.hasOwn(tables, name) && (tables[name] ?? 0) > 0 }).toEqual({
@@ -80,7 +76,7 @@ bothDatabases("any legal name of a table is counted and told", async (kind) => {
 bothDatabases("the order is alphabetical whatever the names look like, numbers included", async (kind) => {
   await using node = await testNode({ database: kind });
   const names = ["-", "10", "9", "Zoo", "__proto__", "zebra"];
-  for (const name of names) await exec(node, `CREATE TABLE ${quote(name)} (a INT)`);
+  await exec(node, names.map((name) => `CREATE TABLE ${quote(name)} (a INT)`).join(";"));
   expect(await namesInOrder(node)).toEqual([...business, ...names].sort());
 });
 
@@ -172,13 +168,12 @@ for (const schema of ["apart", "Mixed Case"]) {
       `ALTER DATABASE ${new URL(database.url).pathname.slice(1)} SET search_path = "${schema}"`,
     );
     await admin.unsafe("CREATE TABLE public.hidden (a INT)");
-    await using home = await newHome({}, database.url);
-    const server = await home.serve();
-    const reply = await server.send(method, [server.superToken]);
-    await server.stop();
+    {
+      await using node = await testNode({ databaseUrl: database.url });
+      expect(await namesInOrder(node)).toEqual(business);
+    }
     await admin.close();
     await database.drop();
-    expect(Object.keys((reply.result as Storage | undefined)?.tables ?? { reply })).toEqual(business);
   });
 }
 
@@ -186,7 +181,7 @@ test("measuring a large SQLite file holds up nobody", async () => {
   await using node = await testNode();
   await exec(
     node,
-    "CREATE TABLE big (a BLOB); INSERT INTO big WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 200) SELECT zeroblob(1000000) FROM c",
+    "CREATE TABLE big (a BLOB); INSERT INTO big WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 80) SELECT zeroblob(1000000) FROM c",
   );
   let measured = false;
   const measuring = storage(node).finally(() => {
@@ -194,10 +189,10 @@ test("measuring a large SQLite file holds up nobody", async () => {
   });
   let answered = 0;
   for (; !measured; answered += 1) await node.call("node-server_hello");
-  expect((await measuring).tables.big).toBeGreaterThan(200_000_000);
+  expect((await measuring).tables.big).toBeGreaterThan(80_000_000);
   // One call may have come before the measuring began, and one may have come after it.
   expect(answered).toBeGreaterThan(5);
-}, 180_000);
+});
 
 bothDatabases("only the Super Token may ask", async (kind) => {
   await using node = await testNode({ database: kind });
