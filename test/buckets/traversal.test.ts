@@ -4,6 +4,7 @@ import { eachStore, testNode } from "../support/node.ts";
 import {
   besiegedSite,
   disguisesFor,
+  manyRequestsMs,
   mark,
   secrets,
   sendRaw,
@@ -63,7 +64,7 @@ eachStore(
     expect(await surroundings(node)).toEqual(before);
     expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
   },
-  180_000,
+  manyRequestsMs,
 );
 
 eachStore(
@@ -111,7 +112,7 @@ eachStore(
     expect(leaks).toEqual([]);
     expect([...faults].sort()).toEqual(["105", "108"]);
   },
-  180_000,
+  manyRequestsMs,
 );
 
 eachStore("a bucket's name is no way out either", async (store) => {

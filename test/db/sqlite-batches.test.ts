@@ -1,9 +1,7 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { endless } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
+import { tier } from "../support/tier.ts";
 
 /** A query that counts to `last`, and returns `n` and a text of `length` bytes. */
 const counting = (n: number, last: number, length: number) =>
@@ -37,7 +35,7 @@ test("a statement that does not end holds up neither the answers before it nor t
   await using sql = await operatorOver("memory");
   const queries = (length: number) => Array.from({ length }, (_, n) => sql.rows(`SELECT ${n} AS n`));
   const answers = (length: number) => Array.from({ length }, (_, n) => [{ n }]);
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < (tier === "fast" ? 2 : 5); round += 1) {
     for (let n = 0; n < 5; n += 1) await sql.rows("SELECT 1 AS a");
     const { signal, abort } = leavingClient();
     let isRunning = true;
@@ -130,7 +128,7 @@ test("each of many requests at once gets its own answer, and each row is written
   await sql.rows("CREATE TABLE t (n INTEGER)");
   let number = 0;
   let written = 0;
-  for (let round = 0; round < 60; round += 1) {
+  for (let round = 0; round < (tier === "fast" ? 15 : 60); round += 1) {
     const calls = Array.from({ length: 1 + Math.floor(Math.random() * 40) }, async () => {
       number += 1;
       const n = number;

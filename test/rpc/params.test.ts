@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { methods } from "../../src/methods/index.ts";
 import { eachDatabase, testNode, type WireReply } from "../support/node.ts";
+import { tier } from "../support/tier.ts";
 
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
@@ -23,40 +24,44 @@ const awkward = {
   "deep nesting with a number beyond a double": `[${nested(2000)},12345678901234567890]`,
 };
 
-eachDatabase(
-  "no awkward value of any param of any method is a bug",
-  async (database) => {
-    await using node = await testNode({ database, logging: 'memory_log_filter = "error"' });
-    await using socket = await node.socket();
-    const token = JSON.stringify(node.superToken);
-    const fitting: Readonly<Record<string, string>> = {
-      token,
-      father_token: token,
-      supertoken: token,
-      token_creation: '{"token_limit":[]}',
-      limit: "[]",
-      log_filter: '"off"',
-      sql: '"SELECT 1"',
-      params: "[]",
-    };
-    const bugs: string[] = [];
-    for (const [method, { names }] of Object.entries(methods)) {
-      for (const odd of names) {
-        for (const [what, value] of Object.entries(awkward)) {
-          const params = names.map(
-            (name) => `"${name}":${name === odd ? value : (fitting[name] ?? '"xxxxxx"')}`,
-          );
-          socket.send(`{"jsonrpc":"2.0","method":"${method}","params":{${params}},"id":1}`);
-          const { error } = (await socket.next()) as WireReply;
-          if (error?.code !== -32603) continue;
-          const entry = node.node.ring
-            .entries()
-            .find(({ fields }) => fields.reference === error.data.reference);
-          bugs.push(`${method}, ${odd}: ${what}: ${entry?.message}`);
-        }
+/** awkwardFor returns the values for one of the params. In the fast tier three params share them, so that each value is still tried often. */
+function awkwardFor(turn: number): ReadonlyArray<readonly [string, string]> {
+  const all = Object.entries(awkward);
+  return tier === "fast" ? all.filter((_, at) => at % 3 === turn % 3) : all;
+}
+
+eachDatabase("no awkward value of any param of any method is a bug", async (database) => {
+  await using node = await testNode({ database, logging: 'memory_log_filter = "error"' });
+  await using socket = await node.socket();
+  const token = JSON.stringify(node.superToken);
+  const fitting: Readonly<Record<string, string>> = {
+    token,
+    father_token: token,
+    supertoken: token,
+    token_creation: '{"token_limit":[]}',
+    limit: "[]",
+    log_filter: '"off"',
+    sql: '"SELECT 1"',
+    params: "[]",
+  };
+  const bugs: string[] = [];
+  let turn = 0;
+  for (const [method, { names }] of Object.entries(methods)) {
+    for (const odd of names) {
+      turn += 1;
+      for (const [what, value] of awkwardFor(turn)) {
+        const params = names.map(
+          (name) => `"${name}":${name === odd ? value : (fitting[name] ?? '"xxxxxx"')}`,
+        );
+        socket.send(`{"jsonrpc":"2.0","method":"${method}","params":{${params}},"id":1}`);
+        const { error } = (await socket.next()) as WireReply;
+        if (error?.code !== -32603) continue;
+        const entry = node.node.ring
+          .entries()
+          .find(({ fields }) => fields.reference === error.data.reference);
+        bugs.push(`${method}, ${odd}: ${what}: ${entry?.message}`);
       }
     }
-    expect(bugs).toEqual([]);
-  },
-  180_000,
-);
+  }
+  expect(bugs).toEqual([]);
+});

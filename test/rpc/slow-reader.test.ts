@@ -54,8 +54,8 @@ test("a reader that stalls delays nobody, and what it misses is not kept", async
   const before = await heldMemory();
   const refused = [0, 0];
   let heard = 0;
-  for (let event = 0; event < 100_000; event += 1) {
-    const text = `event ${event} `.padEnd(1024, "x");
+  for (let event = 0; event < 25_000; event += 1) {
+    const text = `event ${event} `.padEnd(4096, "x");
     for (const [at, mailbox] of mailboxes.entries())
       if (!mailbox.offer(text)) refused[at] = (refused[at] ?? 0) + 1;
     if (event % 200 !== 199) continue;
@@ -66,7 +66,7 @@ test("a reader that stalls delays nobody, and what it misses is not kept", async
     }
   }
   expect(refused[1]).toBe(0);
-  expect(refused[0]).toBeGreaterThan(50_000);
+  expect(refused[0]).toBeGreaterThan(12_500);
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
   expect(await reader.call("node-server_hello")).toHaveProperty("result");
   expect(await heldMemory()).toBeLessThan(before + 50 * MiB);

@@ -102,8 +102,11 @@ export const disguises: ReadonlyArray<(path: string) => string> = [
   (path) => `${"/".repeat(1000)}${path}`,
 ];
 
+/** manyRequestsMs is the limit of stories that send all disguises to every place, which are 24,000 requests by WebDAV alone. */
+export const manyRequestsMs = tier === "fast" ? undefined : 180_000;
+
 /** How many turns share the disguises in the fast tier. */
-const maxShares = 7;
+const maxShares = 10;
 
 /**
  * disguisesFor returns the disguises for one of several turns, such as each pair of a prefix and a target. In the fast tier the turns

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, ftruncateSync, openSync, readSync, statSync, writeSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
@@ -38,12 +39,12 @@ test("a copy of a file with holes has holes, its content, its length and its tim
   expect(copy.blocks * 512).toBeLessThan(4 * mebibyte);
   expect(textAt(at("copy.bin"), 1_234_567_890, 19)).toBe("words in the middle");
   expect(textAt(at("copy.bin"), size - 3, 3)).toBe("\0\0\0");
-}, 180_000);
+});
 
 test("a large file without holes is copied byte for byte", async () => {
   await using node = await testNode({ top: "sync_uploads = false\n" });
   const { at, to } = await openSite(node);
-  const bytes = new Uint8Array(40 * mebibyte + 7).map((_, index) => (index * 31 + (index >> 8)) % 251);
+  const bytes = Buffer.alloc(40 * mebibyte + 7, randomBytes(65_521));
   await Bun.write(at("large.bin"), bytes);
   expect(await to("COPY", "/large.bin", "/copy.bin")).toBe(201);
   expect(Buffer.from(await Bun.file(at("copy.bin")).arrayBuffer()).equals(bytes)).toBe(true);
@@ -69,4 +70,4 @@ for (const what of ["file", "folder"] as const)
     // Its paths are free again.
     expect((await dav("PUT", "/to", {}, "words")).status).toBe(201);
     expect((await dav("DELETE", "/from")).status).toBe(204);
-  }, 60_000);
+  });

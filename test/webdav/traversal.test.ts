@@ -1,6 +1,14 @@
 import { expect } from "bun:test";
 import { eachStore, testNode } from "../support/node.ts";
-import { besiegedSite, disguisesFor, secrets, sendRaw, surroundings, targets } from "../support/traversal.ts";
+import {
+  besiegedSite,
+  disguisesFor,
+  manyRequestsMs,
+  secrets,
+  sendRaw,
+  surroundings,
+  targets,
+} from "../support/traversal.ts";
 
 eachStore(
   "no address and no Destination of WebDAV reads, lists, writes, moves or deletes anything outside the bucket",
@@ -57,5 +65,5 @@ eachStore(
     // 502 is for a Destination elsewhere, 505 for what is no request line at all.
     expect([...statuses].filter((status) => status === "500" || status === "503")).toEqual([]);
   },
-  180_000,
+  manyRequestsMs,
 );
