@@ -86,7 +86,6 @@ eachDatabase(
     expect(await node.call("token_list_all_tokens", { token: node.superToken })).toEqual(before);
     expect(await node.call("token_get", { token: "anna|right-word" })).toMatchObject({ username: "anna" });
   },
-  180_000,
 );
 
 eachDatabase(
@@ -102,7 +101,6 @@ eachDatabase(
     );
     for (const refusal of refusals) expect(refusal).toEqual(invalid);
   },
-  180_000,
 );
 
 eachDatabase("names that no token can have are wrong credentials too", async (database) => {

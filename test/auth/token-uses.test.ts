@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, spyOn, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { TokenUses } from "../../src/auth/token-uses.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import { parseFilter } from "../../src/log/filter.ts";
@@ -16,9 +16,6 @@ import {
 } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
 import { until, within } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 interface Times {
   readonly created_at: number | null;

@@ -164,28 +164,24 @@ eachDatabase(
   },
 );
 
-eachDatabase(
-  "every method that is not open refuses a wrong token and an unknown user",
-  async (database) => {
-    await using node = await testNode({ database, top: "jsonrpc_max_connections = 1000\n" });
-    const [key] = node.superToken.split(":");
-    const replies = await Promise.all(
-      [`${key}:wrong`, "unknownKey123456:wrong", "nobody|any-word"].flatMap((token) =>
-        guarded.map(async ({ name, as }) => ({
-          name,
-          error: (await node.send(name, as(token))).error,
-        })),
-      ),
-    );
-    for (const { name, error } of replies)
-      expect({ name, code: error?.code, data: error?.data }).toMatchObject({
+eachDatabase("every method that is not open refuses a wrong token and an unknown user", async (database) => {
+  await using node = await testNode({ database, top: "jsonrpc_max_connections = 1000\n" });
+  const [key] = node.superToken.split(":");
+  const replies = await Promise.all(
+    [`${key}:wrong`, "unknownKey123456:wrong", "nobody|any-word"].flatMap((token) =>
+      guarded.map(async ({ name, as }) => ({
         name,
-        code: 102,
-        data: { reason: "invalid_credentials" },
-      });
-  },
-  180_000,
-);
+        error: (await node.send(name, as(token))).error,
+      })),
+    ),
+  );
+  for (const { name, error } of replies)
+    expect({ name, code: error?.code, data: error?.data }).toMatchObject({
+      name,
+      code: 102,
+      data: { reason: "invalid_credentials" },
+    });
+});
 
 eachDatabase(
   "every method that is not open refuses a caller without a token before it looks at anything else",

@@ -121,7 +121,7 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
   expect(of('node_server_component_losses_total{component="database"}')).toBe(1);
   expect(of('node_server_database_errors_total{source="server",reason="unavailable"}')).toBeGreaterThan(0);
   expect(node.node.ring.entries().filter(({ level }) => level === "ERROR")).toHaveLength(1);
-}, 180_000);
+});
 
 test("a server that nobody asks notices the loss by itself, and each loss is told", async () => {
   await using postgres = await stoppablePostgres();
@@ -133,7 +133,7 @@ test("a server that nobody asks notices the loss by itself, and each loss is tol
   await postgres.halt();
   await node.refused("token_get", { token: node.superToken });
   await hears(node, [lost, restored, lost]);
-}, 180_000);
+});
 
 test("connections that are cut are no lost database: nothing is told while new ones can be made", async () => {
   await using node = await testNode({ database: "postgres", logging });
@@ -156,7 +156,7 @@ test("a server stops at once while its database is lost", async () => {
   await node.refused("token_get", { token: node.superToken });
   await hears(node, [lost]);
   await node[Symbol.asyncDispose]();
-}, 180_000);
+});
 
 const open = (database_url: string) =>
   openDatabase(settingsFor(database_url), new LogHub(), { create: true });

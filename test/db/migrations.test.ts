@@ -223,7 +223,7 @@ test("processes that start on one empty SQLite file at the same moment all come 
   );
   expect(ends.filter(({ code }) => code !== 0)).toEqual([]);
   expect(ends.filter(({ out }) => out.includes("Super Token:"))).toHaveLength(1);
-}, 180_000);
+});
 
 test("a PostgreSQL that cannot be reached is told with its place and without its password", async () => {
   const port = await freePort();
@@ -246,7 +246,7 @@ test("a PostgreSQL that accepts and then says nothing is given up after connect_
     detail: expect.stringContaining("cannot be reached"),
   });
   silent.stop(true);
-}, 60_000);
+});
 
 test("a database or user that PostgreSQL does not have is told in its own words, with what to do", async () => {
   const place = await newPostgresDatabase();

@@ -1,5 +1,5 @@
 import { Database as SqliteFile } from "bun:sqlite";
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
@@ -18,9 +18,6 @@ import { cpuSeconds } from "../support/proc.ts";
 import { hello, helloAt } from "../support/process.ts";
 import { series, sqlChildrenOf } from "../support/sql.ts";
 import { until } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** The same on every database, so that calls go on after a move. */
 const token = "sameEverywhere00:sameEverywhere00sameEverywhere00";
@@ -230,20 +227,16 @@ async function suspendedStatement(node: TestNode, attempts = 10): Promise<HeldSt
   return suspendedStatement(node, attempts - 1);
 }
 
-eachDatabase(
-  "a statement that runs goes on while the database's settings change",
-  async (kind) => {
-    await using node = await openNode({ database: kind });
-    const held = await (kind === "sqlite" ? suspendedStatement(node) : lockedStatement(node));
-    const databaseKeys = "acquire_timeout_ms = 2999";
-    const told = await editAndHear(node, configOf(node, { databaseKeys }));
-    expect(told.message).toBe("configuration reloaded: database");
-    expect(held.isRunning()).toBe(true);
-    await held.goOn();
-    expect((await held.reply).result).toMatchObject({ data: [{ n: 8_000_000 }] });
-  },
-  180_000,
-);
+eachDatabase("a statement that runs goes on while the database's settings change", async (kind) => {
+  await using node = await openNode({ database: kind });
+  const held = await (kind === "sqlite" ? suspendedStatement(node) : lockedStatement(node));
+  const databaseKeys = "acquire_timeout_ms = 2999";
+  const told = await editAndHear(node, configOf(node, { databaseKeys }));
+  expect(told.message).toBe("configuration reloaded: database");
+  expect(held.isRunning()).toBe(true);
+  await held.goOn();
+  expect((await held.reply).result).toMatchObject({ data: [{ n: 8_000_000 }] });
+});
 
 test("an edit moves from SQLite to PostgreSQL and back", async () => {
   await using node = await openNode();

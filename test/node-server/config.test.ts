@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { once } from "node:events";
 import {
   chmod,
@@ -19,9 +19,6 @@ import { ConfigFile } from "../../src/config/config-file.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { newHome, sqliteUrl } from "../support/process.ts";
 import { within } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 const read = (node: TestNode) => node.call("node-server_read_config", { token: node.superToken });
 const edit = (node: TestNode, config_string: string) =>

@@ -1,11 +1,8 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
 import { until, within } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 const stream = async (node: TestNode, socket: TestSocket, log_filter: string) => {
   const reply = await socket.call("node-server_stream_log", { token: node.superToken, log_filter });

@@ -1,9 +1,6 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 const log = async (node: TestNode) =>
   (await node.call("node-server_log", { token: node.superToken })) as LogEntry[];

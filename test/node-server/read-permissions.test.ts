@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { hello } from "../support/process.ts";
@@ -6,9 +6,6 @@ import { sharedNodes } from "../support/shared-node.ts";
 import { within } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 const readLogs = [{ scopes: ["global"], permissions: [{ node: "read_logs" }] }];
 const readStorage = [{ scopes: ["global"], permissions: [{ node: "read_storage" }] }];

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { join } from "node:path";
 import { bothDatabases, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
@@ -7,9 +7,6 @@ import { exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** On SQLite the first call opens a connection, the second one prepares the statement there, the third one finds it prepared. */
 const calls = [1, 2, 3];

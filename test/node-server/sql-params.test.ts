@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { bothDatabases, type DatabaseKind, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, refusedSql, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** The n-th placeholder. */
 const mark = (kind: DatabaseKind, n: number) => (kind === "sqlite" ? "?" : `$${n}`);

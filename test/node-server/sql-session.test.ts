@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { join } from "node:path";
 import { bothDatabases, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
@@ -6,9 +6,6 @@ import { exec, refusedSql, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** More calls than there are connections or children, so that every one of them is met. */
 const rounds = Array.from({ length: 12 }, (_, round) => round);

@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import {
   type DatabaseKind,
@@ -10,9 +10,6 @@ import {
 import { openRelay } from "../support/relay.ts";
 import { endless, exec, rows, sqlChildrenOf } from "../support/sql.ts";
 import { until } from "../support/until.ts";
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 const method = "node-server_exec_sql";
 

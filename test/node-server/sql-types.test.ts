@@ -1,13 +1,10 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { bothDatabases, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, execText, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** One value each: how it is written in SQL, and the JSON text that comes back. */
 type Table = ReadonlyArray<readonly [sql: string, json: string]>;

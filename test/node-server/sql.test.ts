@@ -1,4 +1,4 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { join } from "node:path";
 import { bothDatabases, type DatabaseKind, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
@@ -6,9 +6,6 @@ import { exec, refusedSql, rows, series } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 
 const sharedNode = sharedNodes();
-
-// A busy machine may take its time.
-setDefaultTimeout(180_000);
 
 /** What a statement without rows to show answers. */
 const affected = (row_count: number) => ({ success: true, data: [], row_count, truncated: false });
