@@ -23,7 +23,11 @@ const failures: readonly Failure[] = [
     args: ["init", "-c", "plain/config.toml"],
     says: /the configuration \/.*\/plain\/config\.toml cannot be created: \/.*\/plain is a file/,
   },
-  { where: "RUST_LOG cannot be read", env: { RUST_LOG: "server=loud" }, says: /RUST_LOG: .*`loud` is not a level/ },
+  {
+    where: "RUST_LOG cannot be read",
+    env: { RUST_LOG: "server=loud" },
+    says: /RUST_LOG: .*`loud` is not a level/,
+  },
   {
     where: "the log file cannot be opened",
     settings: { logging: 'json_log_file = "plain/node.log"' },

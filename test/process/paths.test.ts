@@ -117,7 +117,12 @@ story("a configuration that is named and does not exist is refused; only init wr
   expect(await readdir(home.path)).toEqual([]);
   expect(await home.run(["serve", "-c", basename(home.configPath)])).toMatchObject({ code: 1 });
   expect(await home.run(["init", "-c", "etc/typo.toml"])).toMatchObject({ code: 0 });
-  expect((await readdir(home.file("etc"))).sort()).toEqual(["data", "typo.link-key", "typo.toml", "typo.uuid"]);
+  expect((await readdir(home.file("etc"))).sort()).toEqual([
+    "data",
+    "typo.link-key",
+    "typo.toml",
+    "typo.uuid",
+  ]);
 });
 
 story("serve without -c writes a configuration where there is none, and says where", async () => {
