@@ -36,7 +36,7 @@ export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Pr
     if (!(await dialect.hasSchema())) return withoutContent("empty");
     refuseNewer(await readNewer(dialect));
     if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
-    const names = new StoredNames(dialect.query, dialect.fromJson);
+    const names = new StoredNames(dialect.query, dialect);
     const store = await new StoreRows(dialect).read();
     return { state: "ready", namesContent: await names.haveContent(), store };
   } finally {

@@ -27,12 +27,12 @@ export class RemovedRows {
 
   /** The rows as they are now: each batch is read when it is asked for. */
   get current(): StoredNames {
-    return new StoredNames(this.#dialect.query, this.#dialect.fromJson);
+    return new StoredNames(this.#dialect.query, this.#dialect);
   }
 
   /** Runs `work` with the rows of one moment. */
   readSnapshot<T>(work: (names: StoredNames) => Promise<T>): Promise<T> {
-    return this.#dialect.readSnapshot((snapshot) => work(new StoredNames(snapshot, this.#dialect.fromJson)));
+    return this.#dialect.readSnapshot((snapshot) => work(new StoredNames(snapshot, this.#dialect)));
   }
 
   /** Returns those of these rows of a bucket that exist, as a transaction sees them. */

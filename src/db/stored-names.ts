@@ -1,4 +1,4 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { filesPrefix, folderNamespace, headsNamespace, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
@@ -34,11 +34,11 @@ export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(na
 /** StoredNames reads the rows of the object store as they were at one moment. */
 export class StoredNames {
   readonly #query: Kysely<Schema>;
-  readonly #fromJson: Dialect["fromJson"];
+  readonly #dialect: Pick<Dialect, "fromJson" | "byCodePoints">;
 
-  constructor(query: Kysely<Schema>, fromJson: Dialect["fromJson"]) {
+  constructor(query: Kysely<Schema>, dialect: Pick<Dialect, "fromJson" | "byCodePoints">) {
     this.#query = query;
-    this.#fromJson = fromJson;
+    this.#dialect = dialect;
   }
 
   /** Whether any row names content: a store without it is not the one of this database, or not mounted. */
@@ -75,21 +75,43 @@ export class StoredNames {
     return this.#rows<EntryValue>(folderNamespace(folderId));
   }
 
+  /** Is to `entries` what an order that does not depend on the database is to its own: by code points, after `after`. */
+  inOrder(folderId: string, after?: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
+    return this.#rows<EntryValue>(folderNamespace(folderId), {
+      after,
+      key: this.#dialect.byCodePoints("key"),
+    });
+  }
+
+  /** One file or folder of a folder; undefined if there is none of that name. */
+  async entry(folderId: string, name: string): Promise<EntryValue | undefined> {
+    const row = await this.#query
+      .selectFrom("kv")
+      .select("value")
+      .where("namespace", "=", folderNamespace(folderId))
+      .where("key", "=", name)
+      .executeTakeFirst();
+    return row && (this.#dialect.fromJson(row.value) as EntryValue);
+  }
+
   removed(bucketPath: string): AsyncGenerator<ReadonlyArray<NamedRow<RemovedValue>>> {
     return this.#rows<RemovedValue>(removedNamespace(bucketPath));
   }
 
-  async *#rows<V>(namespace: string): AsyncGenerator<ReadonlyArray<NamedRow<V>>> {
-    for (let after: string | undefined; ; ) {
+  async *#rows<V>(
+    namespace: string,
+    { after, key = sql.ref("key") }: { after?: string | undefined; key?: RawBuilder<unknown> } = {},
+  ): AsyncGenerator<ReadonlyArray<NamedRow<V>>> {
+    for (;;) {
       let rows = this.#query
         .selectFrom("kv")
         .select(["key", "value"])
         .where("namespace", "=", namespace)
-        .orderBy("key")
+        .orderBy(key)
         .limit(batchRows);
-      if (after !== undefined) rows = rows.where("key", ">", after);
+      if (after !== undefined) rows = rows.where(sql<SqlBool>`${key} > ${after}`);
       const found = await rows.execute();
-      yield found.map(({ key, value }) => ({ key, value: this.#fromJson(value) as V }));
+      yield found.map(({ key, value }) => ({ key, value: this.#dialect.fromJson(value) as V }));
       if (found.length < batchRows) return;
       after = found.at(-1)?.key;
     }

@@ -3,6 +3,7 @@ import type { Database } from "../../db/database.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue, RemovedValue } from "../../db/entry-values.ts";
+import type { StoredNames } from "../../db/stored-names.ts";
 import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../file-version.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
 import { walkEntries } from "./manifest.ts";
@@ -24,33 +25,43 @@ export class Versions {
     this.#bucketPath = bucketPath;
   }
 
-  /** list implements `FileStore.history`. It reads all that the bucket keeps, in small batches. */
-  async list(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
+  /**
+   * list implements `FileStore.history`. It reads the names that were removed, and of removed folders only as much as the answer
+   * has: files of one version are in the order of their paths, in which a folder can be read.
+   */
+  async list(path: TreePath, { max, after, filesOnly = false }: HistoryOptions): Promise<FileVersion[]> {
     const { removed } = this.#database;
     const now = await removed.now();
     const pacer = new Pacer();
-    const found = new NewestVersions(options);
+    const tops = new NewestTops({ max, after, filesOnly });
     for await (const batch of removed.current.removed(this.#bucketPath)) {
       for (const { key, value } of batch) {
         const at = parseTreePath(value.path);
-        if (value.until < now || at === undefined) continue;
         const version = Number.parseInt(key, 10);
-        // A whole page of newer ones, or an earlier page: a folder need not be read.
-        if (!found.mayTake(version)) continue;
+        if (value.until < now || at === undefined || !tops.mayTake(version)) continue;
         const top = await this.#topOf(path, at, value.entry);
-        if (top === undefined) continue;
-        if (!options.filesOnly || !isFolderValue(top.entry))
-          found.add(toVersion(version, top.at, { ...value, entry: top.entry }));
-        else
-          for await (const { path: below, value: entry } of walkEntries(removed.current, top.entry.id)) {
-            const at = isFolderValue(entry) ? undefined : parseTreePath(`${top.at}/${below}`);
-            if (at !== undefined) found.add(toVersion(version, at, { ...value, entry }));
-            if (pacer.isDue) await pacer.nextTurn();
-          }
+        if (top !== undefined) tops.add({ version, path: top.at, value: { ...value, entry: top.entry } });
       }
       if (pacer.isDue) await pacer.nextTurn();
     }
-    return found.take();
+    const found: FileVersion[] = [];
+    for (const { version, path: top, value } of tops.take()) {
+      if (found.length >= max) break;
+      const isPage = after?.version === version;
+      if (!filesOnly || !isFolderValue(value.entry)) {
+        if (!isPage || comparePaths(top, after.path) > 0) found.push(toVersion(version, top, value));
+        continue;
+      }
+      const from = isPage ? namesAfter(top, after.path) : [];
+      if (from === undefined) continue;
+      for await (const { path: below, value: entry } of filesInOrder(removed.current, value.entry.id, from)) {
+        const at = parseTreePath(`${top}/${below}`);
+        if (at !== undefined) found.push(toVersion(version, at, { ...value, entry }));
+        if (found.length >= max) break;
+        if (pacer.isDue) await pacer.nextTurn();
+      }
+    }
+    return found;
   }
 
   /** measure implements `FileStore.measureKept`. */
@@ -127,15 +138,22 @@ export class Versions {
   }
 }
 
-/** NewestVersions are the first `max` of all that are added, in the order of a history; it holds little more than that. */
-class NewestVersions {
+/** Top is a removed file or folder, as far as it is at the path that a history is about. */
+interface Top extends VersionName {
+  readonly value: RemovedValue;
+}
+
+/** NewestTops are those of which a page of a history consists, the newest first; it holds little more than that. */
+class NewestTops {
   readonly #options: HistoryOptions;
-  #found: FileVersion[] = [];
+  #tops: Top[] = [];
   /** Older ones are on a later page. */
   #oldest = 0;
+  #pruneAt: number;
 
   constructor(options: HistoryOptions) {
     this.#options = options;
+    this.#pruneAt = 2 * options.max + 1000;
   }
 
   mayTake(version: number): boolean {
@@ -143,24 +161,64 @@ class NewestVersions {
     return version >= this.#oldest && (after === undefined || version <= after.version);
   }
 
-  add(version: FileVersion): void {
-    const { after, max } = this.#options;
-    if (after !== undefined && compareVersions(version, after) <= 0) return;
-    this.#found.push(version);
-    if (this.#found.length < 2 * max + 1000) return;
-    this.#found = this.take();
-    this.#oldest = this.#found.at(-1)?.version ?? 0;
+  add(top: Top): void {
+    this.#tops.push(top);
+    if (this.#tops.length < this.#pruneAt) return;
+    this.#tops = this.take();
+    this.#pruneAt = 2 * this.#tops.length + 1000;
   }
 
-  take(): FileVersion[] {
-    return this.#found.sort(compareVersions).slice(0, this.#options.max);
+  take(): Top[] {
+    const { max, after, filesOnly } = this.#options;
+    const sorted = this.#tops.sort(compareVersions);
+    // A folder may be empty, and what is of the version of `after` may be on an earlier page.
+    let sure = 0;
+    const end = sorted.findIndex(({ version, value }) => {
+      if (version !== after?.version && !(filesOnly && isFolderValue(value.entry))) sure += 1;
+      return sure > max;
+    });
+    if (end === -1) return sorted;
+    this.#oldest = sorted[end]?.version ?? 0;
+    return sorted.slice(0, end);
   }
+}
+
+/** `filesInOrder` returns the files below a folder in the order of their paths, after the path of these names. */
+async function* filesInOrder(
+  names: StoredNames,
+  folderId: string,
+  after: readonly string[],
+  prefix = "",
+): AsyncGenerator<{ readonly path: string; readonly value: EntryValue }> {
+  const [first, ...rest] = after;
+  // What follows in the folder of that name comes before its siblings.
+  const before = first === undefined ? undefined : await names.entry(folderId, first);
+  if (first !== undefined && before !== undefined && isFolderValue(before))
+    yield* filesInOrder(names, before.id, rest, `${prefix}${first}/`);
+  for await (const batch of names.inOrder(folderId, first))
+    for (const { key, value } of batch)
+      if (isFolderValue(value)) yield* filesInOrder(names, value.id, [], `${prefix}${key}/`);
+      else yield { path: prefix + key, value };
+}
+
+/** The names of `path` below `top`; none if all of `top` comes after it, undefined if all comes before. */
+function namesAfter(top: TreePath, path: TreePath): readonly string[] | undefined {
+  if (isBelow(path, top)) return pathBelow(path, top).split("/");
+  return comparePaths(top, path) > 0 ? [] : undefined;
 }
 
 /** By version, the newest first, and by path. */
 function compareVersions(a: VersionName, b: VersionName): number {
-  if (a.version !== b.version) return b.version - a.version;
-  return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
+  return a.version === b.version ? comparePaths(a.path, b.path) : b.version - a.version;
+}
+
+/** By the names from the top, so that what is in a folder follows it at once; by code points, as both databases can sort. */
+function comparePaths(a: TreePath, b: TreePath): number {
+  return Buffer.compare(sortable(a), sortable(b));
+}
+
+function sortable(path: TreePath): Buffer {
+  return Buffer.from(path.replaceAll("/", "\0"));
 }
 
 function toVersion(version: number, path: TreePath, { entry, at, until }: RemovedValue): FileVersion {
