@@ -16,7 +16,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   buckets: ["base", "log", "db", "sites"],
   cluster: ["base", "log", "db"],
   update: ["base", "log"],
-  links: ["base", "db", "auth", "buckets"],
+  links: ["base", "log", "db", "auth", "buckets"],
   backup: ["base", "log", "db", "buckets", "build"],
   rpc: ["base", "log", "auth"],
   services: [
