@@ -28,6 +28,8 @@ export interface CommandRow {
   readonly isDefault?: boolean;
   /** Neither in the help nor in the completion: for programs, not for people. */
   readonly hidden?: boolean;
+  /** The heading in the help of the program under which it stands. */
+  readonly group?: string;
   readonly commands?: readonly CommandRow[];
   /**
    * Loads the function that runs the command. It takes the arguments, the options (those of the program included), the context and
@@ -55,6 +57,7 @@ export function addCommand(
 ): void {
   const { isDefault = false, hidden = false, load, ownHelp, notes } = row;
   const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
+  if (row.group !== undefined) command.helpGroup(row.group);
   addOptions(command, row.options ?? []);
   if (row.choices !== undefined) command.registeredArguments[0]?.choices(row.choices);
   if (ownHelp !== undefined) command.helpOption(false).option("-h, --help", ownHelp);

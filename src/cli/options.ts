@@ -104,3 +104,8 @@ export function parseDuration(text: string): number {
     throw new InvalidArgumentError("write a time as 90m, 12h, 30d, 4w or 1y.");
   return Number(count) * ms;
 }
+
+export function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("write a number from 1 to 999999.");
+}

@@ -12,6 +12,8 @@ import {
   json,
   listen,
   onlyWithAll,
+  parseCount,
+  parseDuration,
   processes,
   remote,
   remoteJson,
@@ -171,6 +173,8 @@ const clientCommands: readonly CommandRow[] = [
       ["--all", "those of every node of its cluster, by time, each with the name of its node"],
       allowHttp,
       ["-f, --follow", "also print new entries, until Ctrl+C"],
+      ["-n, --lines <number>", "only the last so many of those that the server keeps", { parse: parseCount }],
+      ["--since <time>", "only those of the last 90m, 12h, 7d, …", { parse: parseDuration }],
       ["--filter <filter>", "as RUST_LOG: info, debug,db=trace, token (default with -f: info)"],
       ["--json", "print one JSON object per line"],
     ],
@@ -238,11 +242,21 @@ const deployCommands: readonly CommandRow[] = [
   },
 ];
 
-/** Every command, in the order of the help. A command is registered here and nowhere else. */
-export const commands: readonly CommandRow[] = [
-  ...serverCommands,
-  ...clientCommands,
-  ...deployCommands,
+/** The headings of the help, with their commands. */
+const groups: Readonly<Record<string, readonly string[]>> = {
+  "Sites and files:": [
+    ...["deploy", "rollback", "deploys", "push", "pull", "check-site", "ls", "cat", "cp", "mv", "rm"],
+    ...["link", "links", "buckets"],
+  ],
+  "Servers:": ["login", "logout", "servers", "status", "nodes", "logs", "sql", "storage", "tokens", "call"],
+  "Run a server on this machine:": [
+    ...["serve", "init", "check", "health", "service", "update", "backup", "restore", "migrate"],
+    ...["roll-super-token", "get-uuid", "release-server"],
+  ],
+  "About this program:": ["version", "completion", "man"],
+};
+
+const hidden: readonly CommandRow[] = [
   {
     name: "sql-child",
     description: "",
@@ -256,3 +270,25 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import("./backup/backup-child.ts")).backupChild,
   },
 ];
+
+/** Every command, in the order of the help. A command is registered here and nowhere else. */
+export const commands: readonly CommandRow[] = inGroups([
+  ...serverCommands,
+  ...clientCommands,
+  ...deployCommands,
+  ...hidden,
+]);
+
+function inGroups(rows: readonly CommandRow[]): readonly CommandRow[] {
+  const grouped = Object.entries(groups).flatMap(([group, names]) =>
+    names.map((name): CommandRow => {
+      const row = rows.find((other) => other.name.split(" ", 1)[0] === name);
+      if (row === undefined) throw new Error(`there is no command ${name}`);
+      return { ...row, group };
+    }),
+  );
+  const others = rows.filter(({ name }) => !grouped.some((row) => row.name === name));
+  const lost = others.find((row) => !row.hidden);
+  if (lost !== undefined) throw new Error(`the command ${lost.name} is in no group of the help`);
+  return [...grouped, ...others];
+}

@@ -62,7 +62,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
   adviseHelp(program);
   refuseUnknownCommands(program);
   try {
-    await program.parseAsync(withHelpOption(args), { from: "user" });
+    await program.parseAsync(serverAfterCommand(program, withHelpOption(args)), { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) {
@@ -73,6 +73,28 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
     ctx.say(`node-server: ${await messageFor(ctx, error, chosen)}`);
     return exitCodeOf(error);
   }
+}
+
+/**
+ * Moves `-s NAME` and `--ca FILE` from before the command to behind it, because they are options of the commands that talk to a server:
+ * `-s web ls` as `ls -s web`.
+ */
+function serverAfterCommand(program: Command, args: readonly string[]): readonly string[] {
+  const moved: string[] = [];
+  const before: string[] = [];
+  let at = 0;
+  for (let word = args[at]; word?.startsWith("-"); word = args[at]) {
+    const isServer = /^(?:-s|--server|--ca)(?:=|$)/.test(word) || /^-s./.test(word);
+    const takesNext = /^(?:-s|--server|--ca|-c|--config)$/.test(word);
+    const words = args.slice(at, at + (takesNext ? 2 : 1));
+    (isServer ? moved : before).push(...words);
+    at += words.length;
+  }
+  if (moved.length === 0) return args;
+  const group = program.commands.find((command) => command.name() === args[at]);
+  const isGroup = group?.commands.some((sub) => sub.name() === args[at + 1]) === true;
+  const end = at + (isGroup ? 2 : 1);
+  return [...before, ...args.slice(at, end), ...moved, ...args.slice(end)];
 }
 
 /** `help call` as `call --help`: a command may print its help itself. */

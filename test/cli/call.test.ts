@@ -79,7 +79,7 @@ story("a refusal ends with 3 and another error with 1, in the server's words", a
   expect(refused.stderr).toContain("Super token required");
   const failed = await user.run(["call", "static-bucket_delete", "name=none"]);
   expect(failed).toMatchObject({ code: 1, stdout: "" });
-  expect(failed.stderr).toContain("NotFound");
+  expect(failed.stderr).toBe("node-server: there is no bucket none\n");
 });
 
 story("every method tells about itself, with a curl line that works", async () => {

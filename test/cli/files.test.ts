@@ -41,7 +41,7 @@ eachStoreStory("files are copied to a bucket and back, moved, printed, listed an
   await does("mv", "site/docs/all/page.html", "site/index.html");
   expect(await does("cat", "site/index.html", "site/docs/img/a b.svg")).toBe("page<svg/>");
   expect(await does("ls", "site/docs/")).toMatch(
-    /^-\t\S+Z\tdocs\/all\/\n-\t\S+Z\tdocs\/img\/\n4 B\t\S+Z\tdocs\/page\.html\n$/,
+    /^-\t\S+Z\tdocs\/all\/\n-\t\S+Z\tdocs\/img\/\n4\t\S+Z\tdocs\/page\.html\n$/,
   );
   const listed = JSON.parse(await does("ls", "-r", "site", "--json")) as { path: string; size: number }[];
   expect(listed.map(({ path, size }) => [path, size])).toEqual([

@@ -117,9 +117,16 @@ story("a token goes to no other server than the one it is meant for", async () =
   const list = ["call", "static-bucket_list"];
   expect(await user.does(list, { env })).toBe('["alpha"]\n');
   expect(await user.does([...list, "-s", "second"], { env })).toBe("[]\n");
-  // Without an address beside it, the variable is not for a server that has a login.
+  // Without an address beside it, the variable is for the server in use, and not for a login that is named.
   const alone = { NODE_SERVER_TOKEN: "wrong:token" };
-  for (const args of [list, [...list, "-s", "second"], [...list, "-s", second.url]]) {
+  const inUse = await user.run(list, { env: alone });
+  expect(inUse).toMatchObject({ code: 3, stdout: "" });
+  expect(inUse.stderr).toContain("NODE_SERVER_TOKEN is used");
+  for (const args of [
+    [...list, "-s", "second"],
+    [...list, "-s", second.url],
+    ["-s", "second", ...list],
+  ]) {
     const used = await user.run(args, { env: alone });
     expect(used).toMatchObject({ code: 0, stdout: "[]\n" });
     expect(used.stderr).toContain("NODE_SERVER_TOKEN is not used");
@@ -127,7 +134,7 @@ story("a token goes to no other server than the one it is meant for", async () =
   // With one, it is for that address, also when there is a login to it.
   const wrong = { ...alone, NODE_SERVER_URL: second.url };
   expect(await user.run(list, { env: wrong })).toMatchObject({ code: 3, stdout: "" });
-  expect(await user.does([...list, "-s", second.url], { env: wrong })).toBe("[]\n");
+  expect(await user.run([...list, "-s", second.url], { env: wrong })).toMatchObject({ code: 3, stdout: "" });
   const named = { NODE_SERVER_TOKEN: first.superToken };
   expect(await user.does([...list, "-s", first.url], { env: named })).toBe('["alpha"]\n');
   const elsewhere = { ...named, NODE_SERVER_URL: second.url };

@@ -35,6 +35,24 @@ story("logs shows what the server keeps, by a filter, as lines or as JSON", asyn
   expect(wrong.stderr).toContain("loud");
 });
 
+story(
+  "logs shows the last entries, or those of the last minutes, and warns of a target that nothing has",
+  async () => {
+    await using scene = await loggedIn({ logging: kept });
+    const { node, user } = scene;
+    const log = node.node.hub.logger("server");
+    for (const n of [1, 2, 3]) log.info(`n ${n}`);
+    const shown = async (...args: string[]) =>
+      numbersIn(await user.does(["logs", "--json", "--filter", "server=info", ...args]));
+    expect(await shown()).toEqual([1, 2, 3]);
+    expect(await shown("-n", "2")).toEqual([2, 3]);
+    expect(await shown("--since", "5m", "-n", "9")).toEqual([1, 2, 3]);
+    expect((await user.run(["logs", "--all", "-n", "2"])).code).toBe(2);
+    const unknown = await user.run(["logs", "--filter", "nope"]);
+    expect(unknown).toMatchObject({ code: 0, stdout: "", stderr: expect.stringContaining("`nope`") });
+  },
+);
+
 for (const kind of databaseKinds)
   story(`a token that may only read logs shows and follows them, until it is revoked (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind, logging: kept });

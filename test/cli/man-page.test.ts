@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import type { CommandRow } from "../../src/cli/command-row.ts";
 import { manPage } from "../../src/cli/manual/man-page.ts";
+import { remote } from "../../src/cli/options.ts";
 import { commands } from "../../src/cli/program.ts";
 import { findTool } from "../support/tools.ts";
 
@@ -27,9 +28,12 @@ test("the manual page has every command and option, and groff formats it without
     const [, section = ""] = text.split(`\n   ${name}\n`);
     expect([name, section === ""]).toEqual([name, false]);
     const own = section.split(/\n {0,3}\S/)[0] ?? "";
-    for (const [flags] of row.options ?? [])
+    for (const [flags] of (row.options ?? []).filter((option) => !remote.includes(option)))
       expect([name, flags, own.includes(flags.replace(/[<>]/g, ""))]).toEqual([name, flags, true]);
   }
+  // Once for all commands.
+  const [, shared = ""] = text.split("\nCLIENT OPTIONS\n");
+  for (const [flags] of remote) expect(shared.split("\nCOMMANDS\n")[0]).toContain(flags.replace(/[<>]/g, ""));
   for (const word of ["EXIT STATUS", "NODE_SERVER_<KEY>", "NODE_SERVER_TOKEN", "servers.json"])
     expect(text).toContain(word);
 });

@@ -24,6 +24,7 @@ const serverAt = (url: string): NamedServer => ({
   url,
   token: "key:secret",
   isSaved: true,
+  hasLogin: true,
   ca: undefined,
   fetch,
 });

@@ -16,7 +16,7 @@ story("nodes lists who uses the database, and says what is wrong between them", 
   const listed = await user.run(["nodes"]);
   expect(listed.code).toBe(0);
   const [first, second] = listed.stdout.split("\n").map((line) => line.split("\t"));
-  const time = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d$/);
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
   expect(first).toEqual([
     "*",
     "one",

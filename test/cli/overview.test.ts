@@ -68,7 +68,7 @@ story(
     expect(listed.stdout).toContain("\tread, write, delete and list files in bucket site\t");
     expect(listed.stdout).not.toContain(secret);
     expect(listed.stdout).toMatch(
-      /^\S+\troot\tnever\teverything \(Super Token\)\t-\t-\t[-\d]+ [\d:]+\t[-\d]+ [\d:]+$/m,
+      /^\S+\troot\tnever\teverything \(Super Token\)\t-\t-\t[-\d]+T[\d:]+Z\t[-\d]+T[\d:]+Z$/m,
     );
     const rolled = await run("tokens", "roll", key, "--yes", "--json");
     const renewed = JSON.parse(rolled.stdout) as { key: string; secret: string };

@@ -18,7 +18,7 @@ for (const kind of databaseKinds)
         .split("\n")
         .map((line) => line.split("\t"))
         .find((cells) => cells[0] === key);
-    const created = expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d$/);
+    const created = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     const cells = [key, "-", "never", "read logs, read metrics", "-", "log reader", created];
     expect(await row()).toEqual([...cells, "-"]);
     await user.does(["logs"], { env: { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: token } });

@@ -3,7 +3,7 @@ import { InvalidInput } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect } from "../remote/remote.ts";
-import { columns } from "../terminal/columns.ts";
+import { columns, sizeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { countText, secondText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -33,7 +33,7 @@ export async function listVersions(
         versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
           String(version),
           kind === "folder" ? `${path}/` : path,
-          kind === "folder" ? "-" : sizeText(size),
+          kind === "folder" ? "-" : sizeCell(ctx, size),
           secondText(mtime),
           secondText(removed_at),
           secondText(kept_until),

@@ -3,8 +3,8 @@ import { openBuckets } from "../buckets/open-buckets.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { columns } from "../terminal/columns.ts";
-import { secondText, sizeText } from "../terminal/quantities.ts";
+import { columns, sizeCell } from "../terminal/columns.ts";
+import { secondText } from "../terminal/quantities.ts";
 import { BucketReader } from "./bucket-reader.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, parseBucketPath, pathIn } from "./location.ts";
@@ -37,7 +37,7 @@ export async function ls(place: string | undefined, options: ListOptions, ctx: C
           ctx,
           ["SIZE", "MODIFIED", "PATH"],
           found.map(({ path, kind, size, modified }) => [
-            size === null ? "-" : sizeText(size),
+            size === null ? "-" : sizeCell(ctx, size),
             secondText(modified),
             kind === "folder" ? `${path}/` : path,
           ]),

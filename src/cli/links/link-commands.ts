@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import type { CommandRow } from "../command-row.ts";
-import { parseDuration, remoteJson, yes } from "../options.ts";
+import { parseCount, parseDuration, remoteJson, yes } from "../options.ts";
 
 /** `linkCommands` are about signed links, which open one file or one folder without a token. */
 export const linkCommands: readonly CommandRow[] = [
@@ -52,9 +52,4 @@ function parseExpiry(text: string): number {
   const ms = parseDuration(text);
   if (ms <= maxExpiryMs) return ms;
   throw new InvalidArgumentError("a link is valid for at most 366d.");
-}
-
-function parseCount(text: string): number {
-  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError("write a number from 1 to 999999.");
 }

@@ -12,6 +12,10 @@ export interface LogsOptions extends RemoteOptions {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly allowHttp?: boolean;
+  /** How many of the entries that the server keeps are printed. */
+  readonly lines?: number;
+  /** Only entries of the last milliseconds, so many. */
+  readonly since?: number;
 }
 
 /** The filter of a stream that was asked for without one. */

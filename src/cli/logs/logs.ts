@@ -1,4 +1,6 @@
 import { Fault } from "../../base/fault.ts";
+import type { LogEntry } from "../../client/index.ts";
+import { explainTargets } from "../../config/explain-targets.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
@@ -17,7 +19,9 @@ import { logsOfAll } from "./logs-of-all.ts";
  */
 export async function logs(options: LogsOptions, ctx: Context): Promise<number> {
   const { filter, json } = options;
-  if (filter !== undefined) checkFilter(filter);
+  if (filter !== undefined) checkFilter(ctx, filter);
+  if (options.all && (options.lines !== undefined || options.since !== undefined))
+    throw new WrongUsage("-n and --since do not go with --all");
   if (options.all) return logsOfAll(ctx, options);
   if (options.allowHttp) throw new WrongUsage("--allow-http goes with --all");
   const client = await connect(ctx, options);
@@ -27,21 +31,35 @@ export async function logs(options: LogsOptions, ctx: Context): Promise<number> 
       entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""),
     );
   await untilStopped(ctx, async ({ signal }) => {
-    if (options.follow)
+    if (options.follow) {
+      // A stream begins with what the server keeps.
+      let isFirst = true;
       await followLog(client, {
         log_filter: filter ?? defaultFilter,
         signal,
-        show,
+        show: async (entries) => {
+          const some = isFirst ? chosen(entries, options) : entries;
+          isFirst = false;
+          await show(some);
+        },
         say: (line) => ctx.say(`node-server: ${line}`),
       });
-    else await show(await client.call("log_list", { log_filter: filter }, { signal }));
+    } else await show(chosen(await client.call("log_list", { log_filter: filter }, { signal }), options));
   });
   return exitCodes.done;
 }
 
-function checkFilter(text: string): void {
+/** `chosen` leaves out entries before `--since`, and with `-n` all but the last ones. */
+function chosen(entries: readonly LogEntry[], { lines, since }: LogsOptions): readonly LogEntry[] {
+  const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
+  const late = entries.filter(({ timestamp }) => Date.parse(timestamp) >= from);
+  return lines === undefined ? late : late.slice(Math.max(0, late.length - lines));
+}
+
+function checkFilter(ctx: Context, text: string): void {
   try {
-    parseFilter(text);
+    const why = explainTargets(parseFilter(text));
+    if (why !== undefined) ctx.say(`warning: --filter ${why}`);
   } catch (error) {
     throw error instanceof Fault ? new WrongUsage(error.detail) : error;
   }

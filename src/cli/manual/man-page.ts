@@ -3,7 +3,7 @@ import { otherVariables } from "../../config/environment.ts";
 import { exitCodes, exitMeanings, programDescription } from "../command.ts";
 import type { CommandRow, OptionRow } from "../command-row.ts";
 import type { Context } from "../context.ts";
-import { globalOptions } from "../options.ts";
+import { globalOptions, remote } from "../options.ts";
 
 export async function printManPage(ctx: Context, commands: readonly CommandRow[]): Promise<number> {
   await ctx.print(manPage(commands));
@@ -25,6 +25,8 @@ export function manPage(commands: readonly CommandRow[], version: string = build
   });
   return [
     `.TH NODE\\-SERVER 1 "" "${troffText(`node-server ${version}`)}" "User Commands"`,
+    // Long names would stretch a justified line.
+    ".ad l",
     ".SH NAME",
     `node\\-server \\- ${troffText(programDescription)}`,
     ".SH SYNOPSIS",
@@ -32,6 +34,9 @@ export function manPage(commands: readonly CommandRow[], version: string = build
     "[\\fB\\-c\\fR \\fIpath\\fR] \\fIcommand\\fR [\\fIarguments\\fR]",
     ".SH OPTIONS",
     ...globalOptions.map(optionEntry),
+    '.SH "CLIENT OPTIONS"',
+    "Every command that talks to a server takes these, before or after its name.",
+    ...remote.map(optionEntry),
     ".SH COMMANDS",
     ...visible(commands).flatMap((row) => commandEntries(row, "node-server")),
     ".SH EXIT STATUS",
@@ -62,7 +67,7 @@ function commandEntries(row: CommandRow, above: string): string[] {
     `.SS "${troffText(name)}"`,
     sentence(row.description),
     ...choices,
-    ...(row.options ?? []).map(optionEntry),
+    ...(row.options ?? []).filter((option) => !remote.includes(option)).map(optionEntry),
     ...(text === ""
       ? []
       : [".PP", ...text.split("\n").map((line) => (line.trim() === "" ? ".PP" : troffText(line.trim())))]),
@@ -98,6 +103,7 @@ function troffText(text: string): string {
     .replaceAll("-", "\\-")
     .replaceAll('"', "\\(dq")
     .replaceAll("`", "")
+    .replaceAll("…", "...")
     .replace(
       /[^\x20-\x7e\n]/gu,
       (char) => `\\[u${char.codePointAt(0)?.toString(16).toUpperCase().padStart(4, "0")}]`,

@@ -31,6 +31,8 @@ export interface Target {
   readonly token: string | undefined;
   /** True if the token was saved by `login`, false if it comes from the environment. */
   readonly isSaved: boolean;
+  /** Whether a token is saved for it, used or not. */
+  readonly hasLogin: boolean;
   /** Certificates in PEM. */
   readonly ca: string | undefined;
   readonly fetch: Fetch;
@@ -48,17 +50,19 @@ export async function findServer(
       "Other",
       `there is no token for ${url}: run \`node-server login ${url}\`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN`,
     );
-  noteUnusedVariable(ctx, target);
+  noteToken(ctx, target);
   return { ...target, token };
 }
 
-/** Notes that NODE_SERVER_TOKEN is set but not used, because a saved token is. */
-export function noteUnusedVariable(ctx: Context, { url, isSaved }: Target): void {
+/** Notes which token is used where both NODE_SERVER_TOKEN and a login are there and no address says which is meant. */
+export function noteToken(ctx: Context, { url, isSaved, hasLogin }: Target): void {
   const { env } = ctx;
-  if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && isSaved)
-    ctx.say(
-      `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it`,
-    );
+  if (!env.NODE_SERVER_TOKEN || env.NODE_SERVER_URL || !hasLogin) return;
+  ctx.say(
+    isSaved
+      ? `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it`
+      : `note: NODE_SERVER_TOKEN is used, not the token saved for ${url}`,
+  );
 }
 
 export async function connect(ctx: Context, options: RemoteOptions): Promise<NodeServerClient> {
@@ -115,9 +119,10 @@ export function exitCodeOf(error: unknown): number {
 /**
  * Finds the server of a command, with or without a token.
  *
- * `-s` wins over NODE_SERVER_URL, and that over the server in use. A token goes only to the server that it is meant for:
- * that of a login to the server of the login, NODE_SERVER_TOKEN to NODE_SERVER_URL. Without NODE_SERVER_URL,
- * NODE_SERVER_TOKEN goes to an address named with `-s` that has no login.
+ * `-s` wins over NODE_SERVER_URL, and that over the server in use; NODE_SERVER_TOKEN wins over the token of a login. A token goes only
+ * to the server that it is meant for: that of a login to the server of the login, NODE_SERVER_TOKEN to NODE_SERVER_URL. Without
+ * NODE_SERVER_URL it is meant for the server in use, or for an address named with `-s` that has no login: a login that `-s` names
+ * has a token of its own.
  */
 export async function findTarget(ctx: Context, options: RemoteOptions): Promise<Target> {
   const { env } = ctx;
@@ -129,8 +134,7 @@ export async function findTarget(ctx: Context, options: RemoteOptions): Promise<
   const login =
     (name === undefined ? undefined : knownServer(known, name)) ??
     Object.values(known.servers).find((other) => other.url === url);
-  const isPaired = server === undefined && paired !== undefined;
-  const mayUseVariable = isPaired || (login === undefined && (paired === undefined || paired === url));
+  const mayUseVariable = paired === undefined ? server === undefined || login === undefined : paired === url;
   const variable = (mayUseVariable && env.NODE_SERVER_TOKEN) || undefined;
   const caPath = options.ca ?? login?.ca;
   const ca = caPath === undefined ? undefined : readCa(ctx, caPath);
@@ -138,6 +142,7 @@ export async function findTarget(ctx: Context, options: RemoteOptions): Promise<
     url,
     token: variable ?? login?.token,
     isSaved: variable === undefined && login !== undefined,
+    hasLogin: login !== undefined,
     ca,
     fetch: fetchFor(url, ca),
   };

@@ -3,8 +3,8 @@ import type { ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { columns } from "../terminal/columns.ts";
-import { minuteText, timeText } from "../terminal/quantities.ts";
+import { columns, timeCell } from "../terminal/columns.ts";
+import { timeText } from "../terminal/quantities.ts";
 
 type Answer = ResultOf<"cluster_nodes">;
 type ClusterNode = Answer["nodes"][number];
@@ -32,7 +32,7 @@ export async function nodes(
             node.name,
             stateText(node, now),
             node.version,
-            minuteText(node.since),
+            timeCell(ctx, node.since),
             String(node.processes),
             node.url ?? "-",
             node.uuid,

@@ -9,7 +9,7 @@ import {
   clientFor,
   exitCodeOf,
   findTarget,
-  noteUnusedVariable,
+  noteToken,
   type RemoteOptions,
   type Target,
 } from "../remote/remote.ts";
@@ -25,7 +25,7 @@ export async function status(
 ): Promise<number> {
   // Reachability and version need no token.
   const target = await findTarget(ctx, options);
-  noteUnusedVariable(ctx, target);
+  noteToken(ctx, target);
   const asked = await ask(target).catch(async (error: unknown) => {
     if (!(error instanceof Unreachable)) throw error;
     // A program that asked for JSON gets JSON.

@@ -1,5 +1,6 @@
 import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
+import { minuteText, numberText, secondText, sizeText } from "./quantities.ts";
 
 /** Formats rows as columns: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts. */
 export function columns(
@@ -16,4 +17,19 @@ export function columns(
       .join("  ")
       .trimEnd()}\n`;
   return line(head) + plain.map(line).join("");
+}
+
+/** `sizeCell` is a number of bytes: in units for people, plain for programs. */
+export function sizeCell({ out }: Context, bytes: number): string {
+  return out.isTTY ? sizeText(bytes) : String(bytes);
+}
+
+/** `countCell` is a number: with commas for people, plain for programs. */
+export function countCell({ out }: Context, count: number): string {
+  return out.isTTY ? numberText(count) : String(count);
+}
+
+/** `timeCell` is a time in UTC, to the minute for people, as RFC 3339 for programs. */
+export function timeCell({ out }: Context, at: number): string {
+  return out.isTTY ? `${minuteText(at)}Z` : secondText(at);
 }

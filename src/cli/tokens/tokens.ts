@@ -11,9 +11,9 @@ import type { Context } from "../context.ts";
 import { renewLogin } from "../login/renew-login.ts";
 import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { columns } from "../terminal/columns.ts";
+import { columns, timeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { agoText, minuteText } from "../terminal/quantities.ts";
+import { agoText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { mayText } from "./may.ts";
 import { type FileAction, fileActions } from "./token-options.ts";
@@ -44,7 +44,7 @@ export async function listTokens(options: TokenOptions, ctx: Context): Promise<n
   // Only the Super Token may list them, so the caller's own is the Super Token.
   const own = await client.call("token_get");
   // A script can compare times, but not "3 h ago".
-  const lastUse = ctx.out.isTTY ? agoText : minuteText;
+  const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
   await ctx.print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
@@ -54,11 +54,11 @@ export async function listTokens(options: TokenOptions, ctx: Context): Promise<n
           tokens.map((token) => [
             token.token_key,
             token.username ?? "-",
-            endOf(token),
+            endOf(ctx, token),
             mayText(token, token.token_key === own.token_key),
             token.created_by ?? "-",
             token.name ?? "-",
-            token.created_at == null ? "-" : minuteText(token.created_at),
+            token.created_at == null ? "-" : timeCell(ctx, token.created_at),
             token.last_used_at == null ? "-" : lastUse(token.last_used_at),
           ]),
         ),
@@ -160,8 +160,8 @@ async function showSecret(
   return exitCodes.done;
 }
 
-function endOf({ timestamp_to }: Token): string {
+function endOf(ctx: Context, { timestamp_to }: Token): string {
   if (timestamp_to === null) return "never";
-  const end = minuteText(timestamp_to);
+  const end = timeCell(ctx, timestamp_to);
   return timestamp_to < Date.now() ? `${end} (over)` : end;
 }

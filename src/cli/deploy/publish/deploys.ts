@@ -3,9 +3,8 @@ import { type NodeServerClient, NotFound } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
-import { columns } from "../../terminal/columns.ts";
+import { columns, countCell, sizeCell, timeCell } from "../../terminal/columns.ts";
 import { confirm } from "../../terminal/confirm.ts";
-import { minuteText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { WrongUsage } from "../../terminal/wrong-usage.ts";
 import { type Published, previewAddress, publishedAddress, sayProblems } from "./published.ts";
 
@@ -70,11 +69,11 @@ async function list(
           found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
             deploy,
             changed ? `${state}, changed` : state,
-            published_at === null ? "-" : minuteText(published_at),
-            minuteText(made_at),
+            published_at === null ? "-" : timeCell(ctx, published_at),
+            timeCell(ctx, made_at),
             by,
-            files === null ? "-" : numberText(files),
-            bytes === null ? "-" : sizeText(bytes),
+            files === null ? "-" : countCell(ctx, files),
+            bytes === null ? "-" : sizeCell(ctx, bytes),
             note,
           ]),
         ),
