@@ -120,15 +120,16 @@ async function builtBinary(): Promise<string> {
 }
 
 /**
- * Starts the PostgreSQL of the run. Were it the first story that needs it, its start would count against the limit of that story, and
- * `bun test` would end it with a story that took too long, for all others, too.
+ * Starts the PostgreSQL of the run and prepares the database that others are copied from. If the first story did it, on a busy machine
+ * that story would run out of time, and Bun, which ends what such a story has started, would take PostgreSQL from all others.
  */
 async function startPostgres(): Promise<void> {
-  const start = `const { postgresUrl } = await import(${JSON.stringify(resolve("test/support/postgres.ts"))}); await postgresUrl();`;
-  const child = Bun.spawn(processorTime.counted([process.execPath, "-e", start]), {
-    env: { ...process.env, ...environmentOf(shared) },
+  const module = JSON.stringify(resolve("test/support/postgres-pool.ts"));
+  const script = `await (await (await import(${module})).borrowPostgresDatabase()).drop()`;
+  const child = Bun.spawn(processorTime.counted([process.execPath, "-e", script]), {
     stdout: "inherit",
     stderr: "inherit",
+    env: { ...process.env, ...environmentOf(shared) },
   });
   if ((await child.exited) !== 0) throw new Error("PostgreSQL was not started");
   processorTime.add(child.resourceUsage());

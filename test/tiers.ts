@@ -167,9 +167,9 @@ export function needsBinary(file: string): boolean {
   return reachedFrom(file).has("test/support/program.ts");
 }
 
-/** Whether a file may use the PostgreSQL of the run. */
+/** Whether a file may use PostgreSQL, which should run before its first story begins. */
 export function needsPostgres(file: string): boolean {
-  return reachedFrom(file).has("test/support/postgres.ts");
+  return reachedFrom(file).has("test/support/postgres-pool.ts");
 }
 
 function foldersFor(path: string): readonly string[] {
