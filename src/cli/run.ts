@@ -86,9 +86,9 @@ function serverAfterCommand(program: Command, args: readonly string[]): readonly
   for (let word = args[at]; word?.startsWith("-"); word = args[at]) {
     const isServer = /^(?:-s|--server|--ca)(?:=|$)/.test(word) || /^-s./.test(word);
     const takesNext = /^(?:-s|--server|--ca|-c|--config)$/.test(word);
-    const words = args.slice(at, at + (takesNext ? 2 : 1));
-    (isServer ? moved : before).push(...words);
-    at += words.length;
+    const option = args.slice(at, at + (takesNext ? 2 : 1));
+    (isServer ? moved : before).push(...option);
+    at += option.length;
   }
   if (moved.length === 0) return args;
   const group = program.commands.find((command) => command.name() === args[at]);
