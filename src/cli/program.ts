@@ -246,7 +246,7 @@ const deployCommands: readonly CommandRow[] = [
 const groups: Readonly<Record<string, readonly string[]>> = {
   "Sites and files:": [
     ...["deploy", "rollback", "deploys", "push", "pull", "check-site", "ls", "cat", "cp", "mv", "rm"],
-    ...["link", "links", "buckets"],
+    ...["link", "links", "roll-link-secret", "buckets"],
   ],
   "Servers:": ["login", "logout", "servers", "status", "nodes", "logs", "sql", "storage", "tokens", "call"],
   "Run a server on this machine:": [

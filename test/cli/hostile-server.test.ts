@@ -63,6 +63,7 @@ story("a result of a hostile server cannot control the terminal", async () => {
       },
     ],
     "static-bucket-file_link": { address: `/${escapes}`, expires: 1_794_700_000_000, id: escapes },
+    "static-bucket_read": { hosts: [] },
     token_create: { key: escapes, secret: escapes },
   });
   const env = { NODE_SERVER_URL: server.url.origin, NODE_SERVER_TOKEN: "a:b" };

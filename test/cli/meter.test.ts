@@ -3,9 +3,10 @@ import { Context, type Output } from "../../src/cli/context.ts";
 import { openMeter } from "../../src/cli/deploy/meter.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
-function progressOf(load: { readonly bytes: number; readonly files: number }) {
+function progressOf(load: { readonly bytes: number; readonly files: number }, { isTTY = false } = {}) {
   let written = "";
   const err: Output = {
+    isTTY,
     write(data) {
       written += data;
     },
@@ -48,4 +49,16 @@ test("progress off a terminal is in one style, and its percent is that of the by
   }
   expect(lines.at(-1)).toBe("pushing: 100 %, 42.7 MB of 42.7 MB, 3,361 of 3,361 files");
   expect(lines.some((line) => line.includes(" 3,360 of 3,361 files"))).toBe(true);
+});
+
+test("on a terminal a bar shows how far a transfer is", async () => {
+  const { clock, meter, written } = progressOf({ bytes: 2, files: 2 }, { isTTY: true });
+  await clock.advance(1000);
+  meter.add(1);
+  expect(written()).toMatch(/^\rpushing \[#{12} {13}\] 50 % {2}1 B of 2 B, 0 of 2 files.*\x1b\[K$/);
+  meter.fileDone();
+  meter.add(1);
+  meter.fileDone();
+  meter.end();
+  expect(written()).toMatch(/\rpushing \[#{25}\] 100 % {2}2 B of 2 B, 2 of 2 files.*\x1b\[K\n$/);
 });

@@ -30,7 +30,7 @@ const flood = `
   const hub = new LogHub();
   const filter = parseFilter("info");
   const sinks = new LogSinks(hub, new LogRing(0, filter));
-  const apply = () => sinks.prepare({ terminal: filter, file: undefined, memory: { capacity: 0, filter } }).commit();
+  const apply = () => sinks.prepare({ terminal: { filter, format: "text" }, file: undefined, memory: { capacity: 0, filter } }).commit();
   apply();
   for (let n = 0; n < ${sent}; n++) {
     hub.logger("token").warn("refused credentials", { n, words: "x".repeat(100) });

@@ -189,9 +189,11 @@ test("only a regular file is read and written: no link, no folder, no pipe, no s
 
   await rename(aside, node.configPath);
   expect(await edit(node, good)).toBe(true);
-  expect((await readdir(node.folder)).filter((name) => !/^(config\.toml|data|.*uuid.*)$/.test(name))).toEqual(
-    [],
-  );
+  expect(
+    (await readdir(node.folder)).filter(
+      (name) => !/^(config\.toml|config\.link-key|data|.*uuid.*)$/.test(name),
+    ),
+  ).toEqual([]);
 });
 
 test("a configuration outside the working directory is served from, but neither read nor written", async () => {

@@ -51,8 +51,8 @@ export async function logs(options: LogsOptions, ctx: Context): Promise<number> 
 
 /** `chosen` leaves out entries before `--since`, and with `-n` all but the last ones. */
 function chosen(entries: readonly LogEntry[], { lines, since }: LogsOptions): readonly LogEntry[] {
-  const from = since === undefined ? Number.NEGATIVE_INFINITY : Date.now() - since;
-  const late = entries.filter(({ timestamp }) => Date.parse(timestamp) >= from);
+  const now = Date.now();
+  const late = entries.filter(({ timestamp }) => since === undefined || Date.parse(timestamp) >= now - since);
   return lines === undefined ? late : late.slice(Math.max(0, late.length - lines));
 }
 
