@@ -89,6 +89,7 @@ export const cases: Readonly<Record<string, Case>> = {
       ['"7c9e6679-7425-40de-944b-e07fc1f90ae"', /UUID/],
     ],
   },
+  link_key_file: path,
   trusted_proxies: {
     good: [
       ["[]", []],

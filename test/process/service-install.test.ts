@@ -87,14 +87,20 @@ test("files that the user cannot use are named also where their folder is its ow
     expect([how, code]).toEqual([how, 0]);
     const lines = stderr.trimEnd().split("\n");
     expect(lines.slice(0, -1)).toContain(`note: daemon cannot read ${server.config}`);
+    expect(lines.slice(0, -1)).toContain(`note: daemon cannot read ${join(etc, "config.link-key")}`);
     for (const path of ["data", "data/node.db"])
       expect(lines.slice(0, -1)).toContain(`note: daemon cannot write to ${join(etc, path)}`);
-    const all = ["config.toml", "data"].map((name) => join(etc, name)).join(" ");
+    const all = ["config.toml", "config.link-key", "data"].map((name) => join(etc, name)).join(" ");
     expect(lines.at(-1)).toBe(`note: run \`chown -R daemon ${all}\` before the service starts`);
   }
   // Only root can follow the advice; then it is enough.
   if (process.getuid?.() !== 0) return;
-  await run(["chown", "-R", "daemon", ...["config.toml", "data"].map((name) => join(etc, name))]);
+  await run([
+    "chown",
+    "-R",
+    "daemon",
+    ...["config.toml", "config.link-key", "data"].map((name) => join(etc, name)),
+  ]);
   for (const how of ways) expect((await server.service(["install", ...how])).stderr).toBe("");
 });
 
