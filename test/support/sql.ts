@@ -87,15 +87,19 @@ export async function residentMiB(pid: number): Promise<number> {
 
 /** The processor time after which a child that was started before is surely at work on its statement. */
 const busySeconds = 0.15;
+/** The processor time that a child may take to start: the server replaces one that a busy machine has kept from answering. */
+const startSeconds = 0.5;
 
-/** Waits, after `begin`, until a child of this process that runs already is at work on an endless statement of SQLite. */
+/** Waits, after `begin`, until a child of this process is at work on an endless statement of SQLite. */
 export async function untilComputing<T>(begin: () => Promise<T>): Promise<{ readonly result: Promise<T> }> {
   const before = new Map<number, number>();
   for (const pid of await sqlChildrenOf(process.pid)) before.set(pid, await cpuSeconds({ pid }));
   const result = begin();
   await until("a statement is at work", async () => {
-    for (const [pid, seconds] of before)
+    for (const pid of await sqlChildrenOf(process.pid)) {
+      const seconds = before.get(pid) ?? startSeconds;
       if ((await cpuSeconds({ pid }).catch(() => 0)) > seconds + busySeconds) return true;
+    }
     return false;
   });
   return { result };
