@@ -8,7 +8,7 @@ import {
   longVariables,
   namedTests,
   needsBinary,
-  needsPostgres,
+  reachedFrom,
   runsAlone,
   runsInFirefox,
   testsOf,
@@ -28,6 +28,13 @@ const progressIntervalMs = 15_000;
 const maxEndMs = 10_000;
 /** When more stories than this fail, something is broken, and running them once more says nothing. */
 const maxRepeated = 20;
+
+/** Modules of test/support that start a server for the whole run, with the statement that does it. */
+const sharedServers = {
+  /** It also prepares the database that others are copied from. */
+  "postgres-pool": "await (await server.borrowPostgresDatabase()).drop()",
+  seaweed: "if (server.hasSeaweed) await server.seaweed()",
+};
 
 interface RunOptions {
   /** Further flags of `bun test`. */
@@ -55,7 +62,9 @@ const shared = await openRun();
 using processorTime = new ProcessorTime();
 const [binary] = await Promise.all([
   chosen.some(needsBinary) ? builtBinary() : undefined,
-  chosen.some(needsPostgres) ? startPostgres() : undefined,
+  ...(["postgres-pool", "seaweed"] as const)
+    .filter((module) => chosen.some((file) => reachedFrom(file).has(`test/support/${module}.ts`)))
+    .map(startServer),
 ]);
 const env = {
   ...process.env,
@@ -120,18 +129,18 @@ async function builtBinary(): Promise<string> {
 }
 
 /**
- * Starts the PostgreSQL of the run and prepares the database that others are copied from. If the first story did it, on a busy machine
- * that story would run out of time, and Bun, which ends what such a story has started, would take PostgreSQL from all others.
+ * Starts a server that stories share. If the first story that needs it did so, on a busy machine that story would run out of time, and
+ * Bun, which ends what such a story has started, would take the server from all others.
  */
-async function startPostgres(): Promise<void> {
-  const module = JSON.stringify(resolve("test/support/postgres-pool.ts"));
-  const script = `await (await (await import(${module})).borrowPostgresDatabase()).drop()`;
+async function startServer(module: keyof typeof sharedServers): Promise<void> {
+  const file = JSON.stringify(resolve(`test/support/${module}.ts`));
+  const script = `const server = await import(${file}); ${sharedServers[module]}`;
   const child = Bun.spawn(processorTime.counted([process.execPath, "-e", script]), {
-    stdout: "inherit",
+    stdout: "ignore",
     stderr: "inherit",
     env: { ...process.env, ...environmentOf(shared) },
   });
-  if ((await child.exited) !== 0) throw new Error("PostgreSQL was not started");
+  if ((await child.exited) !== 0) throw new Error(`${module}: the server of the run was not started`);
   processorTime.add(child.resourceUsage());
 }
 

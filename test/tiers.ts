@@ -167,11 +167,6 @@ export function needsBinary(file: string): boolean {
   return reachedFrom(file).has("test/support/program.ts");
 }
 
-/** Whether a file may use PostgreSQL, which should run before its first story begins. */
-export function needsPostgres(file: string): boolean {
-  return reachedFrom(file).has("test/support/postgres-pool.ts");
-}
-
 function foldersFor(path: string): readonly string[] {
   const known = Object.keys(foldersOf)
     .filter((prefix) => path.startsWith(prefix))
@@ -189,7 +184,7 @@ const transpiler = new Bun.Transpiler({ loader: "ts" });
 const importsOf = new Map<string, readonly string[]>();
 
 /** The files below test/ that a file imports, directly or not, with itself. */
-function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
+export function reachedFrom(file: string, reached = new Set<string>()): ReadonlySet<string> {
   if (reached.has(file)) return reached;
   reached.add(file);
   for (const imported of directImports(file)) reachedFrom(imported, reached);
