@@ -3,6 +3,7 @@ import { fitsWebdav } from "../../src/client/index.ts";
 import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import "./texts.ts";
 
 inBrowser("the form of a new token begins with what to choose, and not with a fault", async () => {
@@ -54,7 +55,7 @@ inBrowser("a password that was made up is shown once more with the secret, a typ
   await dialog.getByRole("button", { name: "I have copied it" }).click();
 });
 
-inBrowser("a user name with a colon is taken, and the form says what it cannot do", async () => {
+inBrowser("a user name with a colon or a bar is taken, and the form says what it cannot do", async () => {
   await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
@@ -64,7 +65,10 @@ inBrowser("a user name with a colon is taken, and the form says what it cannot d
   expect(await name.getAttribute("aria-invalid")).toBeNull();
   expect(await page.getByRole("button", { name: "Create the token" }).isEnabled()).toBe(true);
   await name.fill("[agent]|1");
-  await page.getByText("It cannot contain | or invisible characters").first().waitFor();
+  await page.getByText("they take the key and secret.").waitFor();
+  expect(await name.getAttribute("aria-invalid")).toBeNull();
+  await name.fill("r\u200Boot");
+  await becomes(() => name.getAttribute("aria-invalid"), "true");
 });
 
 inBrowser(
