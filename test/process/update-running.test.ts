@@ -115,26 +115,23 @@ updateStory("a server that runs from source says so and stays as it is", async (
   expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(/from source/) });
 });
 
-updateStory(
-  "`update` takes a running server to a tag and to the newest release, and shows how far it is",
-  async () => {
-    using releases = new Releases(versions);
-    const { one, two } = versions;
-    await using home = await install(versions, { releases });
-    const server = await home.serve();
-    const newest = await home.run(["update"]);
-    expect(newest).toMatchObject({ code: 0, stdout: "the server runs v2.0.0 now\n" });
-    expect(newest.stderr).toMatch(/runs 1\.0\.0[\s\S]*downloading v2\.0\.0: 100 %/);
-    await server.runs(two);
-    const again = await home.run(["update"]);
-    expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 .*already/) });
-    const stranger = await home.run(["update", "--tag", one.tag], { NODE_SERVER_TOKEN: "no:body" });
-    expect(stranger).toMatchObject({ code: 1, stderr: expect.stringMatching(/Permission Denied/) });
-    const down = await home.run(["update", "--tag", one.tag]);
-    expect(down).toMatchObject({ code: 0, stderr: expect.stringMatching(/downloading v1\.0\.0: 100 %/) });
-    await server.runs(one);
-  },
-);
+updateStory("`update` takes a running server to a tag and to the newest release", async () => {
+  using releases = new Releases(versions);
+  const { one, two } = versions;
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  const newest = await home.run(["update"]);
+  expect(newest).toMatchObject({ code: 0, stdout: "the server runs v2.0.0 now\n" });
+  expect(newest.stderr).toMatch(/runs 1\.0\.0/);
+  await server.runs(two);
+  const again = await home.run(["update"]);
+  expect(again).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 .*already/) });
+  const stranger = await home.run(["update", "--tag", one.tag], { NODE_SERVER_TOKEN: "no:body" });
+  expect(stranger).toMatchObject({ code: 1, stderr: expect.stringMatching(/Permission Denied/) });
+  const down = await home.run(["update", "--tag", one.tag]);
+  expect(down).toMatchObject({ code: 0, stdout: "the server runs v1.0.0 now\n" });
+  await server.runs(one);
+});
 
 updateStory(
   "`update` replaces the binary of a stopped server, which then starts as the new version",
@@ -144,7 +141,6 @@ updateStory(
     expect(await home.run(["update", "--tag", "2.0.0"])).toMatchObject({ code: 2 });
     const up = await home.run(["update"]);
     expect(up).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 is in place/) });
-    expect(up.stderr).toMatch(/downloading v2\.0\.0: 100 %/);
     expect(await digestOf(`${home.binary}.old`)).toBe(versions.one.digest);
     const server = await home.serve();
     await server.runs(versions.two);
