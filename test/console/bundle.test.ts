@@ -55,7 +55,7 @@ const pages: Readonly<Record<string, string>> = {
   "/config": "finds nothing wrong",
   "/tokens": "Last used",
   "/tokens?preset=webdav": "Choose a bucket first.",
-  "/update": "Tag of the release",
+  "/update": "Updates are off",
   "/api": "Find a method",
 };
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, openConsole, sharedNode } from "./browser.ts";
+import { inBrowser, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { actOn } from "./token-row.ts";
 
@@ -133,7 +133,7 @@ inBrowser("a file that is edited has the cursor in its editor", async () => {
 });
 
 inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by Enter", async () => {
-  await using node = await sharedNode();
+  await using node = await testNode({ top: 'release_url = "http://127.0.0.1:9/"\n' });
   await node.newToken([], { username: "alice", password: "secret-1" });
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;

@@ -1,7 +1,7 @@
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 
 inBrowser("an update of which nothing more can be heard is told as such, and not waited for", async () => {
-  await using node = await testNode();
+  await using node = await testNode({ top: 'release_url = "http://127.0.0.1:9/"\n' });
   await using tab = await openConsole(node, {
     at: "/update",
     expected: /Failed to load|ERR_|WebSocket|was not updated to v99/,
