@@ -28,6 +28,8 @@ const progressIntervalMs = 15_000;
 const maxEndMs = 10_000;
 /** When more stories than this fail, something is broken, and running them once more says nothing. */
 const maxRepeated = 20;
+/** A story that is run once more has more time, so that one which was only slow does not count as broken. */
+const repeatedTimeFactor = 3;
 
 /** Modules of test/support that start a server for the whole run, with the statement that does it. */
 const sharedServers = {
@@ -41,6 +43,8 @@ interface RunOptions {
   readonly flags?: readonly string[];
   /** The browser for stories of the console; by default Chromium. */
   readonly browser?: "firefox" | undefined;
+  /** How much more time stories and their waits have. */
+  readonly timeFactor?: number;
 }
 
 interface Story extends Pick<RunOptions, "browser"> {
@@ -147,7 +151,7 @@ async function startServer(module: keyof typeof sharedServers): Promise<void> {
 /** Runs files, prints what is not a passed story, and returns all stories. */
 async function run(
   files: readonly string[],
-  { flags = [], browser }: RunOptions = {},
+  { flags = [], browser, timeFactor = 1 }: RunOptions = {},
 ): Promise<readonly Story[]> {
   if (files.length === 0) return [];
   const outfile = join(shared, `${crypto.randomUUID()}.xml`);
@@ -155,13 +159,17 @@ async function run(
     processorTime.counted([
       process.execPath,
       "test",
-      ...["--timeout", String(storyTimeoutMs)],
+      ...["--timeout", String(storyTimeoutMs * timeFactor)],
       ...["--max-concurrency", String(maxConcurrentStories)],
       ...["--reporter", "junit", "--reporter-outfile", outfile],
       ...flags,
       ...files.map((file) => `./${file}`),
     ]),
-    { stdout: "pipe", stderr: "pipe", env: { ...env, ...(browser && { TEST_BROWSER: browser }) } },
+    {
+      stdout: "pipe",
+      stderr: "pipe",
+      env: { ...env, TEST_TIME_FACTOR: String(timeFactor), ...(browser && { TEST_BROWSER: browser }) },
+    },
   );
   await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
   const code = await child.exited;
@@ -187,7 +195,8 @@ async function repeated(failed: readonly Story[]): Promise<readonly Story[]> {
     for (const [file, stories = []] of Object.entries(Object.groupBy(own, (story) => story.file))) {
       console.log(`once more: ${stories.length} of ${file}`);
       const pattern = stories.map(({ title }) => RegExp.escape(title)).join("|");
-      const results = await run([file], { flags: ["--test-name-pattern", `(${pattern})$`], browser });
+      const flags = ["--test-name-pattern", `(${pattern})$`];
+      const results = await run([file], { flags, browser, timeFactor: repeatedTimeFactor });
       again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
     }
   }

@@ -1,4 +1,5 @@
 import type { BrowserContext, Page } from "playwright-core";
+import { timeFactor } from "../support/tier.ts";
 
 /** How much slower scripts run than they could: `SLOW_BROWSER=8` finds stories that look at a page before it has drawn. */
 const cpuRate = Number(process.env.SLOW_BROWSER ?? 1);
@@ -6,7 +7,7 @@ const cpuRate = Number(process.env.SLOW_BROWSER ?? 1);
 const maxDelayMs = Number(process.env.SLOW_ANSWERS ?? 0);
 
 /** slowness is how much longer a story may take than without what the environment asks for. */
-export const slowness = cpuRate * (maxDelayMs > 0 ? 3 : 1);
+export const slowness = timeFactor * cpuRate * (maxDelayMs > 0 ? 3 : 1);
 
 /** The patience of waits in a page. They end before the story does, so that the failure names what it waits for. */
 export const patienceMs = 15_000 * slowness;

@@ -12,7 +12,7 @@ const failing = `${head}test("fails", () => expect(1).toBe(2));`;
 const flaky = `${head}test("fails (once) & then passes", () => {
   const isSecond = existsSync("ran");
   writeFileSync("ran", "");
-  expect(isSecond).toBe(true);
+  expect([isSecond, process.env.TEST_TIME_FACTOR]).toEqual([true, "3"]);
 });`;
 
 /** Runs the runner on a project that has these tests and nothing else. */

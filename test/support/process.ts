@@ -6,11 +6,12 @@ import { Invocation } from "./invocation.ts";
 import { configText, type TestNodeOptions, type WireReply } from "./node.ts";
 import { program } from "./program.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
+import { timeFactor } from "./tier.ts";
 import { until, within } from "./until.ts";
 
 /** A test that mostly waits for processes, so that those of one file run side by side. */
 export function story(title: string, tell: () => Promise<void>, timeoutMs = 20_000): void {
-  test.concurrent(title, tell, timeoutMs);
+  test.concurrent(title, tell, timeoutMs * timeFactor);
 }
 
 export interface RunOptions {

@@ -1,4 +1,5 @@
 import { test as declare } from "bun:test";
+import { timeFactor } from "./tier.ts";
 
 let current: symbol | undefined;
 let failures = 0;
@@ -21,7 +22,7 @@ export function test(title: string, story: () => unknown, timeoutMs?: number): v
       if (current === own) current = undefined;
     }
   };
-  declare(title, body, timeoutMs);
+  declare(title, body, timeoutMs === undefined ? undefined : timeoutMs * timeFactor);
 }
 
 /** failedStories returns how many stories of this process have failed so far. */

@@ -4,6 +4,9 @@ export type Tier = "fast" | "all" | "long";
 /** tier is the one that the runner asks for. A file that `bun test` runs by itself has all its stories. */
 export const tier: Tier = parseTier(process.env.TEST_TIER ?? "all");
 
+/** timeFactor is how much more time stories and their waits have: the runner gives more to a story that it runs once more. */
+export const timeFactor = Number(process.env.TEST_TIME_FACTOR ?? 1);
+
 export function parseTier(name: string): Tier {
   if (name === "fast" || name === "all" || name === "long") return name;
   throw new Error(`TEST_TIER is "${name}"; it must be fast, all or long`);

@@ -1,5 +1,7 @@
+import { timeFactor } from "./tier.ts";
+
 /** A wait that takes longer is in vain; it ends before the story does, so that the failure names it. */
-const patienceMs = 15_000;
+const patienceMs = 15_000 * timeFactor;
 
 /** How long to pause before the next of many looks: a moment is caught as it comes, and a long wait leaves the processor to others. */
 function pauseMs(waitedMs: number): number {
