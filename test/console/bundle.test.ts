@@ -93,6 +93,8 @@ inBrowser(
     console.log(`bytes by page: ${JSON.stringify(sizes)}`);
     expect(Object.entries(sizes).filter(([, size]) => !(size > 30_000 && size < 100_000))).toEqual([]);
   },
+  // 15 pages, each loaded twice.
+  60_000,
 );
 
 test("a console that cannot be bundled is told in the log, and tried again with the next request", async () => {
