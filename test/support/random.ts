@@ -33,5 +33,5 @@ export function roundsOf(inTests: number): number {
   return inTests * (Number(process.env.TEST_ROUNDS) || 1);
 }
 
-/** The limit of a story with kills or rounds: that of the runner, and half an hour where more of them were asked for. */
-export const repeatedTimeoutMs = process.env.CRASH_KILLS || process.env.TEST_ROUNDS ? 1_800_000 : undefined;
+/** The limit of a story with kills or rounds: each takes a start of the server; half an hour where more of them were asked for. */
+export const repeatedTimeoutMs = process.env.CRASH_KILLS || process.env.TEST_ROUNDS ? 1_800_000 : 60_000;
