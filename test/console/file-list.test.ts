@@ -59,6 +59,7 @@ for (const [way, size] of Object.entries(sizes)) {
       const { page } = tab;
       await page.setViewportSize(size);
       await isDrawn(page);
+      await row(page, "c.txt").scrollIntoViewIfNeeded();
       const before = await boxOf(row(page, "a.txt"));
       const { x, y } = await emptyPartOf(page, "c.txt");
       await page.mouse.dblclick(x, y);
@@ -81,6 +82,7 @@ for (const [way, size] of Object.entries(sizes)) {
     const { page } = tab;
     await page.setViewportSize(size);
     await isDrawn(page);
+    await row(page, "c.txt").scrollIntoViewIfNeeded();
     const places = [await emptyPartOf(page, "a.txt"), await emptyPartOf(page, "c.txt")];
     await page.keyboard.down("Control");
     for (const { x, y } of places) await page.mouse.click(x, y);
