@@ -197,6 +197,8 @@ inBrowser(
     await eventually("new values are fetched", () => asked.length > mine);
     expect(Date.now() - Number(asked.at(-1))).toBeLessThan(60_000);
   },
+  // Two ranges, each drawn and fetched again.
+  60_000,
 );
 
 inBrowser("the overview tells of a newer version, and leads to the update", async () => {

@@ -70,6 +70,8 @@ inBrowser(
       }
     }
   },
+  // Every page at every width.
+  60_000,
 );
 
 inBrowser(
