@@ -39,7 +39,7 @@ export interface StoreActivity {
 export interface HeadListener {
   /** `head` is undefined if the bucket has none. */
   looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
-  /** What is known may be used for longer, until the next `looked`. */
+  /** Known answers may be used for longer, until the next `looked`. */
   databaseIsAway(): void;
 }
 

@@ -38,7 +38,7 @@ export function guardStrayDrops(): void {
   );
 }
 
-/** Whether it is on the text of an editor, which is in a shadow tree. */
+/** Returns true for a drop on the text of an editor, which is in a shadow tree. */
 function isInEditor(event: DragEvent): boolean {
   return event.composedPath().some((one) => one instanceof Element && one.classList.contains("cm-content"));
 }

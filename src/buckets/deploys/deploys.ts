@@ -42,7 +42,7 @@ export interface Published {
 export interface ShownTree {
   readonly place: BucketPlace;
   readonly isPublished: boolean;
-  /** How often it has come to the bucket's own place or has left it. */
+  /** The number of times that the tree has come to the bucket's own place or has left it. */
   readonly exchanges: number;
 }
 

@@ -151,7 +151,7 @@ export class DiskReader implements FileReader {
         await handle.close();
         return "moved";
       }
-      // A link that leads out, or a file that is no file any more, does not exist.
+      // A link that leads out, or a path that is not a file any more, does not exist.
       if (held === undefined || !stats.isFile()) {
         await handle.close();
         return undefined;

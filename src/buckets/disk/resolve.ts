@@ -66,7 +66,7 @@ export class PathResolver {
     if (this.calls === syncFileCalls) this.#realRootNow = new PerTick(() => syncFileCalls.realpath(root));
   }
 
-  /** Whether calls that do not wait may be made: on any other disk than a local one they could stop the server. */
+  /** True if synchronous calls may be made: on any disk but a local one they could stop the server. */
   get isLocal(): boolean {
     return this.calls === syncFileCalls;
   }

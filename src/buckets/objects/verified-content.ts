@@ -3,7 +3,7 @@ import type { BlobStore, StoredBlob } from "./blob-store.ts";
 
 /** Blobs up to this size are read into memory as a whole, and again if they arrived damaged. */
 export const maxShortBytes = 256 * 1024;
-/** What arrives damaged may be right in the store, so it is read as often as this before it counts as damaged there. */
+/** A blob that arrives damaged may be right in the store, so it is read this many times before it counts as damaged there. */
 const maxReads = 3;
 
 /** `retryDamaged` runs `read` again while it fails with BlobDamagedFault. */

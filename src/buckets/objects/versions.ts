@@ -191,7 +191,7 @@ async function* filesInOrder(
   prefix = "",
 ): AsyncGenerator<{ readonly path: string; readonly value: EntryValue }> {
   const [first, ...rest] = after;
-  // What follows in the folder of that name comes before its siblings.
+  // The rest of the folder `first` comes before the siblings of that folder.
   const before = first === undefined ? undefined : await names.entry(folderId, first);
   if (first !== undefined && before !== undefined && isFolderValue(before))
     yield* filesInOrder(names, before.id, rest, `${prefix}${first}/`);

@@ -12,7 +12,7 @@ export interface LogsOptions extends RemoteOptions {
   readonly json?: boolean;
   readonly all?: boolean;
   readonly allowHttp?: boolean;
-  /** How many of the entries that the server keeps are printed. */
+  /** The number of the latest entries to print. */
   readonly lines?: number;
   /** Only entries of the last milliseconds, so many. */
   readonly since?: number;

@@ -31,7 +31,7 @@ export interface Target {
   readonly token: string | undefined;
   /** True if the token was saved by `login`, false if it comes from the environment. */
   readonly isSaved: boolean;
-  /** Whether a token is saved for it, used or not. */
+  /** True if a token is saved for the server, used or not. */
   readonly hasLogin: boolean;
   /** Certificates in PEM. */
   readonly ca: string | undefined;

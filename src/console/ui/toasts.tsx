@@ -45,7 +45,7 @@ export function showToast(text: string, kind: Toast["kind"]): () => void {
 
 function add(shown: Omit<Toast, "id">, ms: number): () => void {
   const one = { id: next++, ...shown };
-  // What is said again replaces what was said before.
+  // A message that is repeated replaces the earlier one.
   const others = toasts.value.filter(
     ({ text, kind, action }) => action !== undefined || text !== one.text || kind !== one.kind,
   );

@@ -22,7 +22,7 @@ const colours: Readonly<Record<Verdict, string>> = {
 
 export interface StatusCardProps {
   readonly status: ServerStatus;
-  /** Whether measurements are being read, which decide about the verdict. */
+  /** True while measurements are read, which decide the verdict. */
   readonly isMeasuring: boolean;
 }
 

@@ -74,7 +74,7 @@ function Current({ record }: { readonly record: VersionRecord }) {
 
 type LatestRelease = ResultOf<"node-server_latest_release">;
 
-/** What the release server has, with the newest version to install, and the form for another one. */
+/** Wanted shows the newest release with a button to install it, and a form for any other version. */
 function Wanted() {
   const { client } = useSession();
   const { value, error, reload } = useLoad(

@@ -40,7 +40,7 @@ export interface MakeLinkProps {
   readonly name: string;
   /** At least one. */
   readonly kinds: readonly LinkKind[];
-  /** What the link leads to; undefined: the person enters it. */
+  /** The path that the link opens; if undefined, the person enters it. */
   readonly path?: string;
   readonly onClose: () => void;
   readonly onMade?: () => void;
