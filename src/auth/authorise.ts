@@ -2,7 +2,7 @@ import type { Caller } from "./caller.ts";
 import { Denied } from "./denied.ts";
 import { holds } from "./limit.ts";
 import { describeScope, type Need } from "./need.ts";
-import { permissionNames } from "./permission.ts";
+import { type Permission, permissionNames, type Scope } from "./permission.ts";
 
 export const superTokenRequired = "Super token required";
 
@@ -15,13 +15,16 @@ export function authorise(caller: Caller, need: Need): void {
     case "token":
       return;
     case "super":
-      throw new Denied("missing_permission", superTokenRequired);
+      throw new Denied("missing_permission", superTokenRequired, { super_token: true });
     case "all": {
-      const missing = need.permissions.find((permission) => !holds(caller.limits, permission, need.scope));
-      if (missing === undefined) return;
+      const { scope } = need;
+      const missing = need.permissions.filter((permission) => !holds(caller.limits, permission, scope));
+      const [first] = missing;
+      if (first === undefined) return;
       throw new Denied(
         "missing_permission",
-        `${permissionNames[missing]} required in scope ${describeScope(need.scope)}`,
+        `${permissionNames[first]} required in scope ${describeScope(scope)}`,
+        { permissions: missing.map(permissionJson), scope: scopeJson(scope) },
       );
     }
     case "anywhere": {
@@ -32,9 +35,21 @@ export function authorise(caller: Caller, need: Need): void {
       throw new Denied(
         "missing_permission",
         `${need.permissions.map((name) => permissionNames[name]).join(" or ")} required in some scope`,
+        { permissions: need.permissions.map(permissionJson) },
       );
     }
   }
+}
+
+/** `permissionJson` writes a permission as limits of tokens have it. */
+function permissionJson(permission: Permission): Readonly<Record<string, string>> {
+  const [family = "", action = ""] = permission.split(".", 2);
+  return { [family]: action };
+}
+
+/** `scopeJson` writes a scope as limits of tokens have it. */
+function scopeJson(scope: Scope): "global" | Readonly<Record<string, string>> {
+  return scope.in === "global" ? "global" : { [scope.in]: scope.name };
 }
 
 /** `isAuthorised` tells whether `authorise` would let the caller pass. */

@@ -263,9 +263,7 @@ function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null):
     throw new Denied(
       "missing_permission",
       `a token cannot outlive its creator; timestamp_to must be ${creator.until} at the latest`,
-      {
-        field: "timestamp_to",
-      },
+      { field: "timestamp_to", limit: creator.until },
     );
   }
 }

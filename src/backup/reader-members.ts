@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import { fatalReasons } from "../buckets/copy-bucket.ts";
 import type { FileEntry, FileReader, OpenFile } from "../buckets/file-reader.ts";
 import { type TreePath, treeRoot } from "../buckets/path.ts";
 import { filesFolder } from "./manifest.ts";
@@ -23,7 +24,7 @@ export async function* readerMembers({ reader, path: bucket, note }: ReadBucket)
   try {
     root = await reader.find(treeRoot);
   } catch (error) {
-    if (!(error instanceof Fault) || error.data.reason !== undefined) throw error;
+    if (!(error instanceof Fault) || fatalReasons.includes(error.data.reason)) throw error;
     return note(`${bucket}: the files of the bucket cannot be read: ${error.detail}`);
   }
   if (root === undefined) return;

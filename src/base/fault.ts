@@ -88,6 +88,7 @@ export const faultKinds = {
       blob_missing:
         "the store has lost the content of a file, or holds it damaged; restore the store from a backup, or upload the file again",
       release_not_found: "the release server has no release with this tag for this system",
+      no_link_key: "the node has no link key, so that it can make no signed links",
     },
   },
   PermissionDenied: {
@@ -98,7 +99,8 @@ export const faultKinds = {
       invalid_credentials: "no token has this name, or the secret or password is wrong",
       expired: "the token was proven, and its `timestamp_to` has passed",
       not_yet_valid: "the token was proven, and its `timestamp_from` has not come yet",
-      missing_permission: "the token is valid and does not hold what the call needs",
+      missing_permission:
+        "the token is valid and does not hold what the call needs. `data.permissions` lists what is missing in `data.scope`, both as `token_explain` takes them; without a scope, one of them in any scope would do. `data.super_token` is true if only the Super Token may. With `field` `timestamp_to`, `data.limit` is the latest time that the new token may have",
     },
   },
   DatabaseError: {
@@ -108,9 +110,21 @@ export const faultKinds = {
     reasons: {
       unavailable:
         "the database cannot be used now: away, locked by another process, or busy; try again after `data.retry_after_seconds`",
+      sql_timeout:
+        "a statement of `node-server_exec_sql` ran for `data.limit` milliseconds (`sql_timeout_ms`) and was stopped; `data.kept` of its statements are committed, null if that is not known",
+      abandoned:
+        "the client disconnected, and its statement was stopped; `data.kept` as for `sql_timeout`. It is seen in the log only",
+      schema_newer: "a newer version made the database; `data.migration` is what this one does not know",
+      older_nodes:
+        "nodes of an older version run (`data.nodes`), which `data.migration` would take the database away from",
     },
   },
-  NotFound: { code: 105, title: "NotFound", description: "What the call names does not exist." },
+  NotFound: {
+    code: 105,
+    title: "NotFound",
+    description: "What the call names does not exist.",
+    reasons: { no_upload: "the upload ended or was never begun; begin it again" },
+  },
   UuidNotFound: { code: 106, title: "UuidNotFound", description: "No agent has this UUID." },
   ConfigNotFound: { code: 107, title: "ConfigNotFound", description: "The configuration file is missing." },
   InvalidInput: {
@@ -118,8 +132,24 @@ export const faultKinds = {
     title: "InvalidInput",
     description: "A value is of the right type but not acceptable.",
     reasons: {
+      is_folder: "there is a folder at `data.path`, and the call needs a file, or nothing",
+      is_file: "there is a file at `data.path` or above it, and the call needs a folder",
+      path_taken: "something exists at `data.path`, and the call needs nothing there",
+      name_too_long: "a name in `data.path`, or the whole path, is longer than the store can keep",
+      name_not_accepted: "the disk does not accept a name in `data.path`",
+      taken: "another token has this user name",
+      confusable: "the user name looks like that of another token",
+      ambiguous:
+        "the text is the key of one token and the user name of another, whose key is `data.username_of`",
+      older_nodes: "nodes of an older version run (`data.nodes`), which do not know private buckets",
+      deploy_closed: "the deploy takes no more files",
       too_many_deploys: "the bucket has as many deploys that are not published as it may have (`data.limit`)",
       too_many_links: "the bucket has as many links with a limit or a password as it may have (`data.limit`)",
+      too_many_uploads: "as many uploads of the bucket or of the token are unfinished as may be",
+      upload_busy: "another request adds to this upload, or finishes it",
+      upload_offset: "the request does not begin at `data.offset`, where the stored content ends",
+      upload_length: "the body goes beyond the length of the upload",
+      digest_mismatch: "the content is not what its digest says; send the file again",
     },
   },
   Other: {
@@ -129,6 +159,11 @@ export const faultKinds = {
     reasons: {
       release_url_missing: "`release_url` is not set in the configuration",
       no_versions: "the store of the files keeps nothing of what is deleted or replaced",
+      locked: "a WebDAV client has locked `data.path` until `data.until`; WebDAV answers 423",
+      in_use: "`data.by` changes the bucket as a whole since `data.since` (`data.what`)",
+      deploy_open: "`data.by` is deploying to the bucket; `data.touched` is the time of the last upload",
+      other_file_system: "the bucket's folder is on another file system than `static_path`, or a link",
+      other_link_key: "the database belongs to another link key than this node has",
     },
   },
 } as const satisfies Readonly<Record<string, FaultRow>>;
@@ -140,6 +175,21 @@ export const faultKinds = {
 export const retryAfterSeconds = 5;
 
 export type FaultKind = keyof typeof faultKinds;
+/** FaultReason is a value of `data.reason`: one of those in the table. */
+export type FaultReason = { [K in FaultKind]: ReasonsOf<(typeof faultKinds)[K]> }[FaultKind];
+type ReasonsOf<Row> = Row extends { readonly reasons: infer Reasons } ? keyof Reasons : never;
+const faultReasons: ReadonlySet<unknown> = new Set(
+  Object.values(faultKinds).flatMap((row: FaultRow) => Object.keys(row.reasons ?? {})),
+);
+
+/** `faultReason` is a text from a server as a reason; undefined for one that is not in the table. */
+export function faultReason(text: unknown): FaultReason | undefined {
+  return faultReasons.has(text) ? (text as FaultReason) : undefined;
+}
+
+/** FaultData is what an error says to programs. */
+export type FaultData = Readonly<Record<string, unknown>> & { readonly reason?: FaultReason };
+
 /** DenialReason says why a call was refused: `data.reason` of every `PermissionDenied`. */
 export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
@@ -155,7 +205,7 @@ export class Fault extends Error {
     /** The problem and what to do about it, for people. Never contains a secret. */
     readonly detail: string,
     /** The same facts for programs: `field`, `line`, `column`, `path`, `reason`, … */
-    readonly data: Readonly<Record<string, unknown>> = {},
+    readonly data: FaultData = {},
     options?: ErrorOptions,
   ) {
     const { title, bare }: FaultRow = faultKinds[kind];

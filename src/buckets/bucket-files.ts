@@ -1,9 +1,9 @@
-import { Fault } from "../base/fault.ts";
 import { BucketLocks } from "./bucket-locks.ts";
 import {
   type FileEntry,
   type FileReader,
   type FileStats,
+  folderExists,
   isFolder,
   notFound,
   type ResolvedPath,
@@ -147,8 +147,7 @@ export class BucketFiles implements BucketView {
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
-      if (target.entry?.kind === "folder")
-        throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path: to });
+      if (target.entry?.kind === "folder") throw folderExists(to);
       if (source.path === target.path) return false;
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;

@@ -194,7 +194,19 @@ export function notFound(path: TreePath): Fault {
 }
 
 export function isFolder(path: TreePath): Fault {
-  return new Fault("InvalidInput", "the path is a folder, not a file", { path });
+  return new Fault("InvalidInput", "the path is a folder, not a file", { path, reason: "is_folder" });
+}
+
+export function isFile(path: TreePath): Fault {
+  return new Fault("InvalidInput", "the path is a file, not a folder", { path, reason: "is_file" });
+}
+
+/** folderExists is the Fault for a path at which a file is to be, and a folder is. */
+export function folderExists(path: TreePath): Fault {
+  return new Fault("InvalidInput", "a folder exists at this path; choose another", {
+    path,
+    reason: "is_folder",
+  });
 }
 
 export function folderIsGone(): Fault {

@@ -21,7 +21,10 @@ export function notKept({ version, path }: VersionName): Fault {
 
 /** isTaken is the Fault for a path at which nothing may exist. */
 export function isTaken(path: TreePath): Fault {
-  return new Fault("InvalidInput", "something exists at this path; choose another", { path });
+  return new Fault("InvalidInput", "something exists at this path; choose another", {
+    path,
+    reason: "path_taken",
+  });
 }
 
 /** keepsFiles is the Fault for the path of a new bucket at which versions of an earlier bucket are kept. */

@@ -186,7 +186,7 @@ async function fileIn(reader: FileReader, path: string): Promise<TreePath> {
     throw new Fault(
       "InvalidInput",
       "a link opens one file, and this is a folder; `zip` makes an archive of it, `upload` a drop box",
-      { field: "path" },
+      { field: "path", reason: "is_folder" },
     );
   return entry.path;
 }
@@ -197,6 +197,7 @@ async function folderIn(reader: FileReader, path: string): Promise<TreePath> {
   if (entry?.kind === "file")
     throw new Fault("InvalidInput", "files can be uploaded into a folder, and this is a file", {
       field: "path",
+      reason: "is_file",
     });
   return entry?.path ?? folder;
 }

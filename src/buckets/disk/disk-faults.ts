@@ -1,20 +1,35 @@
 import { outOfDescriptors } from "../../base/exhausted.ts";
-import { codeOf, Fault } from "../../base/fault.ts";
+import { codeOf, Fault, type FaultReason } from "../../base/fault.ts";
 import type { TreePath } from "../path.ts";
 
 const faultsByCode: Readonly<
-  Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
+  Record<
+    string,
+    readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string, reason?: FaultReason]
+  >
 > = {
   ENOENT: ["NotFound", "there is no such file in the bucket"],
-  ENOTDIR: ["InvalidInput", "a file exists where the path needs a folder; choose another path"],
-  EISDIR: ["InvalidInput", "the path is a folder, not a file"],
+  ENOTDIR: ["InvalidInput", "a file exists where the path needs a folder; choose another path", "is_file"],
+  EISDIR: ["InvalidInput", "the path is a folder, not a file", "is_folder"],
   ELOOP: ["NotFound", "there is no such file in the bucket"],
   ENXIO: ["NotFound", "there is no such file in the bucket"],
-  ENAMETOOLONG: ["InvalidInput", "a name in the path is too long for the disk; choose a shorter one"],
-  EILSEQ: ["InvalidInput", "the disk does not accept a name in this path; choose another"],
-  EINVAL: ["InvalidInput", "the disk does not accept a name in this path; choose another"],
-  ENOSPC: ["IoError", "the disk is full; nothing was changed"],
-  EDQUOT: ["IoError", "the disk quota is used up; nothing was changed"],
+  ENAMETOOLONG: [
+    "InvalidInput",
+    "a name in the path is too long for the disk; choose a shorter one",
+    "name_too_long",
+  ],
+  EILSEQ: [
+    "InvalidInput",
+    "the disk does not accept a name in this path; choose another",
+    "name_not_accepted",
+  ],
+  EINVAL: [
+    "InvalidInput",
+    "the disk does not accept a name in this path; choose another",
+    "name_not_accepted",
+  ],
+  ENOSPC: ["IoError", "the disk is full; nothing was changed", "disk_full"],
+  EDQUOT: ["IoError", "the disk quota is used up; nothing was changed", "disk_full"],
   EFBIG: ["IoError", "the file is too large for the disk; nothing was changed"],
   EROFS: ["IoError", "the bucket's folder is read-only; mount it writable"],
   EACCES: [
@@ -37,9 +52,8 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   if (error instanceof Fault) return error;
   const code = codeOf(error);
   if (code === undefined) return error;
-  const [kind, detail] = faultsByCode[code] ?? (["IoError", `the disk failed (${code})`] as const);
-  const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
-  return new Fault(kind, detail, { path, ...reason }, { cause: error });
+  const [kind, detail, reason] = faultsByCode[code] ?? (["IoError", `the disk failed (${code})`] as const);
+  return new Fault(kind, detail, { path, ...(reason && { reason }) }, { cause: error });
 }
 
 /** crossesDisks is whether a rename failed because source and target are on different file systems, or one is a mount point. */

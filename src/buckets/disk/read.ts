@@ -11,6 +11,7 @@ import {
   type FileReader,
   type FileSizes,
   type FileSnapshot,
+  isFile,
   isFolder,
   type ListedFile,
   notFound,
@@ -224,8 +225,7 @@ export class DiskReader implements FileReader {
       } catch (error) {
         const found = await this.find(folder);
         if (found === undefined) throw notFound(folder);
-        if (found.kind === "file")
-          throw new Fault("InvalidInput", "the path is a file, not a folder", { path: folder });
+        if (found.kind === "file") throw isFile(folder);
         // It vanished and is back: in the middle of a replacement.
         if (!isNotFound(error) || attempt === maxAttempts) throw error;
       }

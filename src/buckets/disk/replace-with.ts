@@ -2,6 +2,7 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { FileCalls } from "../../base/file-calls.ts";
+import { folderExists } from "../file-reader.ts";
 import type { Failure } from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 import { removeTreeAt } from "./remove-tree.ts";
@@ -102,8 +103,7 @@ export async function refuseNonFile(
 ): Promise<boolean> {
   try {
     const stats = await lstat(diskPath);
-    if (stats.isDirectory())
-      throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
+    if (stats.isDirectory()) throw folderExists(path);
     if (!stats.isFile())
       throw new Fault("InvalidInput", "what exists at this path is not a regular file; choose another path", {
         path,

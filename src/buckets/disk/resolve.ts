@@ -125,7 +125,10 @@ export class PathResolver {
       segmentsOf(path).some((name) => Buffer.byteLength(name) > maxNameBytes) ||
       Buffer.byteLength(this.diskPath(path)) > maxPathBytes;
     if (tooLong)
-      throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
+      throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", {
+        path,
+        reason: "name_too_long",
+      });
   }
 
   /** contains is whether the path, with every link in it resolved, is inside the bucket. */

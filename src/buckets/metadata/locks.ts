@@ -46,7 +46,7 @@ export class LockedFault extends Fault {
     super(
       "Other",
       `${path === "" ? "the bucket" : path} is locked by a WebDAV client until ${new Date(until).toISOString()}; try again when it is done`,
-      { path, until },
+      { reason: "locked", path, until },
     );
   }
 }

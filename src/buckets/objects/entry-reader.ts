@@ -1,4 +1,3 @@
-import { Fault } from "../../base/fault.ts";
 import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
 import { nextTurn, Pacer } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
@@ -9,6 +8,7 @@ import {
   type FileReader,
   type FileSizes,
   type FileSnapshot,
+  isFile,
   isFolder,
   type ListedFile,
   notFound,
@@ -240,5 +240,5 @@ function folderOf(located: Located, asked: TreePath): FolderValue {
   const value = entryOf(located);
   if (value === undefined) throw notFound(asked);
   if (isFolderValue(value)) return value;
-  throw new Fault("InvalidInput", "the path is a file, not a folder", { path: asked });
+  throw isFile(asked);
 }

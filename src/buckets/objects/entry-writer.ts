@@ -1,7 +1,6 @@
-import { Fault } from "../../base/fault.ts";
 import { type EntryRows, entryRow, isFolderValue, removedRow, type TreeRow } from "../../db/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
-import { type FileEntry, type FileStats, notFound } from "../file-reader.ts";
+import { type FileEntry, type FileStats, folderExists, notFound } from "../file-reader.ts";
 import type {
   CopyOptions,
   Failure,
@@ -277,8 +276,4 @@ export class EntryWriter implements WriteTransaction {
       ...(accessed === undefined ? {} : { accessed: accessed.getTime() }),
     };
   }
-}
-
-function folderExists(path: TreePath): Fault {
-  return new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
 }

@@ -32,7 +32,7 @@ export function toFolderFault(error: unknown): unknown {
   if (unavailable.has(code))
     return storeUnavailable(`the file system of the blobs does not answer (${code}); check its mount`, error);
   if (refused[code] !== undefined) return storeUnusable(refused[code], error);
-  const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
+  const reason = code === "ENOSPC" || code === "EDQUOT" ? ({ reason: "disk_full" } as const) : {};
   return new Fault("IoError", details[code] ?? `the disk of the blobs failed (${code})`, reason, {
     cause: error,
   });

@@ -92,6 +92,7 @@ export function folderAt({ chain, path }: Located, depth: number): FolderValue {
   if (isFolderValue(value)) return value;
   throw new Fault("InvalidInput", "a file exists where the path needs a folder; choose another path", {
     path,
+    reason: "is_file",
   });
 }
 
@@ -125,7 +126,7 @@ export function refuseLongNames(path: TreePath): void {
   throw new Fault(
     "InvalidInput",
     `a name in the path has more than ${maxNameBytes} bytes; choose a shorter one`,
-    { path },
+    { path, reason: "name_too_long" },
   );
 }
 

@@ -98,7 +98,10 @@ class TakenRows {
   add({ path, size, sha256 }: WantedFile, found: unknown): boolean {
     const present = this.lookup.at(path);
     if (present !== undefined && isFolderValue(present))
-      throw new Fault("InvalidInput", "the deploy has a folder at this path", { path });
+      throw new Fault("InvalidInput", "the deploy has a folder at this path", {
+        path,
+        reason: "is_folder",
+      });
     if (present?.hash === sha256) return true;
     const content = size === 0 && sha256 === hashOfNothing ? nothing : contentOf(found, sha256);
     // The folders of a file that is uploaded later are checked when it is.
@@ -132,7 +135,10 @@ class TakenRows {
       at = childPath(at, name);
       const found = this.lookup.at(at);
       if (found !== undefined && !isFolderValue(found))
-        throw new Fault("InvalidInput", "the deploy has a file where the path needs a folder", { path });
+        throw new Fault("InvalidInput", "the deploy has a file where the path needs a folder", {
+          path,
+          reason: "is_file",
+        });
       const next = found ?? {
         id: Bun.randomUUIDv7(),
         created: this.#nowMs,

@@ -52,7 +52,7 @@ export function stoppedFault(timeoutMs: number, kept: number | null): Fault {
   return new Fault(
     "DatabaseError",
     `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${keptWords(kept)}`,
-    { limit: timeoutMs, kept },
+    { reason: "sql_timeout", limit: timeoutMs, kept },
   );
 }
 

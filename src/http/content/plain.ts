@@ -1,4 +1,4 @@
-import { type Fault, retryAfterSeconds } from "../../base/fault.ts";
+import { type Fault, type FaultReason, retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 
 /** plainText is a response of one line for people. */
@@ -7,6 +7,14 @@ export function plainText(status: number, line: string, headers: Record<string, 
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
   });
+}
+
+/** LinkEnd is why a signed link or a preview answers 410. */
+export type LinkEnd = "expired" | "revoked" | "used_up" | "ended";
+
+/** errorReason is the header that says to programs why a request was refused; none without a reason. */
+export function errorReason(reason: FaultReason | LinkEnd | undefined): Record<string, string> {
+  return reason === undefined ? {} : { "x-error-reason": reason };
 }
 
 /** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */
@@ -21,7 +29,7 @@ export function isBlobMissing({ data }: Fault): boolean {
 
 /** blobMissing answers for content that the store has lost. The header tells it from the 502 of a proxy, which passes. */
 export function blobMissing(line: string): Response {
-  return plainText(502, line, { "x-error-reason": "blob_missing" });
+  return plainText(502, line, errorReason("blob_missing"));
 }
 
 export function notFound(): Response {

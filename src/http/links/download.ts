@@ -1,6 +1,7 @@
 import type { OpenFile } from "../../buckets/file-reader.ts";
 import { splitPath } from "../../buckets/path.ts";
 import { toValidators } from "../content/conditions.ts";
+import { errorReason } from "../content/plain.ts";
 import { needsContent, respond } from "../content/respond.ts";
 import { sandboxed } from "../content/sandbox.ts";
 import { plainVariant } from "../content/variants.ts";
@@ -38,7 +39,14 @@ async function count(linked: LinkRequest, file: OpenFile): Promise<void> {
 
 /** countUse counts one use of a link; 410 if it is used up. */
 export async function countUse({ links, link }: Pick<LinkRequest, "links" | "link">): Promise<void> {
-  if (!(await links.count(link))) throw new HttpError(410, "Gone: this link was used as often as it may be");
+  if (!(await links.count(link))) throw usedUp();
+}
+
+/** usedUp is the error for a link that was used as often as it may be. */
+export function usedUp(): HttpError {
+  return new HttpError(410, "Gone: this link was used as often as it may be", {
+    headers: errorReason("used_up"),
+  });
 }
 
 /** attachmentOf is a Content-Disposition that saves the answer. RFC 8187 §3.2.1 encodes four characters more than `encodeURIComponent`. */

@@ -2,9 +2,10 @@ import type { ResolvedPath } from "../../buckets/file-reader.ts";
 import { childPath, type Segment, treeRoot } from "../../buckets/path.ts";
 import { suffixes } from "../content/encoding.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
-import { plainText } from "../content/plain.ts";
+import { errorReason, plainText } from "../content/plain.ts";
 import { HttpError } from "../request/http-error.ts";
 import { uploadBody } from "../request/upload-body.ts";
+import { countUse } from "./download.ts";
 import type { LinkRequest } from "./link-request.ts";
 
 export interface AddedFile {
@@ -39,12 +40,14 @@ export async function addFile(
     holdsLock: () => false,
     async assertPreconditions({ entry }: ResolvedPath) {
       if (!(await isStillValid()))
-        throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored");
+        throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored", {
+          headers: errorReason("ended"),
+        });
       if (entry !== undefined)
         throw new HttpError(409, "a file of this name exists, and a link replaces none; use another name");
     },
   };
-  if (!(await links.count(link))) throw new HttpError(410, "Gone: this link was used as often as it may be");
+  await countUse({ links, link });
   try {
     const upload = { request, files, path, maxUploadBytes, restartIdleTimer };
     const { stats } = await uploadBody(upload, { conditions, makeParents: true });

@@ -6,14 +6,14 @@ import type { Bucket } from "../../buckets/record.ts";
 import type { LinkVerdict } from "../../links/links.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { allowedMethods, methodNotAllowed, plainText } from "../content/plain.ts";
+import { allowedMethods, errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { IncomingRequest } from "../request/incoming-request.ts";
 import { countUnread, tooManyUnread, type UnreadBodies } from "../request/unread-body.ts";
 import { faultResponse, httpErrorResponse } from "../webdav/error-response.ts";
 import { sendArchive } from "./archive.ts";
-import { download } from "./download.ts";
+import { download, usedUp } from "./download.ts";
 import { addFile } from "./drop-box.ts";
 import { dropBoxPage } from "./drop-box-page.ts";
 import type { LinkRequest } from "./link-request.ts";
@@ -143,11 +143,15 @@ function refuse(state: Exclude<LinkVerdict["state"], "valid">): Response {
     case "unknown":
       return plainText(404, "404 Not Found: this link is not valid, or what it led to is gone.");
     case "expired":
-      return plainText(410, "410 Gone: this link has expired; ask whoever gave it to you for a new one.");
+      return plainText(
+        410,
+        "410 Gone: this link has expired; ask whoever gave it to you for a new one.",
+        errorReason(state),
+      );
     case "revoked":
-      return plainText(410, "410 Gone: this link was revoked by its owner.");
+      return plainText(410, "410 Gone: this link was revoked by its owner.", errorReason(state));
     case "used_up":
-      return plainText(410, "410 Gone: this link was used as often as it may be.");
+      return httpErrorResponse(usedUp());
   }
 }
 

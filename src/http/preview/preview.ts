@@ -2,7 +2,7 @@ import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { plainText } from "../content/plain.ts";
+import { errorReason, plainText } from "../content/plain.ts";
 import { hostNameOf } from "../request/host-name.ts";
 import { MemoryCache } from "../static/memory-cache.ts";
 import { isOtherHost, misdirected } from "../static/own-host.ts";
@@ -100,7 +100,8 @@ function unknownPreview(): Response {
 
 /** For holders of a link that was right. */
 function endedPreview(): Response {
-  return withoutReferrer(unlisted(plainText(410, "410 Gone: this preview has ended. Ask for another link.")));
+  const line = "410 Gone: this preview has ended. Ask for another link.";
+  return withoutReferrer(unlisted(plainText(410, line, errorReason("ended"))));
 }
 
 /** The address is what opens the preview: no other site gets it. */

@@ -1,3 +1,4 @@
+import { errorReason } from "../content/plain.ts";
 import { HttpError } from "./http-error.ts";
 
 interface Hasher {
@@ -73,9 +74,7 @@ export class BodyDigests {
         throw new HttpError(
           400,
           `the content is not what ${header} says; nothing was changed, send it again`,
-          {
-            headers: { "x-error-reason": "digest_mismatch" },
-          },
+          { headers: errorReason("digest_mismatch") },
         );
   }
 }

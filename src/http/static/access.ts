@@ -3,7 +3,7 @@ import { authorise } from "../../auth/authorise.ts";
 import { inBucket } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { errorReason, plainText, serviceUnavailable } from "../content/plain.ts";
 import { authenticate, type Challenge } from "../request/authentication.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import { clientLeft } from "../request/client-address.ts";
@@ -60,7 +60,8 @@ export async function refuseReader(
     if (error instanceof HttpError)
       return plainText(error.status, `401 Unauthorized: ${error.detail}.`, { ...error.options.headers });
     if (!(error instanceof Fault)) throw error;
-    if (error.kind === "PermissionDenied") return plainText(403, `403 ${error.message}.`);
+    if (error.kind === "PermissionDenied")
+      return plainText(403, `403 ${error.message}.`, errorReason(error.data.reason));
     return serviceUnavailable(error.detail);
   }
 }

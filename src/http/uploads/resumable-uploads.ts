@@ -3,6 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import { treePath } from "../../buckets/path.ts";
 import { noUpload, tooManyBytes } from "../../buckets/uploads/upload-faults.ts";
 import type { Received, Upload } from "../../buckets/uploads/uploads.ts";
+import { errorReason } from "../content/plain.ts";
 import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
 import { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "../webdav/dav-path.ts";
@@ -255,7 +256,7 @@ function withReason(error: unknown): never {
   if (!(error instanceof Fault) || code === undefined) throw error;
   throw new HttpError(code, error.detail, {
     headers: {
-      "x-error-reason": String(reason),
+      ...errorReason(reason),
       ...(offset !== undefined && { "upload-offset": String(offset) }),
       ...(reason === "upload_busy" && { "retry-after": "1" }),
     },

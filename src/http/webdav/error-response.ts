@@ -5,7 +5,7 @@ import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
-import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
+import { blobMissing, errorReason, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import type { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "./dav-path.ts";
 import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
@@ -21,7 +21,7 @@ function statusOf(fault: Fault): number {
     case "NotFound":
       return 404;
     case "InvalidInput":
-      return codeOf(fault.cause) === "ENAMETOOLONG" ? 400 : 409;
+      return fault.data.reason === "name_too_long" ? 400 : 409;
     case "IoError":
       return ["EACCES", "EPERM", "EROFS"].includes(codeOf(fault.cause) ?? "") ? 403 : 500;
     case "DatabaseError":
@@ -43,7 +43,9 @@ export function faultResponse(fault: Fault, bucket: string, path: TreePath): Res
   const status = statusOf(fault);
   const detail = publicDetailOf(fault);
   if (isBlobMissing(fault)) return blobMissing(`502 ${detail}.`);
-  return status === 503 ? serviceUnavailable(detail) : plainText(status, `${status} ${detail}.`);
+  return status === 503
+    ? serviceUnavailable(detail)
+    : plainText(status, `${status} ${detail}.`, errorReason(fault.data.reason));
 }
 
 /** Names the locks that prevent the request: each with a status of its own if all are below the path, else in one condition. */

@@ -14,7 +14,7 @@ import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { methodNotAllowed, plainText } from "../content/plain.ts";
+import { errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
 import { authenticate, type Challenge, refuseCredentials } from "../request/authentication.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import type { Delays } from "../request/connection-limiter.ts";
@@ -211,7 +211,7 @@ function needOf(bucket: string): Need {
 function toResponse(error: unknown, { protocol, target: { bucket, path } }: PendingRequest): Response {
   if (error instanceof HttpError) return withAllow(httpErrorResponse(error), error, protocol);
   if (error instanceof Fault && error.kind === "PermissionDenied")
-    return plainText(403, `403 ${error.message}.`);
+    return plainText(403, `403 ${error.message}.`, errorReason(error.data.reason));
   if (error instanceof Fault) return faultResponse(error, bucket, path);
   // The client disconnected; the response is not sent.
   if (error instanceof Error && error.name === "AbortError")
