@@ -41,8 +41,8 @@ export interface ServerEvents {
   "config.applied": { path: string; parts: string[]; keys: string[] };
   /** A reload found nothing that changed. */
   "config.unchanged": { path: string };
-  /** A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file. */
-  "config.refused": { path: string; reason: string; problems: ConfigProblem[] };
+  /** A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file, and `kind` is that of the error (docs/errors.md). */
+  "config.refused": { path: string; reason: string; kind?: string; problems: ConfigProblem[] };
   /** A reload ended early because the server stops. */
   "config.abandoned": Record<never, never>;
   /** A key is valid, but probably does not do what was intended. */

@@ -187,6 +187,7 @@ export class LiveConfig {
         log.event("config.refused", `configuration not reloaded, everything stays as it was: ${why}`, {
           path,
           reason: why,
+          kind: error instanceof Fault ? error.kind : undefined,
           problems: error instanceof ConfigFault ? error.problems : [],
         });
       return "refused";
@@ -201,7 +202,7 @@ export class LiveConfig {
       log.event("config.unchanged", "configuration read again, nothing changed", { path });
       return "unchanged";
     }
-    log.event("config.applied", `configuration reloaded: ${names.join(", ")}`, {
+    log.event("config.applied", "configuration reloaded", {
       path,
       parts: names,
       keys: changedKeys(before, parsed.config),

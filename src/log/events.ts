@@ -82,20 +82,25 @@ export const events = {
     level: "INFO",
     description: "A reload changed these keys, and with them these parts of the server.",
     fields: z.object({ path: text, parts: z.array(text), keys: z.array(text) }),
-    hidden: ["event", "path", "parts", "keys"],
+    hidden: ["path", "keys"],
   },
   "config.unchanged": {
     level: "INFO",
     description: "A reload found nothing that changed.",
     fields: z.object({ path: text }),
-    hidden: ["event", "path"],
+    hidden: ["path"],
   },
   "config.refused": {
     level: "ERROR",
     description:
-      "A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file.",
-    fields: z.object({ path: text, reason: text, problems: z.array(problem).readonly() }),
-    hidden: ["event", "reason", "problems"],
+      "A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file, and `kind` is that of the error (docs/errors.md).",
+    fields: z.object({
+      path: text,
+      reason: text,
+      kind: text.optional(),
+      problems: z.array(problem).readonly(),
+    }),
+    hidden: ["reason", "kind", "problems"],
   },
   "config.abandoned": {
     level: "INFO",

@@ -165,9 +165,8 @@ story("roll-super-token takes a yes on stdin; any other answer, or none, changes
   await using home = await newHome();
   const first = readCredentials((await home.run(["init"])).stdout);
   for (const stdin of ["no\n", "yes please\n", "\n", "nyes\n", ""]) {
-    const { code, stdout, stderr } = await home.run(["roll-super-token"], { stdin });
+    const { code, stdout } = await home.run(["roll-super-token"], { stdin });
     expect({ stdin, code, stdout }).toEqual({ stdin, code: 1, stdout: "" });
-    expect(stderr).toMatch(/nothing changed/);
   }
   expect(await home.runProcess(["roll-super-token"])).toMatchObject({ code: 1, stdout: "" });
   const server = await home.serve();

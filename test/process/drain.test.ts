@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { hello, helloAt, newHome, type Server, story } from "../support/process.ts";
+import { applied, hello, helloAt, newHome, type Server, story } from "../support/process.ts";
 import { within } from "../support/until.ts";
 
 async function readiness({ url }: Server): Promise<unknown> {
@@ -28,7 +28,7 @@ story("drain_seconds is changed by a reload, and ends by itself", async () => {
   await using home = await newHome();
   const server = await home.serve();
   await home.configure({ top: "drain_seconds = 1\n" });
-  expect(await server.reload()).toContain("configuration reloaded: node");
+  expect(await server.reload()).toMatchObject(applied("node"));
   server.signal("SIGTERM");
   // Not by readiness: the second may be over before it is asked.
   await server.says(/INFO server: stopping on SIGTERM, serving for another 1 s\n/);

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { hello, helloAt, newHome, story } from "../support/process.ts";
+import { applied, hello, helloAt, newHome, story } from "../support/process.ts";
 
 story("--listen wins over the environment, which wins over the file, also after a reload", async () => {
   await using home = await newHome({ top: 'ws_listener = "127.0.0.1:1"' });
@@ -19,7 +19,7 @@ story("--listen wins over the environment, which wins over the file, also after 
   const server = await home.launch({ env }, ["serve", "--listen", `127.0.0.1:${second}`]).ready();
   expect(server.url).toBe(`http://127.0.0.1:${second}`);
   await home.configure({ top: 'ws_listener = "127.0.0.1:2"\nmax_upload_size = 5' });
-  expect(await server.reload()).toContain("configuration reloaded: limits");
+  expect(await server.reload()).toMatchObject(applied("limits"));
   expect(await helloAt(server.url)).toBe(hello);
 
   // A wrong value is refused although it would have no effect now: the next start may be without the option.
@@ -32,7 +32,7 @@ story("--listen wins over the environment, which wins over the file, also after 
   const text = '[database]\ndatabase_url = "sqlite://data/node.db?mode=rwc"\n';
   const from = server.stderr.length;
   expect(await server.call("node-server_edit_config", { token, config_string: text })).toBe(true);
-  await server.says(/configuration reloaded: limits/, from);
+  await server.says(/event=config\.applied parts=\["limits"\]/, from);
   expect(await readFile(home.configPath, "utf8")).toBe(text);
   expect(await helloAt(server.url)).toBe(hello);
   await server.stop();

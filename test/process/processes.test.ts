@@ -126,19 +126,19 @@ test("SIGHUP reloads one process after the other, and a wrong file none of them"
   server.signal("SIGHUP");
   await until(
     "all have reloaded",
-    () => server.stderr.slice(from).match(/reloaded: logging/g)?.length === count,
+    () => server.stderr.slice(from).match(/event=config\.applied parts=\["logging"\]/g)?.length === count,
   );
   await home.configure({ top, logging: `${logging}\njson_log_filter = "debug"` }, database.url);
   const refused = await server.reload();
-  expect(refused).toMatch(/not reloaded.*files\.url: leaves the files plain/);
+  expect(refused).toMatchObject({ event: "config.refused", line: expect.stringContaining("files.url") });
   await configure();
   const next = server.stderr.length;
   server.signal("SIGHUP");
   await until(
     "all have reloaded",
-    () => server.stderr.slice(next).match(/reloaded: logging/g)?.length === count,
+    () => server.stderr.slice(next).match(/event=config\.applied parts=\["logging"\]/g)?.length === count,
   );
-  expect(server.stderr.slice(from).match(/not reloaded/g)).toHaveLength(1);
+  expect(server.stderr.slice(from).match(/event=config\.refused/g)).toHaveLength(1);
 });
 
 test("a change of the configuration by one process reaches the others", async () => {
@@ -149,7 +149,7 @@ test("a change of the configuration by one process reaches the others", async ()
   expect(result).toBeDefined();
   await until(
     "all have reloaded",
-    () => server.stderr.slice(from).match(/reloaded: limits/g)?.length === count,
+    () => server.stderr.slice(from).match(/event=config\.applied parts=\["limits"\]/g)?.length === count,
   );
 });
 
@@ -159,7 +159,7 @@ test("no line of the log files is damaged by several writers, also when they are
   server.signal("SIGHUP");
   await until(
     "all have reloaded",
-    () => server.stderr.slice(from).match(/reloaded: .*access log/g)?.length === count,
+    () => server.stderr.slice(from).match(/event=config\.applied parts=\[.*"access log"/g)?.length === count,
   );
   const requests = 1200;
   for (let done = 0; done < requests; done += 40)

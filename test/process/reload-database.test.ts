@@ -2,7 +2,17 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { SQL } from "bun";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, hello, newHome, type Server, sqliteUrl, story } from "../support/process.ts";
+import {
+  applied,
+  type Home,
+  hello,
+  newHome,
+  refused,
+  type Server,
+  sqliteUrl,
+  story,
+  unchanged,
+} from "../support/process.ts";
 import { until } from "../support/until.ts";
 
 const otherUrl = "sqlite://other/node.db?mode=rwc";
@@ -25,7 +35,7 @@ story("SIGHUP moves the server to another SQLite file and back; each keeps its o
 
   await home.configure({}, otherUrl);
   const second = await init(home);
-  expect(await server.reload()).toMatch(/configuration reloaded: database$/);
+  expect(await server.reload()).toMatchObject(applied("database"));
   expect(server.stderr).toContain(`database=${home.file("other/node.db")} `);
   expect(second).not.toBe(first);
   expect([await knows(server, first), await knows(server, second)]).toEqual([false, true]);
@@ -48,12 +58,18 @@ story("the claim on the SQLite file moves with the server", async () => {
   await server.reload();
   const other = await neighbour.serve();
   await home.configure();
-  expect(await server.reload()).toMatch(new RegExp(`ERROR .*data/node\\.db.* process ${other.pid}\\b`));
+  expect(await server.reload()).toMatchObject({
+    ...refused,
+    line: expect.stringMatching(`data/node\\.db.* ${other.pid}\\b`),
+  });
   expect(await server.call("node-server_hello")).toBe(hello);
   await home.configure({}, otherUrl);
-  expect(await server.reload()).toMatch(/nothing changed$/);
+  expect(await server.reload()).toMatchObject(unchanged);
   await neighbour.configure({}, `sqlite://${home.file("other/node.db")}?mode=rwc`);
-  expect(await other.reload()).toMatch(new RegExp(`ERROR .*other/node\\.db.* process ${server.pid}\\b`));
+  expect(await other.reload()).toMatchObject({
+    ...refused,
+    line: expect.stringMatching(`other/node\\.db.* ${server.pid}\\b`),
+  });
 });
 
 story("SIGHUP moves the server from SQLite to PostgreSQL and back, with the same UUID", async () => {
@@ -64,7 +80,7 @@ story("SIGHUP moves the server from SQLite to PostgreSQL and back, with the same
   const first = server.superToken;
   await home.configure({}, database.url);
   const second = await init(home);
-  expect(await server.reload()).toMatch(/configuration reloaded: database$/);
+  expect(await server.reload()).toMatchObject(applied("database"));
   expect([await knows(server, first), await knows(server, second)]).toEqual([false, true]);
   expect(await server.call("node-server_uuid")).toBe(uuid);
   await until("the old file is closed", () => !existsSync(home.file("data/node.db-wal")));
@@ -113,7 +129,7 @@ story("timeouts of the database change on the same SQLite file, under the same c
   const { superToken } = server;
   for (const acquire of [100, 200, 3000]) {
     await home.configure({ databaseKeys: `acquire_timeout_ms = ${acquire}` });
-    expect(await server.reload()).toMatch(/configuration reloaded: database$/);
+    expect(await server.reload()).toMatchObject(applied("database"));
     expect(await knows(server, superToken)).toBe(true);
   }
   const second = await home.run(["serve"]);
@@ -131,11 +147,11 @@ story("the same SQLite file may be spelled another way, and stays claimed", asyn
   const outcomes: string[] = [];
   for (const url of ["sqlite:./data/node.db", `sqlite://${home.file("data/node.db")}`, sqliteUrl]) {
     await home.configure({}, url);
-    outcomes.push(await server.reload());
+    outcomes.push((await server.reload()).event);
     expect(await knows(server, superToken)).toBe(true);
   }
   const second = home.launch();
   await second.says(/listening on|in use/).catch(() => {});
   expect(second.stderr).toContain(`process ${server.pid}`);
-  expect(outcomes.filter((line) => line.includes("not reloaded"))).toEqual([]);
+  expect(outcomes).not.toContain(refused.event);
 });

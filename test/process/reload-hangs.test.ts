@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { rm } from "node:fs/promises";
 import { configText } from "../support/node.ts";
-import { newHome, sqliteUrl, story } from "../support/process.ts";
+import { applied, newHome, refused, sqliteUrl, story } from "../support/process.ts";
 import { until, within } from "../support/until.ts";
 
 /** Replaces what is at `path` by a FIFO that nobody writes into. */
@@ -15,12 +15,15 @@ story("a configuration that became a FIFO is refused at a reload, and the next o
   const server = await home.serve();
   await makeFifo(home.configPath);
   for (const _ of [1, 2])
-    expect(await server.reload()).toMatch(/ERROR.*not reloaded.*config\.toml is a pipe, socket or device/);
+    expect(await server.reload()).toMatchObject({
+      ...refused,
+      line: expect.stringContaining(home.configPath),
+    });
   const edit = await server.send("node-server_edit_config", [server.superToken, configText(sqliteUrl)]);
-  expect(edit.error).toMatchObject({ code: 108, message: expect.stringContaining("must be a regular file") });
+  expect(edit.error).toMatchObject({ code: 108 });
   await rm(home.configPath);
   await home.configure({ top: "jsonrpc_max_connections = 7" });
-  expect(await server.reload()).toMatch(/configuration reloaded: limits/);
+  expect(await server.reload()).toMatchObject(applied("limits"));
   await makeFifo(home.configPath);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
@@ -77,5 +80,5 @@ story("a stop does not wait for a reload whose database never answers", async ()
   await until("the reload waits for the database", () => connections > 0);
   const { code, stderr } = await within("the server stops", server.stop());
   expect(code).toBe(0);
-  expect(stderr).not.toContain("not reloaded");
+  expect(stderr).not.toContain("config.refused");
 });

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { hello, newHome, story } from "../support/process.ts";
+import { applied, hello, newHome, story } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
 // `node-server/config-reload` proves the same decisions in process, by edits.
@@ -41,7 +41,7 @@ story("SIGHUP moves the limits without dropping a connection", async () => {
   await home.configure({
     top: "jsonrpc_max_connections = 1\nmax_request_body_size = 1000\nmax_response_body_size = 500",
   });
-  expect(await server.reload()).toMatch(/configuration reloaded: limits$/);
+  expect(await server.reload()).toMatchObject(applied("limits"));
   const post = (body: string) =>
     fetch(`${url}/jsonrpc`, { method: "POST", headers: { "content-type": "application/json" }, body });
   expect((await post("[]")).status).toBe(429);

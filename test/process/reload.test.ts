@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { halfCall } from "../support/half-call.ts";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
-import { hello, newHome, story } from "../support/process.ts";
+import { applied, hello, newHome, story } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
 story("SIGHUP turns the log up and down", async () => {
@@ -12,7 +12,7 @@ story("SIGHUP turns the log up and down", async () => {
   const server = await home.serve();
   await server.call("node-server_hello");
   await home.configure({ logging: 'log_filter = "info,rpc=debug"' });
-  expect(await server.reload()).toMatch(/INFO server: configuration reloaded: logging$/);
+  expect(await server.reload()).toMatchObject(applied("logging"));
   expect(server.stderr).not.toContain("DEBUG");
   await server.call("node-server_hello");
   await server.says(/DEBUG rpc: node-server::hello: success/);
@@ -50,7 +50,7 @@ for (const processes of [1, 2])
       return { starting };
     });
     await server.ready();
-    await server.says(/configuration reloaded: logging( process=1)?\n/);
+    await server.says(/event=config\.applied parts=\["logging"\]( process=1)?\n/);
     expect(await server.stop()).toMatchObject({ code: 0 });
     await database.drop();
   });
@@ -80,16 +80,16 @@ story(
       "sqlite://other/node.db?mode=rwc",
     );
     await home.run(["init"], { env });
-    expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
+    expect(await server.reload()).toMatchObject(applied("limits", "logging", "database", "unix socket"));
     await home.configure();
-    expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
+    expect(await server.reload()).toMatchObject(applied("limits", "logging", "database", "unix socket"));
     expect(await call.finish()).toMatchObject({ result: hello });
     expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
     await server.reload();
     for (let heard = 0; ; heard += 1) {
       const event = await socket.next();
       expect(event).toMatchObject({ method: "node-server_stream_log", params: { subscription: id } });
-      if (JSON.stringify(event).includes("nothing changed")) break;
+      if (JSON.stringify(event).includes("config.unchanged")) break;
       expect(heard).toBeLessThan(20);
     }
   },

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { newHome, type Settings, story } from "../support/process.ts";
+import { applied, newHome, type Settings, story } from "../support/process.ts";
 import { boundByModes } from "../support/tools.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -18,8 +18,7 @@ story("a start names the absolute paths of configuration, database and files, an
   const { host, pathname } = new URL(database.url);
   await home.configure({}, database.url.replace("postgres@", "postgres:hunter2@"));
   await home.run(["init"]);
-  const line = await server.reload();
-  expect(line).toContain("configuration reloaded: database");
+  expect(await server.reload()).toMatchObject(applied("database"));
   expect(server.stderr).toContain(` database=${host}${pathname} `);
   expect(server.stderr).not.toContain("hunter2");
   await server.stop();

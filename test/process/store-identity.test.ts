@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { storedKeys } from "../support/object-rows.ts";
-import { type Home, newHome, type Server, story } from "../support/process.ts";
+import { type Home, newHome, refused, type Server, story } from "../support/process.ts";
 
 const storeOf = (home: Home, folder = "blobs") => pathToFileURL(home.file(folder)).href;
 const filesIn = (url: string) => ({ files: `url = ${JSON.stringify(url)}\n` });
@@ -95,7 +95,10 @@ story("a store with an earlier state of the files is refused, until they are cop
   await upload(server, token, "b.txt");
   for (const files of [filesIn(first), {}]) {
     await home.configure(files);
-    expect(await server.reload()).toMatch(/not reloaded.*were last in file:.*second/);
+    expect(await server.reload()).toMatchObject({
+      ...refused,
+      line: expect.stringMatching(/files\.url.*file:.*second/),
+    });
   }
   await server.stop();
   await expectRefused(

@@ -75,7 +75,7 @@ test("under its hardening it writes files, runs SQL in a child process, and take
   );
   await machine.does("systemctl", "reload", "node-server");
   await until("the reload is in the journal", async () =>
-    (await journal()).includes("configuration reloaded: limits"),
+    (await journal()).includes('event=config.applied parts=["limits"]'),
   );
 }, 180_000);
 

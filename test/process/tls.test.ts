@@ -3,7 +3,7 @@ import { rename, writeFile } from "node:fs/promises";
 import { connect } from "node:tls";
 import { makeCertificate } from "../support/certificate.ts";
 import { freePort } from "../support/postgres.ts";
-import { type Home, hello, helloAt, newHome } from "../support/process.ts";
+import { applied, type Home, hello, helloAt, newHome, refused } from "../support/process.ts";
 import { within } from "../support/until.ts";
 
 const tls = 'tls_cert = "cert.pem"\ntls_key = "key.pem"';
@@ -78,7 +78,7 @@ test("SIGHUP turns TLS on and off on the same port", async () => {
   const plain = server.url;
   expect(await helloAt(plain)).toBe(hello);
   await home.configure({ top: `${listener}\n${tls}` });
-  expect(await server.reload()).toMatch(/reloaded: listener$/);
+  expect(await server.reload()).toMatchObject(applied("listener"));
   expect(server.url).toBe(`https://127.0.0.1:${port}`);
   expect(await helloAt(server.url, trusting)).toBe(hello);
   expect(await helloAt(plain)).toBeUndefined();
@@ -94,14 +94,14 @@ test("a renewed certificate at the same path is served after SIGHUP; a broken on
   const { port } = server.address;
   await makeCertificate(home, "second.test", "new-");
   await rename(home.file("new-cert.pem"), home.file("cert.pem"));
-  expect(await server.reload()).toMatch(/ERROR .*not reloaded/);
+  expect(await server.reload()).toMatchObject(refused);
   expect(await servedName(port)).toBe("first.test");
   await rename(home.file("new-key.pem"), home.file("key.pem"));
   expect(await servedName(port)).toBe("first.test");
-  expect(await server.reload()).toMatch(/reloaded: listener$/);
+  expect(await server.reload()).toMatchObject(applied("listener"));
   expect(await servedName(port)).toBe("second.test");
   await writeFile(home.file("cert.pem"), "nonsense\n");
-  expect(await server.reload()).toMatch(/ERROR .*not reloaded/);
+  expect(await server.reload()).toMatchObject(refused);
   expect(await servedName(port)).toBe("second.test");
   expect(await helloAt(server.url, trusting)).toBe(hello);
 });

@@ -55,7 +55,7 @@ story("a reload changes mode and group of a socket that stays where it is", asyn
   await using socket = await openSocket(server.url);
   await home.configure(socketWith(`unix_socket_mode = "0666"\nunix_socket_group = "${group}"`));
   server.signal("SIGHUP");
-  await server.says(/configuration reloaded: unix socket/);
+  await server.says(/event=config\.applied parts=\["unix socket"\]/);
   expect(accessOf(unix)).toEqual({ mode: 0o666, gid });
   expect(await helloAt(local, { unix })).toBe(hello);
   expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });

@@ -28,7 +28,7 @@ story(
     expect(await first.call("node-server_edit_config", [first.superToken, `# rewritten\n${text}`])).toBe(
       true,
     );
-    await first.says(/nothing changed/);
+    await first.says(/event=config\.unchanged/);
     expect(await first.call("node-server_uuid")).toBe(uuid);
     await first.stop();
     expect(await readFile(home.configPath, "utf8")).toBe(`# rewritten\n${text}`);

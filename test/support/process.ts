@@ -33,6 +33,21 @@ export interface Finished {
   readonly stderr: string;
 }
 
+/** Reloaded is how a reload ended: the event, the parts of the server that it changed, and its line on the terminal. */
+export interface Reloaded {
+  readonly event: string;
+  readonly parts: readonly string[];
+  readonly line: string;
+}
+
+export const unchanged = { event: "config.unchanged" };
+export const refused = { event: "config.refused" };
+
+/** What a reload returns that changed these parts of the server. */
+export function applied(...parts: string[]) {
+  return { event: "config.applied", parts };
+}
+
 interface ByteReader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
   cancel(): Promise<void>;
@@ -148,12 +163,15 @@ export class Server implements AsyncDisposable {
     return openSocket(this.url);
   }
 
-  /** SIGHUP, and the line that tells how it went. */
-  async reload(): Promise<string> {
+  /** SIGHUP, and how it went: the event, and its line on the terminal. */
+  async reload(): Promise<Reloaded> {
     const from = this.stderr.length;
     this.signal("SIGHUP");
-    const [line] = await this.says(/^.*configuration (reloaded|read again|not reloaded).*\n/m, from);
-    return line.trim();
+    const [line, event = "", parts = "[]"] = await this.says(
+      /^.* event=(config\.(?:applied|unchanged|refused))(?: parts=(\[.*?\]))?.*\n/m,
+      from,
+    );
+    return { event, parts: JSON.parse(parts) as string[], line: line.trim() };
   }
 
   /** A polite stop, and how it ended. */

@@ -1,4 +1,4 @@
-import { type Home, newHome, type Server } from "./process.ts";
+import { applied, type Home, newHome, type Server } from "./process.ts";
 import { openRelay, type Relay, type RequestFault } from "./relay.ts";
 import { seaweed } from "./seaweed.ts";
 import { until } from "./until.ts";
@@ -50,9 +50,10 @@ export class S3Site implements AsyncDisposable {
   /** Another `requestTimeoutMs`, by a reload. */
   async waitFor(requestTimeoutMs: number): Promise<void> {
     await this.#configure(requestTimeoutMs);
-    await until("the server waits for its store so long", async () =>
-      /configuration reloaded/.test(await this.server.reload()),
-    );
+    await until("the server waits for its store so long", async () => {
+      const { event } = await this.server.reload();
+      return event === applied().event;
+    });
   }
 
   #configure(request_timeout_ms: number): Promise<void> {

@@ -5,7 +5,7 @@ import { quietPort } from "../installed.ts";
 import { tempFolder } from "../node.ts";
 import { stoppablePostgres } from "../postgres.ts";
 import { type PostgresRelay, postgresRelay } from "../postgres-relay.ts";
-import { Home, type Server, sendTo } from "../process.ts";
+import { applied, Home, type Server, sendTo } from "../process.ts";
 import { openRelay, type Relay } from "../relay.ts";
 import { seaweed } from "../seaweed.ts";
 import { until } from "../until.ts";
@@ -92,7 +92,7 @@ export class ClusterNode implements AsyncDisposable {
     const path = this.#home.configPath;
     await writeFile(path, change(await readFile(path, "utf8")));
     const told = await this.server?.reload();
-    if (!told?.includes("configuration reloaded")) throw new Error(`not edited: ${told}`);
+    if (told?.event !== applied().event) throw new Error(`not edited: ${told?.line}`);
   }
 
   async kill(): Promise<void> {
