@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { currentUser } from "../base/access.ts";
 import { codeOf } from "../base/fault.ts";
+import type { Refusal } from "./deploy/left-out.ts";
 
 /** Messages for the system's error codes about a path that the user named, each with what to do. */
 const meanings: Readonly<Record<string, string>> = {
@@ -21,6 +22,13 @@ const diskMeanings: Readonly<Record<string, string>> = {
   EDQUOT: "the disk quota is used up; free some space and try again",
   EIO: "the disk cannot be read or written; check it",
 };
+
+/** `localRefusal` says why one file cannot be read or written here; undefined for an error that explainFileError does not know. */
+export function localRefusal(error: unknown): Refusal | undefined {
+  const why = explainFileError(error);
+  if (why === undefined) return undefined;
+  return { reason: codeOf(error) === "ENAMETOOLONG" ? "name_too_long" : "not_permitted", why };
+}
 
 /** Explains a system error about a file to the user. Undefined for any other error, which is a bug of this program. */
 export function explainFileError(error: unknown): string | undefined {

@@ -5,6 +5,7 @@ import { ClientError } from "../client/index.ts";
 import { exitCodes, programDescription } from "./command.ts";
 import { addCommand, addOptions } from "./command-row.ts";
 import { type Context, type Output, PipeClosed } from "./context.ts";
+import { errorFacts } from "./error-facts.ts";
 import { adviseHelp, helpLineAfter, refuseUnknownCommands, targetOf } from "./failed-command.ts";
 import { explainFileError } from "./file-error.ts";
 import { globalOptions } from "./options.ts";
@@ -71,6 +72,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
     }
     if (error instanceof PipeClosed) return exitCodes.done;
     ctx.say(`node-server: ${await messageFor(ctx, error, chosen)}`);
+    if (chosen?.opts().json === true) await ctx.print(`${JSON.stringify({ error: errorFacts(error) })}\n`);
     return exitCodeOf(error);
   }
 }

@@ -1,3 +1,4 @@
+import { faultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import {
   InvalidInput,
@@ -121,7 +122,7 @@ async function restoreEach(
       await client.call("static-bucket-file_restore", { name, path, version });
     } catch (error) {
       if (!(error instanceof RpcError) || !concernsOneFile(error)) throw error;
-      failed.push({ path, why: error.detail });
+      failed.push({ path, reason: faultReason(error.data.reason) ?? "refused", why: error.detail });
     }
     done += 1;
     line.update(done / versions.length, state);

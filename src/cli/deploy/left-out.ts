@@ -1,10 +1,39 @@
+import type { FaultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 
-/** LeftOut is a file that was not transferred or not deleted, and why. */
-export interface LeftOut {
-  readonly path: string;
+/**
+ * Refusal is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
+ * refused has the reason of the server's error, or `refused` where it has none.
+ */
+export interface Refusal {
+  readonly reason: LeftOutReason | FaultReason;
   readonly why: string;
+}
+
+type LeftOutReason =
+  /** A rule about names keeps it back; `why` names the rule. */
+  | "skipped"
+  /** Its name cannot be written in a bucket, or not here. */
+  | "name_not_accepted"
+  /** It is neither a file nor a folder, or a link that leads out of the folder, round in a circle, nowhere, or to what is skipped. */
+  | "not_a_file"
+  | "link_leads_out"
+  | "link_circle"
+  | "link_broken"
+  | "link_skipped"
+  /** A link is in its place or above it, where a file or folder is needed. */
+  | "is_link"
+  /** It was deleted, or changed, while the command ran. */
+  | "gone"
+  | "changed"
+  /** It cannot be read or written here. */
+  | "not_permitted"
+  | "refused";
+
+/** LeftOut is a file that was not transferred or not deleted, and why. */
+export interface LeftOut extends Refusal {
+  readonly path: string;
 }
 
 /** Names files on standard error, one a line. */

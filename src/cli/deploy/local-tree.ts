@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
-import type { LeftOut } from "./left-out.ts";
+import type { LeftOut, Refusal } from "./left-out.ts";
 import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
 export interface LocalFile {
@@ -75,13 +75,14 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
       // Rules may be about folders alone, so what a link leads to has to be known first; but nothing is said of a skipped link.
       const found = whyUnsendable(name, prefix === "") ?? resolveLink(disk);
       if (found === undefined) continue;
-      const isFolder = typeof found !== "string" && found.stats.isDirectory();
+      const isFolder = !("why" in found) && found.stats.isDirectory();
       const skip = whySkipped(path, disk, isFolder ? "folder" : "file");
       const isNeeded = isFolder && skip !== undefined && rules?.mayIncludeBelow(path) === true;
-      if (skip !== undefined) skipped.push({ path: isFolder ? `${path}/` : path, why: skip });
+      if (skip !== undefined)
+        skipped.push({ path: isFolder ? `${path}/` : path, reason: "skipped", why: skip });
       if (skip !== undefined && !isNeeded) continue;
-      if (typeof found === "string") {
-        leftOut.push({ path, why: found });
+      if ("why" in found) {
+        leftOut.push({ path, ...found });
         continue;
       }
       take(path, found, above);
@@ -97,30 +98,35 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   function take(path: string, { disk, stats }: Found, above: readonly string[]): void {
     if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
     else if (!stats.isDirectory())
-      leftOut.push({ path, why: "it is neither a file nor a folder nor a link to one" });
-    else if (above.includes(disk)) leftOut.push({ path, why: "the link leads round in a circle" });
+      leftOut.push({
+        path,
+        reason: "not_a_file",
+        why: "it is neither a file nor a folder nor a link to one",
+      });
+    else if (above.includes(disk))
+      leftOut.push({ path, reason: "link_circle", why: "the link leads round in a circle" });
     else {
       folders.add(path);
       walk(disk, `${path}/`, [...above, disk]);
     }
   }
 
-  /** Returns the file or folder behind a path; a text that says why it is left out; undefined when it vanished meanwhile. */
-  function resolveLink(disk: string): Found | string | undefined {
+  /** Returns the file or folder behind a path; why it is left out; undefined when it vanished meanwhile. */
+  function resolveLink(disk: string): Found | Refusal | undefined {
     const stats = lstatSync(disk, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
     try {
       const real = realpathSync(disk);
       const inside = relative(root, real).split(sep).join("/");
       if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
-        return "the link leads out of the folder";
+        return { reason: "link_leads_out", why: "the link leads out of the folder" };
       const target = { disk: real, stats: statSync(real) };
       const kind = target.stats.isDirectory() ? "folder" : "file";
       const isSkipped =
         rules === undefined ? isExcluded(inside) : rules.whySkipped(inside, kind) !== undefined;
-      return isSkipped ? "the link leads to what is not pushed" : target;
+      return isSkipped ? { reason: "link_skipped", why: "the link leads to what is not pushed" } : target;
     } catch {
-      return "the link leads nowhere";
+      return { reason: "link_broken", why: "the link leads nowhere" };
     }
   }
 }
@@ -135,10 +141,11 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function whyUnsendable(name: string, top: boolean): string | undefined {
-  if (name.includes("\\")) return "a name in a bucket cannot contain a backslash";
-  if (top && /^[A-Za-z]:/.test(name)) return "it would be taken for a drive letter";
-  return name.includes("\ufffd") || !name.isWellFormed() ? "its name is not UTF-8" : undefined;
+function whyUnsendable(name: string, top: boolean): Refusal | undefined {
+  const refused = (why: string): Refusal => ({ reason: "name_not_accepted", why });
+  if (name.includes("\\")) return refused("a name in a bucket cannot contain a backslash");
+  if (top && /^[A-Za-z]:/.test(name)) return refused("it would be taken for a drive letter");
+  return name.includes("\ufffd") || !name.isWellFormed() ? refused("its name is not UTF-8") : undefined;
 }
 
 export async function hashFile(disk: string): Promise<string> {

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
-import { whyRefused } from "../deploy/push/send.ts";
+import { refusalOf } from "../deploy/push/send.ts";
 import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { BucketReader } from "./bucket-reader.ts";
@@ -98,9 +98,9 @@ async function copyAcross(
       meter.add(size);
       return undefined;
     } catch (error) {
-      const why = whyRefused(error);
-      if (why === undefined) throw error;
-      return { why };
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      return refusal;
     }
   });
 }

@@ -1,7 +1,7 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type LeftOut, sayLeftOut } from "../deploy/left-out.ts";
+import { type LeftOut, type Refusal, sayLeftOut } from "../deploy/left-out.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
 import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
@@ -21,7 +21,7 @@ export interface FileCopy {
 }
 
 /** CopyResult is undefined for a file that was copied; else why it was not, as far as that concerns this file alone. */
-export type CopyResult = { readonly why: string } | undefined;
+export type CopyResult = Refusal | undefined;
 
 export interface CopyTools {
   readonly meter: Meter;
@@ -44,7 +44,7 @@ export async function copyAll<T extends FileCopy>(
     await inParallel(files, signal, async (file, signal) => {
       const result = await copyOne(file, { meter, retry }, signal);
       meter.fileDone();
-      if (result !== undefined) return void done.failed.push({ path: file.path, why: result.why });
+      if (result !== undefined) return void done.failed.push({ path: file.path, ...result });
       done.copied += 1;
       done.bytes += file.size;
     });

@@ -41,7 +41,7 @@ export async function download(
     };
     return copyAll(ctx, [file], signal, async (file, tools, signal) => {
       const got = await fetchFile(file, { files, ...tools }, signal);
-      return "why" in got ? { why: got.why } : undefined;
+      return "why" in got ? got : undefined;
     });
   }
   const listed = await filesBelow(client, from, signal);
@@ -52,13 +52,13 @@ export async function download(
     return { path, as, size, mtime, dir };
   });
   const unwritable = below.flatMap(({ path, as }) => {
-    const why = whyUnwritable(as);
-    return why === undefined ? [] : [{ path, why }];
+    const refusal = whyUnwritable(as);
+    return refusal === undefined ? [] : [{ path, ...refusal }];
   });
   const wanted = below.filter(({ as }) => whyUnwritable(as) === undefined);
   const done = await copyAll(ctx, wanted, signal, async (file, tools, signal) => {
     const got = await fetchFile(file, { files, ...tools }, signal);
-    return "why" in got ? { why: got.why } : undefined;
+    return "why" in got ? got : undefined;
   });
   done.left_out.push(...unwritable);
   return done;

@@ -77,7 +77,7 @@ async function send(
   const sized = files.map((file) => ({ ...file, size: file.stamp.size }));
   return copyAll(ctx, sized, signal, async (file, tools, signal) => {
     const sent = await sendFile(file, { files: target, ...tools }, signal);
-    return "why" in sent ? { why: sent.why } : undefined;
+    return "why" in sent ? { reason: sent.reason, why: sent.why } : undefined;
   });
 }
 

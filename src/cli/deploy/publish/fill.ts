@@ -50,7 +50,8 @@ export async function fill(
     const sent = await sendAll(ctx, filling, uploads, done, signal);
     const wrong = new Set(await add(ctx, filling, sent, signal));
     for (const { path, size } of sent) {
-      if (wrong.has(path)) done.failed.push({ path, why: "what arrived is not what was sent" });
+      if (wrong.has(path))
+        done.failed.push({ path, reason: "digest_mismatch", why: "what arrived is not what was sent" });
       else count(done, size);
     }
     return done;
@@ -80,7 +81,11 @@ async function hashAll(
     const isKnown = known !== undefined && sameStamp(known.stamp, stamp);
     const hash = isKnown ? known.hash : await hashIfReadable(disk);
     if (hash === undefined)
-      return void done.failed.push({ path, why: `${disk} cannot be read; check its owner and its mode` });
+      return void done.failed.push({
+        path,
+        reason: "not_permitted",
+        why: `${disk} cannot be read; check its owner and its mode`,
+      });
     if (!isKnown) record.set(path, { stamp, hash, remoteMtime: 0, readAt });
     announced.push({ path, size: stamp.size, sha256: hash });
   });
@@ -124,8 +129,10 @@ async function sendAll(
       const { path } = file;
       const result = await sendFile(file, transfer, signal);
       meter.fileDone();
-      if ("why" in result)
-        return void (result.harmless ? done.left_out : done.failed).push({ path, why: result.why });
+      if ("why" in result) {
+        const { reason, why, harmless } = result;
+        return void (harmless ? done.left_out : done.failed).push({ path, reason, why });
+      }
       record.set(path, { ...result, remoteMtime: 0 });
       sent.push({ path, size: result.stamp.size, sha256: result.hash });
       done.uploaded += 1;

@@ -1,11 +1,12 @@
 import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { open, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
+import { codeOf, Fault } from "../../../base/fault.ts";
 import { randomText } from "../../../base/random.ts";
 import { FileError } from "../../../client/index.ts";
-import { explainFileError } from "../../file-error.ts";
+import { localRefusal } from "../../file-error.ts";
 import type { FileSource } from "../../files/bucket-reader.ts";
+import type { Refusal } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -35,15 +36,25 @@ export interface Download {
 /** DownloadResult is the file that was fetched, or why it was not, as far as that concerns this file alone. */
 export type DownloadResult =
   | { readonly stamp: FileStamp; readonly hash: string; readonly readAt: number; readonly changed: boolean }
-  | { readonly why: string };
+  | Refusal;
+
+/** NotFetched ends the fetching of one file. */
+class NotFetched extends Error {
+  override readonly name = "NotFetched";
+
+  constructor(readonly refusal: Refusal) {
+    super(refusal.why);
+  }
+}
 
 /** Says why a name from the server is not written; undefined when it is harmless. A server may be hostile. */
-export function whyUnwritable(path: string): string | undefined {
+export function whyUnwritable(path: string): Refusal | undefined {
+  const refused = (why: string): Refusal => ({ reason: "name_not_accepted", why });
   const names = path.split("/");
   if (names.some((name) => name === "" || name === "." || name === ".."))
-    return "the name leads out of the folder";
-  if (/[\\\0]/.test(path) || /^[A-Za-z]:/.test(path)) return "the name cannot be written safely";
-  return isExcluded(path) ? "files of this name are not pulled" : undefined;
+    return refused("the name leads out of the folder");
+  if (/[\\\0]/.test(path) || /^[A-Za-z]:/.test(path)) return refused("the name cannot be written safely");
+  return isExcluded(path) ? { reason: "skipped", why: "files of this name are not pulled" } : undefined;
 }
 
 /** Fetches one file beside its target and renames it. A file with the same content is left as it is. */
@@ -62,7 +73,7 @@ export async function fetchFile(
     const readAt = Date.now();
     const hash = await transfer.retry.attempt(signal, () => fetchPart(download, beside, transfer, signal));
     const present = lstatSync(disk, { throwIfNoEntry: false });
-    if (present?.isDirectory()) return { why: "there is a folder with this name" };
+    if (present?.isDirectory()) return { reason: "is_folder", why: "there is a folder with this name" };
     const same = present?.isFile() === true && present.size === size && (await hashIfReadable(disk)) === hash;
     if (!same) {
       await utimes(beside, mtime / 1000, mtime / 1000);
@@ -70,11 +81,14 @@ export async function fetchFile(
     }
     return { stamp: stampOf(await stat(disk)), hash, readAt, changed: !same };
   } catch (error) {
-    if (error instanceof Fault) return { why: error.detail };
-    if (error instanceof FileError && error.status === 404) return { why: "it is gone from the server" };
-    if (isContentLost(error)) return { why: "the server has lost its content" };
-    if (concernsOneFile(error)) return { why: explainFileError(error) ?? messageOf(error) };
-    throw error;
+    if (error instanceof NotFetched) return error.refusal;
+    if (error instanceof Fault) return { reason: error.data.reason ?? "refused", why: error.detail };
+    if (error instanceof FileError && error.status === 404)
+      return { reason: "gone", why: "it is gone from the server" };
+    if (isContentLost(error)) return { reason: "blob_missing", why: "the server has lost its content" };
+    const refusal = concernsOneFile(error) ? localRefusal(error) : undefined;
+    if (refusal === undefined) throw error;
+    return refusal;
   } finally {
     if (part !== undefined) await rm(part, { force: true });
   }
@@ -106,7 +120,7 @@ async function fetchPart(
   }
   if (bytes === size) return hasher.digest("hex");
   meter.add(-bytes);
-  throw new Fault("Other", "it was changed on the server meanwhile; try again");
+  throw new NotFetched({ reason: "changed", why: "it was changed on the server meanwhile; try again" });
 }
 
 /** Makes the folder of a file step by step, so that no link on the way leads elsewhere. */
@@ -117,9 +131,10 @@ function makeParents(dir: string, path: string): string {
     const stats = lstatSync(folder, { throwIfNoEntry: false });
     if (stats?.isDirectory()) continue;
     if (stats !== undefined)
-      throw new Fault(
-        "InvalidInput",
-        stats.isSymbolicLink() ? "a folder of its path is a link" : "a folder of its path is a file",
+      throw new NotFetched(
+        stats.isSymbolicLink()
+          ? { reason: "is_link", why: "a folder of its path is a link" }
+          : { reason: "is_file", why: "a folder of its path is a file" },
       );
     try {
       mkdirSync(folder);
@@ -131,16 +146,16 @@ function makeParents(dir: string, path: string): string {
 }
 
 /** Removes a file that the bucket does not hold, and the folders it leaves empty. Returns why it was kept; undefined when it is gone. */
-export function removeLocal(dir: string, { path, stamp }: LocalFile): string | undefined {
+export function removeLocal(dir: string, { path, stamp }: LocalFile): Refusal | undefined {
   const names = path.split("/");
   for (let depth = 1; depth < names.length; depth += 1)
     if (!lstatSync(join(dir, ...names.slice(0, depth)), { throwIfNoEntry: false })?.isDirectory())
-      return "a link leads to it";
+      return { reason: "is_link", why: "a link leads to it" };
   const disk = join(dir, ...names);
   const stats = lstatSync(disk, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
-  if (stats.isSymbolicLink()) return "it is a link";
-  if (!sameStamp(stampOf(stats), stamp)) return "it was changed just now";
+  if (stats.isSymbolicLink()) return { reason: "is_link", why: "it is a link" };
+  if (!sameStamp(stampOf(stats), stamp)) return { reason: "changed", why: "it was changed just now" };
   unlinkSync(disk);
   for (let depth = names.length - 1; depth > 0; depth -= 1) {
     try {

@@ -117,8 +117,8 @@ async function apply(
     await fetchAll(ctx, pull, files, summary, signal);
     if (summary.failed.length === 0)
       for (const file of gone) {
-        const why = removeLocal(dir, file);
-        if (why !== undefined) summary.kept.push({ path: file.path, why });
+        const refusal = removeLocal(dir, file);
+        if (refusal !== undefined) summary.kept.push({ path: file.path, ...refusal });
         else summary.deleted += 1;
       }
     return summary;
@@ -150,8 +150,8 @@ async function choose(
   const leftOut: LeftOut[] = [];
   let unchanged = 0;
   await inParallel(remote, signal, async ([path, there]) => {
-    const why = whyUnwritable(path);
-    if (why !== undefined) return void leftOut.push({ path, why });
+    const refusal = whyUnwritable(path);
+    if (refusal !== undefined) return void leftOut.push({ path, ...refusal });
     const [here, known] = [local.files.get(path), record.get(path)];
     if (here === undefined || known === undefined || !record.vouchesFor(path, there))
       return void files.push({ path, ...there });
@@ -184,7 +184,7 @@ async function fetchAll(
     await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {
       const got = await fetchFile({ path, size, mtime, dir }, transfer, signal);
       meter.fileDone();
-      if ("why" in got) return void summary.failed.push({ path, why: got.why });
+      if ("why" in got) return void summary.failed.push({ path, ...got });
       record.set(path, { ...got, remoteMtime: mtime });
       if (!got.changed) summary.unchanged += 1;
       else {

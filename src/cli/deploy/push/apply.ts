@@ -34,7 +34,7 @@ export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): P
 }
 
 function newSummary(
-  { unchanged, compared, skippedThere }: PushPlan,
+  { unchanged, compared, skippedThere, replacesOthers }: PushPlan,
   { leftOut, skipped }: LocalTree,
 ): PushSummary {
   return {
@@ -46,6 +46,7 @@ function newSummary(
     left_out: [...leftOut],
     skipped,
     skipped_there: skippedThere,
+    replaces_others: replacesOthers,
     kept: [],
     failed: [],
     not_sent: 0,
@@ -111,7 +112,8 @@ async function sendOne(
   const sent = await sendFile(file, transfer, signal);
   transfer.meter.fileDone();
   if ("why" in sent) {
-    (sent.harmless ? summary.left_out : summary.failed).push({ path, why: sent.why });
+    const { reason, why, harmless } = sent;
+    (harmless ? summary.left_out : summary.failed).push({ path, reason, why });
     return;
   }
   // The upload set this time in the bucket, so a later push can tell whether it is still the same file.

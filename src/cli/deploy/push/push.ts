@@ -4,6 +4,7 @@ import { ClientError } from "../../../client/index.ts";
 import { addressOfBucket } from "../../buckets/bucket-address.ts";
 import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
+import { type ErrorFacts, errorFacts } from "../../error-facts.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { withLease } from "../bucket-lease.ts";
@@ -51,7 +52,7 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
     const code = await report(ctx, site, summary, options);
     if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
     if (folder === undefined) return code;
-    ctx.say(`watching ${dir}; Ctrl+C ends it`);
+    await tell(ctx, options, { event: "watching", dir }, `watching ${dir}; Ctrl+C ends it`);
     return await keepPushing(ctx, { ...site, force: false }, { folder, dir: ctx.path(dir) }, options, signal);
   });
 }
@@ -76,7 +77,7 @@ async function keepPushing(
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
     if (!folder.isThere) {
-      ctx.say(`${dir} does not exist; waiting for it`);
+      await tell(ctx, options, { event: "folder_missing", dir }, `${dir} does not exist; waiting for it`);
       continue;
     }
     try {
@@ -90,10 +91,23 @@ async function keepPushing(
     } catch (error) {
       if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
       if (!(error instanceof ClientError || error instanceof Fault)) throw error;
-      ctx.say(`${error instanceof Fault ? error.detail : error.message}; trying again`);
+      const facts = errorFacts(error);
+      await tell(ctx, options, { event: "retrying", error: facts }, `${facts.detail}; trying again`);
       isIncomplete = true;
     }
   }
+}
+
+/** WatchEvent is what `--watch --json` prints between the summaries, which have the event `pushed`. */
+type WatchEvent =
+  | { readonly event: "watching" | "folder_missing"; readonly dir: string }
+  /** The push failed and is repeated. */
+  | { readonly event: "retrying"; readonly error: ErrorFacts };
+
+/** Reports an event in words on standard error, and with `--json` as a line on standard output. */
+async function tell(ctx: Context, { json }: PushOptions, event: WatchEvent, words: string): Promise<void> {
+  ctx.say(words);
+  if (json) await ctx.print(`${JSON.stringify(event)}\n`);
 }
 
 async function showPlan(
@@ -138,7 +152,7 @@ async function report(
   ctx: Context,
   site: Site,
   summary: PushSummary,
-  { json }: PushOptions,
+  { json, watch }: PushOptions,
 ): Promise<number> {
   sayLeftOut(ctx, "not pushed", summary.left_out);
   sayLeftOut(ctx, "not deleted", summary.kept);
@@ -151,6 +165,6 @@ async function report(
   ctx.say(
     `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
-  if (json) await ctx.print(`${JSON.stringify(summary)}\n`);
+  if (json) await ctx.print(`${JSON.stringify(watch ? { event: "pushed", ...summary } : summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }

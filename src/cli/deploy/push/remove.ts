@@ -5,7 +5,7 @@ import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../remote-tr
 import { inParallel, RetryPolicy } from "../transfer.ts";
 import { inPhases } from "./order.ts";
 import type { PushPlan } from "./plan.ts";
-import { whyRefused } from "./send.ts";
+import { refusalOf } from "./send.ts";
 import type { PushSummary, Site } from "./site.ts";
 
 /** Removes files where folders have to be made, and folders where files have to be put. Returns the files that were removed with them. */
@@ -58,13 +58,17 @@ export async function removeGone(
     await inParallel(phase, signal, async ({ path }, signal) => {
       if (!now.has(path)) return record.forget(path);
       if (!sameRemote(now.get(path), seen.get(path)))
-        return void summary.kept.push({ path, why: "it was changed on the server just now" });
+        return void summary.kept.push({
+          path,
+          reason: "changed",
+          why: "it was changed on the server just now",
+        });
       try {
         await retry.attempt(signal, () => files.remove(path));
       } catch (error) {
-        const why = whyRefused(error);
-        if (why === undefined) throw error;
-        return void summary.kept.push({ path, why });
+        const refusal = refusalOf(error);
+        if (refusal === undefined) throw error;
+        return void summary.kept.push({ path, ...refusal });
       }
       left.delete(path);
       record.forget(path);
@@ -93,7 +97,7 @@ async function removeEmptied(
       .bucket(bucket)
       .remove(folder)
       .catch((error: unknown) => {
-        if (whyRefused(error) === undefined) throw error;
+        if (refusalOf(error) === undefined) throw error;
       });
   });
 }

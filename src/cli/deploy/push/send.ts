@@ -1,7 +1,8 @@
 import { stat } from "node:fs/promises";
-import { codeOf } from "../../../base/fault.ts";
+import { codeOf, faultReason } from "../../../base/fault.ts";
 import { FileError } from "../../../client/index.ts";
-import { explainFileError } from "../../file-error.ts";
+import { localRefusal } from "../../file-error.ts";
+import type { Refusal } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -26,7 +27,7 @@ export interface Sent {
 }
 
 /** SendResult is the file that was sent, or why it was not, as far as that concerns this file alone. */
-export type SendResult = Sent | { readonly why: string; readonly harmless: boolean };
+export type SendResult = Sent | (Refusal & { readonly harmless: boolean });
 
 /** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
 export async function sendFile(
@@ -42,12 +43,13 @@ export async function sendFile(
       const hash = await (stamp.size <= maxWholeBytes ? sendWhole : sendStream)(stamp, modified);
       if (hash !== undefined) return { stamp, hash, readAt };
     }
-    return { why: "it was changed whenever it was sent; push again when it rests", harmless: false };
+    const why = "it was changed whenever it was sent; push again when it rests";
+    return { reason: "changed", why, harmless: false };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return { why: "it is gone meanwhile", harmless: true };
-    const why = concernsOneFile(error) ? explainFileError(error) : whyRefused(error);
-    if (why === undefined) throw error;
-    return { why, harmless: false };
+    if (codeOf(error) === "ENOENT") return { reason: "gone", why: "it is gone meanwhile", harmless: true };
+    const refusal = concernsOneFile(error) ? localRefusal(error) : refusalOf(error);
+    if (refusal === undefined) throw error;
+    return { ...refusal, harmless: false };
   }
 
   /** Returns the hash; undefined when the file changed meanwhile. */
@@ -79,9 +81,11 @@ export async function sendFile(
   }
 }
 
-/** `whyRefused` says why the server refused this one file; undefined if the error concerns all of them. */
-export function whyRefused(error: unknown): string | undefined {
+/** `refusalOf` says why the server refused this one file; undefined if the error concerns all of them. */
+export function refusalOf(error: unknown): Refusal | undefined {
   if (!(error instanceof FileError)) return undefined;
-  if (error.status === 423) return "it is locked on the server";
-  return [400, 405, 409, 412, 413, 414].includes(error.status) ? error.message : undefined;
+  if (error.status === 423) return { reason: "locked", why: "it is locked on the server" };
+  if (![400, 405, 409, 412, 413, 414].includes(error.status)) return undefined;
+  const reason = error.status === 412 ? "changed" : faultReason(error.reason);
+  return { reason: reason ?? "refused", why: error.message };
 }

@@ -28,6 +28,8 @@ export interface PushSummary {
   readonly skipped: readonly LeftOut[];
   /** In the bucket, although the rules skip them. */
   readonly skipped_there: readonly string[];
+  /** Changed on the server since the last push, and replaced. */
+  readonly replaces_others: readonly string[];
   /** Not deleted, although missing in the folder. */
   readonly kept: LeftOut[];
   readonly failed: LeftOut[];
