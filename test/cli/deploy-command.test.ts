@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { errorOf } from "../support/cli.ts";
 import { story } from "../support/process.ts";
 import { deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
@@ -57,11 +58,8 @@ eachStoreStory(
 
     expect((await run("deploys", "site", "--delete", second, "-y")).code).toBe(1);
     expect((await run("deploys", "site", "--delete", first.deploy, "-y")).code).toBe(0);
-    const gone = await run("rollback", "site", first.deploy);
-    expect([gone.code, gone.stderr]).toEqual([
-      1,
-      expect.stringContaining("`node-server deploys site` lists"),
-    ]);
+    const gone = await run("rollback", "site", first.deploy, "--json");
+    expect([gone.code, errorOf(gone).kind]).toEqual([1, "NotFound"]);
 
     // Whoever may only use the files, as CI does, is told the site's own address too.
     await node.call("static-bucket_update", {
@@ -128,15 +126,15 @@ story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at 
   await reached.promise;
   // Meanwhile neither a push nor another deploy begins.
   for (const command of ["push", "deploy"]) {
-    const told = await run(command, local, "site");
-    expect([command, told.code, told.stderr]).toEqual([
+    const told = await run(command, local, "site", "--json");
+    expect([command, told.code, errorOf(told)]).toMatchObject([
       command,
       1,
-      "node-server: the token root changes this bucket now (deploy, begun just now); nothing was done: try again when that has ended\n",
+      { reason: "in_use", by: "root", what: "deploy" },
     ]);
   }
   const ended = await interrupted.stop("SIGINT");
-  expect([ended.code, ended.stderr]).toEqual([130, expect.stringContaining("nothing was published")]);
+  expect(ended.code).toBe(130);
   expect([await open(), await held()]).toEqual([0, { "index.html": "old" }]);
 
   reached = Promise.withResolvers<void>();
@@ -152,8 +150,8 @@ story("Ctrl+C, a kill and a lock publish nothing, and the next deploy begins at 
     body: '<?xml version="1.0"?><D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>',
   });
   // A process: what it left behind is taken over when it is dead.
-  const refused = await site.startProcess(env, "deploy", local, "site").exited;
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining("lock")]);
+  const refused = await site.startProcess(env, "deploy", local, "site", "--json").exited;
+  expect([refused.code, errorOf(refused)]).toMatchObject([1, { reason: "locked", path: "index.html" }]);
   expect(await held()).toEqual({ "index.html": "old" });
   await fetch(`${node.url}/node/static-webdav/site/index.html`, {
     method: "UNLOCK",
@@ -176,18 +174,20 @@ story(
     await using site = await deploySite({ top: "max_upload_size = 10\n" });
     const { local, run, start, node, held } = site;
     await fill(local, { ".env": "KEY=1" });
-    expect((await run("deploy", local, "site")).stderr).toContain("contains no file that is sent");
+    expect(errorOf(await run("deploy", local, "site", "--json")).kind).toBe("InvalidInput");
     await fill(local, { "index.html": "page" });
     await fill(local, { "large.bin": "more than ten bytes" });
-    const failed = await run("deploy", local, "site");
-    expect([failed.code, failed.stdout]).toEqual([1, ""]);
-    expect(failed.stderr).toContain("failed: large.bin: ");
-    expect(failed.stderr).toContain("nothing was published, because 1 file failed\n");
+    const failed = await run("deploy", local, "site", "--json");
+    expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([
+      1,
+      { published: false, failed: [{ path: "large.bin", reason: "refused" }] },
+    ]);
+    expect((await run("deploy", local, "site")).stdout).toBe("");
     expect((await run("deploys", "site", "--json")).stdout).toBe("[]\n");
-    const unknown = await run("deploy", local, "nowhere");
-    expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("buckets create nowhere")]);
+    const unknown = await run("deploy", local, "nowhere", "--json");
+    expect([unknown.code, errorOf(unknown).kind]).toEqual([1, "NotFound"]);
     expect((await run("deploys", "site", "--publish", "a", "--delete", "b")).code).toBe(2);
-    expect((await run("rollback", "site")).stderr).toContain("there is no earlier deploy");
+    expect(errorOf(await run("rollback", "site", "--json")).kind).toBe("NotFound");
     const reader = await node.newToken([
       { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "list" }] },
     ]);
@@ -219,7 +219,6 @@ story(
     expect((await run("deploys", "site", "--preview", id)).stdout).toStartWith(
       `${site.node.url}/node/preview/`,
     );
-    expect(made.stderr).toContain("site has no host name of its own");
     const published = await run("deploys", "site", "--publish", id);
     expect([published.code, published.stdout]).toEqual([0, `${site.node.url}/node/static/site/\n`]);
     expect(published.stderr).toContain("note: _redirects:1: ");

@@ -15,6 +15,12 @@ import {
 import { type Finished, type Server, story } from "../support/process.ts";
 import { type StoredFiles, storedFiles } from "../support/stored-site.ts";
 
+interface LeftOut {
+  readonly path: string;
+  readonly reason: string;
+  readonly why: string;
+}
+
 /** What a push prints with `--json`. */
 export interface Pushed {
   readonly uploaded: number;
@@ -22,9 +28,9 @@ export interface Pushed {
   readonly unchanged: number;
   readonly compared: number;
   readonly deleted: number;
-  readonly left_out: { path: string; why: string }[];
-  readonly kept: { path: string; why: string }[];
-  readonly failed: { path: string; why: string }[];
+  readonly left_out: LeftOut[];
+  readonly kept: LeftOut[];
+  readonly failed: LeftOut[];
   readonly not_sent: number;
 }
 

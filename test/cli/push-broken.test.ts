@@ -50,9 +50,8 @@ story("Ctrl+C ends a push with 130; what is up is whole, and the next push sends
   const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
   const passedOn = () => gate.done.filter((what) => what.startsWith("PUT ")).length;
   await until("some are held up", () => puts >= 70 && passedOn() >= 60);
-  const { code, stderr } = await pushing.stop("SIGINT");
+  const { code } = await pushing.stop("SIGINT");
   expect(code).toBe(130);
-  expect(stderr).toContain("interrupted; uploaded files are complete");
   const up = contents(bucket);
   const arrived = Object.entries(up).filter(([path]) => !path.endsWith("/"));
   expect(arrived.length).toBeGreaterThanOrEqual(60);

@@ -9,14 +9,20 @@ import { contents, type DeploySite, deploySite, fill } from "./deploy-site.ts";
 /** watch pushes the folder of a site after each change. `shows` turns the time of the command until the bucket holds these files. */
 async function watch({ home, env, local, bucket }: DeploySite) {
   const clock = new ManualClock();
-  const watching = home.launch(["push", local, "site", "--watch", "--delete"], { clock, env });
+  const watching = home.launch(["push", local, "site", "--watch", "--delete", "--json"], { clock, env });
+  const events = () =>
+    watching.stdout
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as { event: string; uploaded?: number });
   const until = (what: string, condition: () => boolean) =>
     clock.until(what, 100, condition).catch((error: Error) => {
       throw new Error(`${error.message}; it holds ${JSON.stringify(contents(bucket))}\n${watching.stderr}`);
     });
-  await watching.says(/watching/);
+  await until("it watches", () => events().some(({ event }) => event === "watching"));
   return {
     watching,
+    events,
     until,
     shows: (files: Record<string, string>) =>
       until(`the bucket holds ${JSON.stringify(files)}`, () => Bun.deepEquals(contents(bucket), files)),
@@ -29,7 +35,7 @@ story(
     await using site = await deploySite();
     const { local, bucket } = site;
     await fill(local, { "index.html": "one", "deep/page.html": "page" });
-    const { watching, until, shows } = await watch(site);
+    const { watching, events, until, shows } = await watch(site);
     await writeFile(join(local, "index.html"), "two");
     await shows({ "index.html": "two", "deep/page.html": "page" });
     await writeFile(join(local, ".index.html.tmp"), "three");
@@ -39,7 +45,7 @@ story(
     await writeFile(join(local, "moved/page.html"), "moved page");
     await shows({ "index.html": "three", "moved/page.html": "moved page" });
     await rm(local, { recursive: true });
-    await until("it waits for the folder", () => /does not exist; waiting for it/.test(watching.stderr));
+    await until("it waits for the folder", () => events().at(-1)?.event === "folder_missing");
     expect(contents(bucket)).toEqual({ "index.html": "three", "moved/page.html": "moved page" });
     await mkdir(local);
     await fill(local, { "index.html": "built anew" });
@@ -47,6 +53,9 @@ story(
     await writeFile(join(local, "more.txt"), "more");
     await shows({ "index.html": "built anew", "more.txt": "more" });
     expect((await watching.stop("SIGINT")).code).toBe(130);
+    const [first, second] = events();
+    expect([first, second]).toMatchObject([{ event: "pushed", uploaded: 2 }, { event: "watching" }]);
+    expect(events().at(-1)).toMatchObject({ event: "pushed", uploaded: 1 });
   },
 );
 
@@ -70,6 +79,21 @@ story("a folder that is watched may be removed and built anew ten times, and a f
     writeFileSync(join(local, "assets/app.js"), `changed ${round}`);
     await shows({ "index.html": `changed ${round}`, "assets/app.js": `changed ${round}` });
   }
+  expect((await watching.stop("SIGINT")).code).toBe(130);
+});
+
+story("a push of a watched folder that fails is repeated, and says which error it was", async () => {
+  await using site = await deploySite();
+  const { local, node } = site;
+  const bucket = { token: node.superToken, name: "site" };
+  await fill(local, { "index.html": "one" });
+  const { watching, events, until, shows } = await watch(site);
+  await node.call("static-bucket_delete", bucket);
+  await writeFile(join(local, "index.html"), "two");
+  await until("it tries again", () => events().at(-1)?.event === "retrying");
+  expect(events().at(-1)).toMatchObject({ error: { kind: "NotFound", code: 105 } });
+  await node.call("static-bucket_create", bucket);
+  await shows({ "index.html": "two" });
   expect((await watching.stop("SIGINT")).code).toBe(130);
 });
 

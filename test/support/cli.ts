@@ -4,6 +4,12 @@ import { type Finished, Home, type RunOptions, type Server } from "./process.ts"
 import { program } from "./program.ts";
 import { until, within } from "./until.ts";
 
+/** `errorOf` is the error that a command with `--json` printed when it failed. */
+export function errorOf({ stdout }: Pick<Finished, "stdout">): Readonly<Record<string, unknown>> {
+  const last = stdout.trimEnd().split("\n").at(-1) ?? "";
+  return (JSON.parse(last) as { error: Readonly<Record<string, unknown>> }).error;
+}
+
 /**
  * Somebody at a shell, with a home folder of their own. Commands run in the process of the test; what is about a process itself
  * (a kill, a pipe, a terminal, the runtime's own variables) asks for one.

@@ -79,7 +79,10 @@ async function takeLease(
     if (error instanceof MethodNotFound || error instanceof NotFound) return undefined;
     const other = otherOf(error);
     if (other === undefined) throw error;
-    throw new Fault("Other", `${other}; nothing was done: try again when that has ended`);
+    throw new Fault("Other", `${other}; nothing was done: try again when that has ended`, {
+      ...(error instanceof RpcError && error.data),
+      reason: "in_use",
+    });
   }
 }
 

@@ -76,6 +76,8 @@ async function deployOnce(
     sayLeftOut(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
       ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
+      if (options.json)
+        await ctx.print(`${JSON.stringify({ ...done, complete: false, published: false })}\n`);
       return exitCodes.failed;
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
@@ -110,6 +112,7 @@ async function begin({ client, bucket, options }: Deploying, { leftDeploy }: Hel
       throw new Fault(
         "Other",
         `${visible(String(username ?? by))} fills the deploy ${visible(String(deploy))} of this bucket now; nothing was done: try again when that has ended, or with --force`,
+        { ...error.data, reason: "deploy_open" },
       );
     await client.call("static-bucket_deploy_delete", { name: bucket, deploy: leftDeploy });
     return (await client.call("static-bucket_deploy_begin", params)).deploy;

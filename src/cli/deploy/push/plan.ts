@@ -73,6 +73,7 @@ export async function planPush(
     throw new Fault(
       "InvalidInput",
       `at ${plan.inTheWay[0]} the server has a folder where a file is here, or the other way round; \`--delete\` lets it be replaced`,
+      { path: plan.inTheWay[0], reason: "path_taken" },
     );
   record.keepOnly((path) => local.files.has(path) || remote.has(path));
   return { plan, local, remote };
