@@ -87,6 +87,7 @@ export const faultKinds = {
         "the store of the files is missing, or does not answer; try again after `data.retry_after_seconds`",
       blob_missing:
         "the store has lost the content of a file, or holds it damaged; restore the store from a backup, or upload the file again",
+      files_missing: "the bucket has a record, and the store has no files of it, or not those of the deploy",
       release_not_found: "the release server has no release with this tag for this system",
       no_link_key: "the node has no link key, so that it can make no signed links",
     },
@@ -109,7 +110,7 @@ export const faultKinds = {
     description: "The database refused the statement, or could not be reached.",
     reasons: {
       unavailable:
-        "the database cannot be used now: away, locked by another process, or busy; try again after `data.retry_after_seconds`",
+        "the database cannot be used now: away, locked by another process, or busy; try again after `data.retry_after_seconds`. If `data.outcome` is `unknown`, the change may have been done: look first",
       sql_timeout:
         "a statement of `node-server_exec_sql` ran for `data.limit` milliseconds (`sql_timeout_ms`) and was stopped; `data.kept` of its statements are committed, null if that is not known",
       abandoned:
@@ -134,7 +135,8 @@ export const faultKinds = {
     reasons: {
       is_folder: "there is a folder at `data.path`, and the call needs a file, or nothing",
       is_file: "there is a file at `data.path` or above it, and the call needs a folder",
-      path_taken: "something exists at `data.path`, and the call needs nothing there",
+      path_taken:
+        "something is at the path already, and the call needs nothing there: a file, a folder, or files, versions or deploys of an earlier bucket",
       name_too_long: "a name in `data.path`, or the whole path, is longer than the store can keep",
       name_not_accepted: "the disk does not accept a name in `data.path`",
       taken: "another token has this user name",
@@ -157,6 +159,8 @@ export const faultKinds = {
     title: "Other",
     description: "Anything else.",
     reasons: {
+      bucket_moved: "the bucket got another folder meanwhile; nothing was changed, send the call again",
+      update_running: "another update is running",
       release_url_missing: "`release_url` is not set in the configuration",
       no_versions: "the store of the files keeps nothing of what is deleted or replaced",
       locked: "a WebDAV client has locked `data.path` until `data.until`; WebDAV answers 423",

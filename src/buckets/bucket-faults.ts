@@ -14,7 +14,7 @@ export function hasDeploys(): Fault {
   return new Fault(
     "InvalidInput",
     "there are deploys of an earlier bucket at this path; choose another path, or have the Super Token do this",
-    { field: "path" },
+    { field: "path", reason: "path_taken" },
   );
 }
 

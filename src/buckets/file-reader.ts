@@ -213,5 +213,6 @@ export function folderIsGone(): Fault {
   return new Fault(
     "IoError",
     "the bucket's folder is gone from the disk; make it again or delete the bucket",
+    { reason: "files_missing" },
   );
 }

@@ -32,6 +32,6 @@ export function keepsFiles(): Fault {
   return new Fault(
     "InvalidInput",
     "deleted files of an earlier bucket are kept at this path, which the bucket could restore; choose another path, or have the Super Token do this",
-    { field: "path" },
+    { field: "path", reason: "path_taken" },
   );
 }

@@ -8,7 +8,7 @@ export class FileError extends ClientError {
   constructor(
     message: string,
     readonly status: number,
-    /** The server's word for why, where it has one: `blob_missing`, its store has lost the content of the file. */
+    /** `data.reason` of the server's error, where it has one: `is_folder`, `name_too_long`, `missing_permission`, … */
     readonly reason?: string | undefined,
     /** How long the server asks to wait before the next attempt (`Retry-After`). */
     readonly retryAfterMs?: number | undefined,

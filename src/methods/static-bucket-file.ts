@@ -175,7 +175,7 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
       throw new Fault(
         "Other",
         "the bucket got another folder meanwhile; nothing was changed, send the call again",
-        { field: "name" },
+        { field: "name", reason: "bucket_moved" },
       );
   }
 }

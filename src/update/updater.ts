@@ -71,7 +71,10 @@ export class Updater {
         "Other",
         "this server runs from source and has no binary to replace; update the source",
       );
-    if (this.#busy) throw new Fault("Other", "another update is running; wait until it is done");
+    if (this.#busy)
+      throw new Fault("Other", "another update is running; wait until it is done", {
+        reason: "update_running",
+      });
     this.#busy = true;
     try {
       await this.#alone(binary, tag, onProgress);

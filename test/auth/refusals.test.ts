@@ -24,7 +24,12 @@ const denied = (reason: string, message: string) => ({
   message: `Permission Denied: ${message}`,
   data: { kind: "PermissionDenied", reason, detail: expect.any(String) },
 });
-const superRefusal = (reason: string) => denied(reason, "Super token required");
+/** The message is the same for every token; that only the Super Token may is told to tokens that were proven. */
+function superRefusal(reason: string) {
+  const { data, ...refusal } = denied(reason, "Super token required");
+  return { ...refusal, data: { ...data, ...(reason === "missing_permission" && { super_token: true }) } };
+}
+
 const invalid = denied("invalid_credentials", "Invalid credentials");
 
 /** Credentials that are wrong in every way there is. */
@@ -125,34 +130,31 @@ eachDatabase("a missing permission is named, with its scope", async (database) =
   const token = await node.newToken([
     { scopes: [{ static_bucket: "*" }], permissions: everything[0]?.permissions },
   ]);
-  const missing: ReadonlyArray<readonly [method: string, params: unknown, message: string]> = [
-    [
-      "token_create",
-      [token, { token_limit: [] }],
-      "Permission Denied: Token::Create required in scope global",
-    ],
-    [
-      "node-server_exec_sql",
-      { token, sql: "SELECT 1" },
-      "Permission Denied: Node::ExecSql required in scope global",
-    ],
-    [
-      "node-server_get_database_type",
-      { token },
-      "Permission Denied: Node::GetDatabaseType required in scope global",
-    ],
+  const missing: ReadonlyArray<readonly [method: string, params: unknown, permission: object]> = [
+    ["token_create", [token, { token_limit: [] }], { token: "create" }],
+    ["node-server_exec_sql", { token, sql: "SELECT 1" }, { node: "exec_sql" }],
+    ["node-server_get_database_type", { token }, { node: "get_database_type" }],
   ];
-  for (const [method, params, message] of missing)
+  for (const [method, params, permission] of missing)
     expect(await node.refused(method, params)).toEqual({
       code: 102,
-      message,
-      data: { kind: "PermissionDenied", reason: "missing_permission", detail: expect.any(String) },
+      message: expect.any(String),
+      data: {
+        kind: "PermissionDenied",
+        reason: "missing_permission",
+        permissions: [permission],
+        scope: "global",
+        detail: expect.any(String),
+      },
     });
   const nothing = await node.newToken([]);
   for (const method of ["agent-uuid_list_all", "node-server_list_all_agent_uuid"])
-    expect((await node.refused(method, { token: nothing })).message).toBe(
-      "Permission Denied: Node::ListAllAgentUuid or MonitoringUuid::List required in some scope",
-    );
+    expect((await node.refused(method, { token: nothing })).data).toEqual({
+      kind: "PermissionDenied",
+      reason: "missing_permission",
+      permissions: [{ node: "list_all_agent_uuid" }, { monitoring_uuid: "list" }],
+      detail: expect.any(String),
+    });
 });
 
 eachDatabase("a token outside its lifetime is refused with the reason, inside it works", async (database) => {
@@ -235,10 +237,9 @@ eachDatabase("a token that ends while it is in use is refused from then on", asy
   await clock.jump(3_599_999);
   expect((await socket.call("token_get", { token })).result).toMatchObject({ timestamp_to: end });
   await clock.advance(1);
-  expect((await socket.call("token_get", { token })).error?.message).toBe(
-    "Permission Denied: Token has expired",
-  );
-  expect((await node.refused("token_get", { token })).message).toBe("Permission Denied: Token has expired");
+  const expired = { code: 102, data: { reason: "expired" } };
+  expect((await socket.call("token_get", { token })).error).toMatchObject(expired);
+  expect(await node.refused("token_get", { token })).toMatchObject(expired);
 });
 
 eachDatabase("a text that is no token is a ParseError, on every kind of method", async (database) => {

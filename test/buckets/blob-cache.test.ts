@@ -238,11 +238,10 @@ for (const [size, cacheBytes] of [
     await using cached = await cachedStore(cacheBytes);
     const blob = await cached.put(size);
     writeFileSync(join(cached.root, "blobs", blob.key.slice(-2), blob.key), randomBytes(size));
-    const { data, detail } = await faultOf(
+    const { data } = await faultOf(
       cached.cache.open(blob).then((content) => Array.fromAsync(content.chunks())),
     );
     expect(data).toEqual({ reason: "blob_missing", blob: blob.key });
-    expect(detail).toContain("is damaged in the store");
     await cached.nothingUnfinished();
     expect(cached.cache.has(blob.key)).toBe(false);
   });

@@ -107,7 +107,7 @@ test("a name or a path that is too long for the disk is refused before anything 
   const deep = `${"d".repeat(200)}/`.repeat(25);
   const wide = `${"ä".repeat(100)}/`.repeat(21);
   for (const path of [`${deep}x`, `${wide}x`, "n".repeat(256), "ü".repeat(128), `new/${"n".repeat(256)}`]) {
-    const tooLong = error(108, /too long/);
+    const tooLong = { code: 108, data: { reason: "name_too_long" } };
     expect(await refused("upload", { path, body: "x" })).toMatchObject(tooLong);
     expect(await refused("rename", { from: "a.txt", to: path })).toMatchObject(tooLong);
     expect([105, 108]).toContain((await refused("read", { path })).code);
@@ -126,8 +126,7 @@ test("a bucket whose folder was deleted says so, and works again when the folder
   expect((await get("/a.txt")).status).toBe(200);
   await rm(folder, { recursive: true });
   for (const error of [await refused("upload", { path: "a.txt", body: "x" }), await refused("list", {})]) {
-    expect(error.message).toMatch(/bucket's folder/);
-    expect([101, 105]).toContain(error.code);
+    expect(error).toMatchObject({ code: 101, data: { reason: "files_missing" } });
   }
   expect(await refused("read", { path: "a.txt" })).toMatchObject({ code: 105 });
   expect(await refused("rename", { from: "a.txt", to: "b.txt" })).toMatchObject({ code: 105 });

@@ -152,7 +152,6 @@ test("the store of plain files says that it keeps no versions", async () => {
       await node.refused(`static-bucket-file_${method}`, { token, name: "site", ...more }),
     ).toMatchObject({
       code: 999,
-      message: expect.stringContaining("nothing is kept"),
       data,
     });
 });
@@ -175,7 +174,7 @@ eachStore(
     await node.call("static-bucket_delete", site);
     expect(await node.refused("static-bucket_create", create)).toMatchObject({
       code: 108,
-      message: expect.stringContaining("deleted files of an earlier bucket"),
+      data: { field: "path", reason: "path_taken" },
     });
     await node.call("static-bucket_create", site);
     await node.call("static-bucket-file_purge", site);

@@ -178,5 +178,5 @@ test("a blob whose file was cut is not sent", async () => {
   });
   expect(blobs.store.content.hold(blob)).toBeUndefined();
   const part = await blobs.store.get(blob.key, { start: 0, end: 9 }, never);
-  expect((await faultOf(new Response(part).text())).message).toContain("damaged in the store");
+  expect((await faultOf(new Response(part).text())).data.reason).toBe("blob_missing");
 });

@@ -285,7 +285,7 @@ eachDatabase(
       name: "mine",
       hosts: ["example.org"],
     });
-    expect(refused.message).toContain("StaticBucket::Write required in scope global");
+    expect(refused.data).toMatchObject({ permissions: [{ static_bucket: "write" }], scope: "global" });
     await node.call("static-bucket_create", { token: one, name: "mine", public: false });
     for (const hosts of [["example.org"], []])
       expect((await node.refused("static-bucket_update", { token: one, name: "mine", hosts })).code).toBe(

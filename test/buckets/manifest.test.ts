@@ -124,8 +124,8 @@ bothDatabases(
     await Bun.write(path(store.folder, named[1]), "damaged");
     const again = await copyBlobs(options);
     expect(again).toMatchObject({ copied: 1, unchanged: 1 });
-    expect(again.failures.map(({ blob, fault }) => [blob, fault.detail])).toEqual([
-      [named[1], expect.stringContaining("damaged in the store")],
+    expect(again.failures.map(({ blob, fault }) => [blob, fault.data.reason])).toEqual([
+      [named[1], "blob_missing"],
     ]);
     expect(await storedKeys(home.path)).toEqual(named.filter((_, at) => at !== 1));
   },

@@ -130,6 +130,7 @@ bothDatabases("a bucket without a head is refused, and says so", async (kind) =>
   await using nodes = await objectNodes(kind);
   const { store, database } = await nodes.open();
   await database.kv.removeAll(["static-files/heads"]);
-  await expect(store.reader.find(at("a"))).rejects.toThrow("the store has no files of this bucket");
-  await expect(putText(store, at("a"), "text")).rejects.toThrow("the store has no files of this bucket");
+  const missing = { kind: "IoError", data: { reason: "files_missing" } };
+  await expect(store.reader.find(at("a"))).rejects.toMatchObject(missing);
+  await expect(putText(store, at("a"), "text")).rejects.toMatchObject(missing);
 });

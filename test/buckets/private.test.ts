@@ -121,8 +121,7 @@ eachStore(
       const other = await node.newToken(limits);
       for (const path of ["/a.txt", "/missing.txt"]) {
         const refused = await site.get(path, { authorization: basic(other) });
-        expect(refused.status).toBe(403);
-        expect(await refused.text()).toContain("StaticBucketFile::Read required in scope static_bucket site");
+        expect([refused.status, refused.headers.get("x-error-reason")]).toEqual([403, "missing_permission"]);
       }
     }
     const expired = await node.newToken(inSite(["read"]), { timestamp_to: 1 });
@@ -154,7 +153,6 @@ eachStore(
       expect([part.status, await part.text()]).toEqual([206, "private"]);
       const missing = await site.get("/missing.txt", { authorization });
       expect([missing.status, missing.headers.get("cache-control")]).toEqual([404, "private, no-cache"]);
-      expect(await missing.text()).toContain("there is no such page");
     }
     // Pages of other buckets share the browser's cache.
     const page = await site.get("/a.txt", { ...browsers.fetch, authorization: `Bearer ${site.reader}` });

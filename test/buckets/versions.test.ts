@@ -48,7 +48,7 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
   expect(await readText(node.store, at("copy/of/it.txt"))).toBe("one");
   expect((await files.history(path, { max: 10 })).map(({ size }) => size)).toEqual([7, 5, 7, 3]);
   const wrong = { version: second.version + 1000, path };
-  await expect(files.restore(wrong, path, allowed)).rejects.toThrow("no such version of this path");
+  await expect(files.restore(wrong, path, allowed)).rejects.toMatchObject({ kind: "NotFound", data: wrong });
 });
 
 bothDatabases("a deleted folder comes back as it was, or one file of it", async (kind) => {
@@ -88,13 +88,15 @@ bothDatabases("a deleted folder comes back as it was, or one file of it", async 
   await files.restore({ version: folder.version, path: at("a/b") }, at("inner"), allowed);
   expect(await readText(node.store, at("inner/z.txt"))).toBe("a/b/z.txt");
 
-  await expect(files.restore(folder, at("c.txt"), allowed)).rejects.toThrow("something exists at this path");
+  await expect(files.restore(folder, at("c.txt"), allowed)).rejects.toMatchObject({
+    data: { reason: "path_taken", path: "c.txt" },
+  });
   await files.restore(folder, at("a"), allowed);
   expect(await readText(node.store, at("a/x.txt"))).toBe("a/x.txt");
   expect(await node.store.reader.find(at("a/b"))).toBeUndefined();
   // A folder has one place: what came back is no version any more.
   expect(await files.history(treeRoot, { max: 10 })).toEqual([]);
-  await expect(files.restore(folder, at("again"), allowed)).rejects.toThrow("no such version");
+  await expect(files.restore(folder, at("again"), allowed)).rejects.toMatchObject({ kind: "NotFound" });
 });
 
 bothDatabases("what has expired is neither listed nor restored", async (kind) => {
@@ -107,7 +109,7 @@ bothDatabases("what has expired is neither listed nor restored", async (kind) =>
   expect(await files.history(path, { max: 10 })).toEqual([]);
   const head = await node.database.heads.read("site");
   const gone = { version: head?.version ?? 0, path };
-  await expect(files.restore(gone, path, allowed)).rejects.toThrow("no such version");
+  await expect(files.restore(gone, path, allowed)).rejects.toMatchObject({ kind: "NotFound", data: gone });
 });
 
 bothDatabases("an upload that a sweep may be about to delete is refused", async (kind) => {

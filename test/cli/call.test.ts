@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { methods } from "../../src/methods/index.ts";
-import { loggedIn, User } from "../support/cli.ts";
+import { errorOf, loggedIn, User } from "../support/cli.ts";
 import { story } from "../support/process.ts";
 import { until, within } from "../support/until.ts";
 
@@ -74,6 +74,8 @@ story("a refusal ends with 3 and another error with 1, in the server's words", a
   await using scene = await loggedIn();
   const { node, user } = scene;
   const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: await node.newToken([]) };
+  const facts = await user.run(["call", "static-bucket_list", "--json"], { env });
+  expect(errorOf(facts)).toMatchObject({ code: 102, reason: "missing_permission", super_token: true });
   const refused = await user.run(["call", "static-bucket_list"], { env });
   expect(refused).toMatchObject({ code: 3, stdout: "" });
   expect(refused.stderr).toContain("Super token required");

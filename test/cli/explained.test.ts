@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
 import { makeCertificate } from "../support/certificate.ts";
-import { loggedIn, User } from "../support/cli.ts";
+import { errorOf, loggedIn, User } from "../support/cli.ts";
 import { freePort } from "../support/postgres.ts";
 import { hello, newHome, sqliteUrl, story } from "../support/process.ts";
 
@@ -82,9 +82,8 @@ story("pull of a bucket that does not exist does not advise to create it; push d
   await using scene = await loggedIn();
   const { user } = scene;
   await mkdir(user.file("empty"));
-  const pulled = await user.run(["pull", "nosuch", "copy"]);
-  expect([pulled.code, pulled.stdout]).toEqual([1, ""]);
-  expect(pulled.stderr).toContain("the server has no bucket nosuch");
+  const pulled = await user.run(["pull", "nosuch", "copy", "--json"]);
+  expect([pulled.code, errorOf(pulled).kind]).toEqual([1, "NotFound"]);
   expect(pulled.stderr).not.toContain("buckets create");
   const pushed = await user.run(["push", "empty", "nosuch"]);
   expect(pushed.stderr).toContain("`node-server buckets create nosuch` creates it");

@@ -116,7 +116,7 @@ story(
     try {
       const { code, stdout, stderr } = await user.run(["logs", "--all"]);
       expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringMatching(/^beta .*beside$/m) });
-      expect(stderr).toMatch(/delta: it has no address of its own: set node_url/);
+      expect(stderr).toMatch(/^node-server: delta: .*node_url/m);
     } finally {
       await alpha.sql("DELETE FROM kv WHERE namespace = 'nodes' AND key LIKE '%dead%'");
     }
@@ -134,8 +134,7 @@ story("a token needs the right to list the nodes, and following ends with 3 when
   logOf(alpha).info("before");
   await until("it follows", () => follow.stdout.includes('"before"'));
   await alpha.call("token_delete", { token: cluster.superToken, target_token: both.split(":")[0] });
-  const { code, stderr } = await within("it ends", follow.exited);
-  expect([code, stderr]).toEqual([3, expect.stringMatching(/token (was revoked|is not valid)/)]);
+  expect((await within("it ends", follow.exited)).code).toBe(3);
 });
 
 story(

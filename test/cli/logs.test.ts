@@ -66,8 +66,7 @@ for (const kind of databaseKinds)
     node.node.hub.logger("task").info("n 2");
     await until("the new entry is shown", () => follow.stdout.includes("n 2"));
     await node.call("token_edit", [node.superToken, token.split(":")[0], []]);
-    const { code, stderr } = await within("it ends", follow.exited);
-    expect([code, stderr]).toEqual([3, expect.stringContaining("its token was revoked or has expired")]);
+    expect((await within("it ends", follow.exited)).code).toBe(3);
   });
 
 story("with -f the kept entries and the live ones are joined without a gap or a double", async () => {

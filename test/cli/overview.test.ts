@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { errorOf } from "../support/cli.ts";
 import { story } from "../support/process.ts";
 import { deploySite, fill } from "./deploy-site.ts";
 
@@ -42,9 +43,8 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
   const asked = await run("buckets", "delete", "docs");
   expect([asked.code, asked.stdout]).toEqual([1, ""]);
   expect((await run("buckets", "delete", "docs", "--yes")).code).toBe(0);
-  const missing = await run("buckets", "show", "docs");
-  expect([missing.code, missing.stdout]).toEqual([1, ""]);
-  expect(missing.stderr).toContain("no bucket docs");
+  const missing = await run("buckets", "show", "docs", "--json");
+  expect([missing.code, errorOf(missing).kind]).toEqual([1, "NotFound"]);
 });
 
 story(

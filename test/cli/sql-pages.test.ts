@@ -45,10 +45,9 @@ for (const kind of databaseKinds) {
     await using scene = await loggedIn({ database: kind });
     const { user } = scene;
     const random = `SELECT n, random() AS r FROM ${series(kind, 10_001)}`;
-    const { code, stdout, stderr } = await user.run(["sql", "--csv", random]);
+    const { code, stdout } = await user.run(["sql", "--csv", random]);
     expect(code).toBe(1);
     expect(stdout.split("\r\n")).toHaveLength(10_002);
-    expect(stderr).toContain("these are only the first 10,000 rows of more");
     const limited = await user.run(["sql", "--csv", `SELECT n FROM ${series(kind, 10_001)} LIMIT 10000`]);
     expect([limited.code, limited.stdout.split("\r\n").length]).toEqual([0, 10_002]);
   });

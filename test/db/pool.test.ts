@@ -72,7 +72,7 @@ bothDatabases(
     expect(refusal).toMatchObject({
       kind: "DatabaseError",
       code: 103,
-      detail: "no database connection came free within 50 ms (acquire_timeout_ms)",
+      detail: expect.stringContaining("acquire_timeout_ms"),
       data: { reason: "unavailable" },
     });
     expect(await agents(dialect)).toEqual([]);
@@ -144,7 +144,7 @@ test("calls that wait too long for PostgreSQL get the clear error, and are serve
   for (const error of refused)
     expect(error).toEqual({
       code: 103,
-      message: "DatabaseError: no database connection came free within 1000 ms (acquire_timeout_ms)",
+      message: expect.stringContaining("acquire_timeout_ms"),
       data: {
         kind: "DatabaseError",
         reason: "unavailable",

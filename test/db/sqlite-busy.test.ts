@@ -54,7 +54,7 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   const [first, second] = [create(), create()];
   expect((await second).error).toEqual({
     code: 103,
-    message: "DatabaseError: no database connection came free within 500 ms (acquire_timeout_ms)",
+    message: expect.stringContaining("acquire_timeout_ms"),
     data: {
       kind: "DatabaseError",
       reason: "unavailable",
@@ -65,7 +65,7 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   expect((await first).error).toEqual({
     code: 103,
-    message: "DatabaseError: another process keeps the database locked; try again shortly",
+    message: expect.not.stringContaining("acquire_timeout_ms"),
     data: {
       kind: "DatabaseError",
       reason: "unavailable",

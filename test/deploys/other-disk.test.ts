@@ -13,7 +13,6 @@ async function refusedBeginning(site: Site): Promise<void> {
   const before = await site.list();
   const refused = await site.refused("begin", { force: true });
   expect(refused.data.reason).toBe("other_file_system");
-  expect(refused.message).toContain("move its files below static_path");
   expect(await site.list()).toEqual(before);
 }
 
@@ -86,7 +85,7 @@ describe("a folder of a bucket that cannot be exchanged", () => {
     });
     await site.buckets.create("site", {}, { mayTakeOver: true });
     const deploy = await site.prepare({ "index.html": "new" });
-    expect(await site.publish(deploy).catch(String)).toContain("a mount point");
+    await expect(site.publish(deploy)).rejects.toMatchObject({ data: { reason: "other_file_system" } });
     expect((await site.deploys.get(site.bucket, deploy)).switching).toBeUndefined();
     expect(filesIn(join(staticPath, "site"))).toEqual({});
   });

@@ -53,7 +53,8 @@ describe("a preview", () => {
       "/node/static/site/docs/?q=1",
     ]);
     await site.rollback();
-    expect((await get(address)).status).toBe(410);
+    const ended = await get(address);
+    expect([ended.status, ended.headers.get("x-error-reason")]).toEqual([410, "ended"]);
     await site.remove(deploy);
     expect((await get(address)).status).toBe(404);
   });

@@ -49,7 +49,8 @@ describe("rules of deploys", () => {
       const lock = locked.headers.get("lock-token") ?? "";
 
       const { deploy } = await site.prepare({ "kept.txt": "kept" });
-      expect((await site.refused("publish", { deploy })).message).toContain("locked by a WebDAV client");
+      const held = { reason: "locked", path: "kept.txt", until: expect.any(Number) };
+      expect((await site.refused("publish", { deploy })).data).toMatchObject(held);
       expect(await site.page("gone.txt")).toBe("gone");
       expect((await dav.dav("UNLOCK", "/kept.txt", { "lock-token": lock })).status).toBe(204);
       await site.publish(deploy);

@@ -34,6 +34,11 @@ export async function linkSite(node: TestNode, files: Record<string, string | Ui
     refused: (path: string, more: Record<string, unknown>) =>
       node.refused("static-bucket-file_link", params(path, more)),
     ask,
+    /** Status of what a link answers, and the header that says why. */
+    async whyNot(address: string, init?: RequestInit): Promise<readonly [number, string | null]> {
+      const { status, headers } = await ask(address, init);
+      return [status, headers.get("x-error-reason")];
+    },
     /** Status and text of what a link answers. */
     async answer(address: string, init?: RequestInit): Promise<readonly [number, string]> {
       const response = await ask(address, init);

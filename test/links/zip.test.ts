@@ -167,7 +167,8 @@ eachStore(
     const denied = await refused("docs", { zip: true, token: reader });
     expect(denied.data).toMatchObject({
       reason: "missing_permission",
-      detail: expect.stringContaining("StaticBucketFile::List"),
+      permissions: [{ static_bucket_file: "list" }],
+      scope: { static_bucket: node.bucket },
     });
     const target_token = await node.newToken(inSite(node, "read", "list"));
     const ofToken = await make("docs", { zip: true, token: target_token });

@@ -273,7 +273,7 @@ test("audit_list is for those who may read logs, and shows the newest", async ()
   const other = await node.newToken(global({ node: "exec_sql" }));
   expect(await node.refused("audit_list", [other])).toMatchObject({
     code: 102,
-    message: "Permission Denied: Node::ReadLogs required in scope global",
+    data: { permissions: [{ node: "read_logs" }], scope: "global" },
   });
   const [entry] = (await node.call("audit_list", { token: reader, limit: 1 })) as Array<{ fields: Fields }>;
   expect(entry?.fields).toMatchObject({ event: "token.created", target_key: other.split(":")[0] });

@@ -67,7 +67,6 @@ test("a slow reader keeps the first 512 events; of the rest the next event that 
   const told = await reader.entry();
   const fields = { event: "log.dropped", dropped: 8 };
   expect(told).toMatchObject({ level: "WARN", target: "server", fields, spans: [] });
-  expect(told.message).toContain("8 log events were dropped");
   expect(Object.keys(told)).toEqual(["timestamp", "level", "target", "message", "fields", "spans"]);
   log.info("after");
   expect(await reader.messages(2)).toEqual(["through", "after"]);

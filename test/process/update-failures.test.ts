@@ -171,7 +171,7 @@ updateStory(
     const server = await home.serve();
     const first = server.update("v2.0.0");
     await until("the first has begun", () => asked === 1);
-    const busy = { error: { code: 999, message: expect.stringMatching(/another update is running/) } };
+    const busy = { error: { code: 999, data: { reason: "update_running" } } };
     expect(await server.update("v2.0.0")).toMatchObject(busy);
     expect(await server.update("v3.0.0")).toMatchObject(busy);
     expect(await server.update("v1.0.0")).toMatchObject({ result: null });

@@ -46,8 +46,7 @@ async function rpcSite(node: TestNode) {
 const refusedFor = (path: string) => ({
   error: {
     code: 999,
-    message: expect.stringMatching(new RegExp(`^Other: .*${path}.*locked`)),
-    data: { kind: "Other", path, detail: expect.any(String) },
+    data: { kind: "Other", reason: "locked", path, until: expect.any(Number) },
   },
 });
 const done = { result: { success: true } };

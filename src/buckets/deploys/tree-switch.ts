@@ -90,7 +90,7 @@ function isElsewhere(id: string): Fault {
   return new Fault(
     "IoError",
     `the files of the deploy ${id} are not in the store any more, as after a database was restored; delete the deploy and make it again`,
-    { deploy: id },
+    { deploy: id, reason: "files_missing" },
   );
 }
 

@@ -58,7 +58,7 @@ function holdsFiles(): Fault {
   return new Fault(
     "InvalidInput",
     "the folder at this path holds files already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
-    { field: "path" },
+    { field: "path", reason: "path_taken" },
   );
 }
 

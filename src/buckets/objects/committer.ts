@@ -161,7 +161,7 @@ function mayBeDone(cause: unknown): Fault {
   return new Fault(
     "DatabaseError",
     "the connection to the database was lost while the change was committed, so it may have been done; look before trying again",
-    { reason: "unavailable" },
+    { reason: "unavailable", outcome: "unknown" },
     { cause },
   );
 }

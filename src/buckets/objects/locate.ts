@@ -135,5 +135,6 @@ export function treeIsMissing(): Fault {
   return new Fault(
     "IoError",
     "the store has no files of this bucket, as if they were in another one; move them with `node-server migrate --files`, or update the bucket to begin without files",
+    { reason: "files_missing" },
   );
 }

@@ -180,6 +180,6 @@ function holdsFiles(): Fault {
   return new Fault(
     "InvalidInput",
     "there are files at this path already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
-    { field: "path" },
+    { field: "path", reason: "path_taken" },
   );
 }
