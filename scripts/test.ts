@@ -64,6 +64,10 @@ const chosen = chooseFiles();
 const begin = performance.now();
 const shared = await openRun();
 using processorTime = new ProcessorTime();
+/** The programs of this run that have not ended. */
+const children = new Set<Bun.Subprocess>();
+let isStopping = false;
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.once(signal, () => stop(signal));
 const [binary] = await Promise.all([
   chosen.some(needsBinary) ? builtBinary() : undefined,
   ...(["postgres-pool", "seaweed"] as const)
@@ -97,8 +101,7 @@ clearInterval(progress);
 const serviceSeconds = await closeRun(shared);
 await writeTable();
 // A browser ends a moment after the lane that it belongs to.
-for (let waitedMs = 0; waitedMs < maxEndMs && processorTime.running.length > 0; waitedMs += 50)
-  await Bun.sleep(50);
+await allEnded();
 process.exitCode = report();
 
 function chooseFiles(): readonly string[] {
@@ -127,8 +130,7 @@ async function builtBinary(): Promise<string> {
     stdout: "inherit",
     stderr: "inherit",
   });
-  if ((await build.exited) !== 0) throw new Error("the binary was not built");
-  processorTime.add(build.resourceUsage());
+  if ((await codeOf(build)) !== 0) throw new Error("the binary was not built");
   return resolve("dist/node-server");
 }
 
@@ -144,8 +146,42 @@ async function startServer(module: keyof typeof sharedServers): Promise<void> {
     stderr: "inherit",
     env: { ...process.env, ...environmentOf(shared) },
   });
-  if ((await child.exited) !== 0) throw new Error(`${module}: the server of the run was not started`);
+  if ((await codeOf(child)) !== 0) throw new Error(`${module}: the server of the run was not started`);
+}
+
+/** codeOf is the exit code of a program of this run, which is counted. A run that is being stopped goes no further. */
+async function codeOf(child: Bun.Subprocess): Promise<number> {
+  children.add(child);
+  const code = await child.exited;
+  children.delete(child);
   processorTime.add(child.resourceUsage());
+  return isStopping ? new Promise<never>(() => {}) : code;
+}
+
+/** Ends what this run has started, and then this process, by the signal that it got: a signal to the runner alone reaches nobody else. */
+async function stop(signal: NodeJS.Signals): Promise<void> {
+  isStopping = true;
+  for (const child of children) child.kill(signal);
+  await Promise.race([Promise.all(Array.from(children, ({ exited }) => exited)), Bun.sleep(maxEndMs)]);
+  for (const child of children) child.kill("SIGKILL");
+  await closeRun(shared);
+  killLeft();
+  await allEnded();
+  processorTime[Symbol.dispose]();
+  process.kill(process.pid, signal);
+}
+
+/** Waits, within bounds, until no process of this run is left. */
+async function allEnded(): Promise<void> {
+  for (let waitedMs = 0; waitedMs < maxEndMs && processorTime.running.length > 0; waitedMs += 50)
+    await Bun.sleep(50);
+}
+
+/** Ends the processes that are still running, and returns them. */
+function killLeft(): readonly number[] {
+  const left = processorTime.running;
+  if (left.length > 0) Bun.spawnSync(["kill", "-KILL", ...left.map(String)]);
+  return left;
 }
 
 /** Runs files, prints what is not a passed story, and returns all stories. */
@@ -171,9 +207,11 @@ async function run(
       env: { ...env, TEST_TIME_FACTOR: String(timeFactor), ...(browser && { TEST_BROWSER: browser }) },
     },
   );
-  await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
-  const code = await child.exited;
-  processorTime.add(child.resourceUsage());
+  const [code] = await Promise.all([
+    codeOf(child),
+    relay(child.stdout, process.stdout),
+    relay(child.stderr, process.stderr),
+  ]);
   const report = Bun.file(outfile);
   const found = ((await report.exists()) ? storiesOf(await report.text()) : []).map((story) => ({
     ...story,
@@ -280,9 +318,8 @@ function report(): number {
   const nameOf = ({ file, title, browser }: Story) => `${file}: ${title}${browser ? ` in ${browser}` : ""}`;
   for (const story of broken) console.log(`FAILED: ${nameOf(story)}`);
   for (const story of flaky) console.log(`FLAKY: ${nameOf(story)} (failed, then passed)`);
-  const left = processorTime.running;
+  const left = killLeft();
   if (left.length > 0) console.log(`LEFT: processes ${left.join(", ")} are still running`);
-  if (left.length > 0) Bun.spawnSync(["kill", "-KILL", ...left.map(String)]);
   const seconds = processorTime.seconds + (processorTime.isExact ? 0 : serviceSeconds);
   const processor = `${seconds.toFixed(0)} s of processor time`;
   console.log(`\n${elapsed()}, ${processorTime.isExact ? processor : `at least ${processor}`}`);

@@ -1,12 +1,14 @@
 import { expect, test } from "bun:test";
-import { mkdir, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
+import { until, within } from "../support/until.ts";
 import { changedTests, namedTests, testsOf, unknownNames } from "../tiers.ts";
 
 const runner = resolve(import.meta.dir, "../../scripts/test.ts");
 const head =
-  'import { expect, test } from "bun:test";\nimport { existsSync, writeFileSync } from "node:fs";\n';
+  'import { expect, test } from "bun:test";\nimport { existsSync, renameSync, writeFileSync } from "node:fs";\n';
 const passing = `${head}test("passes", () => {});`;
 const failing = `${head}test("fails", () => expect(1).toBe(2));`;
 const flaky = `${head}test("fails (once) & then passes", () => {
@@ -15,21 +17,26 @@ const flaky = `${head}test("fails (once) & then passes", () => {
   expect([isSecond, process.env.TEST_TIME_FACTOR]).toEqual([true, "3"]);
 });`;
 
-/** Runs the runner on a project that has these tests and nothing else. */
-async function run(tests: Record<string, string>, ...args: string[]) {
-  await using project = await tempFolder();
+/** Starts the runner on a project that has these tests and nothing else. */
+async function start(project: string, tests: Record<string, string>, ...args: string[]) {
   for (const [file, text] of Object.entries(tests)) {
-    const path = join(project.path, "test", file);
+    const path = join(project, "test", file);
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
   }
-  const child = Bun.spawn([process.execPath, runner, ...args], {
-    cwd: project.path,
-    env: { PATH: process.env.PATH, HOME: project.path },
+  return Bun.spawn([process.execPath, runner, ...args], {
+    cwd: project,
+    env: { PATH: process.env.PATH, HOME: project, TMPDIR: project },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
   });
+}
+
+/** The same, to its end. */
+async function run(tests: Record<string, string>, ...args: string[]) {
+  await using project = await tempFolder();
+  const child = await start(project.path, tests, ...args);
   const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   return { code: await child.exited, stdout, stderr };
 }
@@ -66,6 +73,28 @@ test("a file that cannot be loaded, ends its process or declares no story fails 
   for (const text of ['import "./missing.ts";', dying, ""]) {
     const { code } = await run({ "a/one.test.ts": text, "a/two.test.ts": passing });
     expect([text, code]).toEqual([text, 1]);
+  }
+});
+
+test("a signal to the runner alone ends what it has started, and then the runner", async () => {
+  const hanging = `${head}test("hangs", async () => {
+  const { pid, exited } = Bun.spawn(["sleep", "600"]);
+  writeFileSync("pids", \`\${process.pid} \${pid}.\`);
+  await exited;
+});`;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    await using project = await tempFolder();
+    const child = await start(project.path, { "a/one.test.ts": hanging });
+    const [, ...pids] = await until("the story runs", async () => {
+      const text = await readFile(join(project.path, "pids"), "utf8").catch(() => "");
+      return /^(\d+) (\d+)\.$/.exec(text) ?? undefined;
+    });
+    child.kill(signal);
+    await within("the runner ends", child.exited);
+    expect(child.signalCode).toBe(signal);
+    // A process that has ended has no program, also where nobody waits for it.
+    for (const pid of pids) await until(`${pid} has ended`, () => !existsSync(`/proc/${pid}/exe`));
+    expect(await readdir(project.path)).not.toContainEqual(expect.stringMatching(/^node-server-/));
   }
 });
 
