@@ -140,8 +140,8 @@ export class PgConnection {
     if (this.#ended !== undefined) return;
     const gone = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
     this.#socket.end(packet("X"));
-    // After an error in the middle of a result, the rest of the result is not waited for.
-    this.#socket.resume();
+    // After an error in the middle of a result, the rest of it is thrown away: nobody reads on, who would end the pause after each piece.
+    this.#socket.removeAllListeners("data").resume();
     const timer = setTimeout(() => this.#socket.destroy(), 1000);
     await gone;
     clearTimeout(timer);
