@@ -160,7 +160,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
     ((await (await fetch(`${url}/node/health`)).json()) as { warnings?: string[] }).warnings;
   const both: ["nodes.same_uuid", "nodes.files_not_shared"] = ["nodes.same_uuid", "nodes.files_not_shared"];
   {
-    await using two = await nodeBeside(one, { top });
+    await using two = await nodeBeside(one, { top, clock });
     for (const node of [one, two]) {
       await clock.until("both warn", heartbeatMs, () => warned(node).length === 2);
       expect(warned(node)).toEqual(both);

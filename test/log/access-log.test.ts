@@ -2,12 +2,16 @@ import { expect, test } from "bun:test";
 import { existsSync, renameSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { ManualClock } from "../support/manual-clock.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+/** Lines are written to the file after this time. */
+const flushMs = 1000;
 
 interface Scene extends AsyncDisposable {
   readonly node: TestNode;
+  readonly clock: ManualClock;
   readonly path: string;
   /** The lines once there are so many. */
   lines(count: number): Promise<string[]>;
@@ -21,15 +25,18 @@ async function openScene(
   const folder = await tempFolder();
   const path = join(folder.path, "access.log");
   const logging = `access_log = ${JSON.stringify(path)}\naccess_log_format = "${format}"\nmemory_log_filter = "info"\n${more}`;
-  const node = await testNode({ logging, top });
+  const clock = new ManualClock();
+  const node = await testNode({ logging, top, clock });
+  const read = async () => (await Bun.file(path).text()).split("\n").slice(0, -1);
   return {
     node,
+    clock,
     path,
-    lines: (count) =>
-      until(`the access log has ${count} lines`, async () => {
-        const lines = (await Bun.file(path).text()).split("\n").slice(0, -1);
-        return lines.length >= count ? lines : undefined;
-      }),
+    async lines(count) {
+      const areThere = async () => (await read()).length >= count;
+      await clock.until(`the access log has ${count} lines`, flushMs, areThere);
+      return read();
+    },
     async [Symbol.asyncDispose]() {
       await node[Symbol.asyncDispose]();
       await folder[Symbol.asyncDispose]();
@@ -247,10 +254,11 @@ test("a reload turns the log on, changes its format and turns it off", async () 
 
 test("a full disk fails and delays no request, and is reported once", async () => {
   const logging = 'access_log = "/dev/full"\nmemory_log_filter = "info"';
-  await using node = await testNode({ logging });
+  const clock = new ManualClock();
+  await using node = await testNode({ logging, clock });
   const failures = () =>
     node.node.ring.entries().filter(({ fields }) => fields.event === "access_log.failed");
-  await until("the failure is reported", async () => {
+  await clock.until("the failure is reported", flushMs, async () => {
     expect((await fetch(node.url)).status).toBe(200);
     return failures().length > 0;
   });
@@ -262,7 +270,7 @@ test("a full disk fails and delays no request, and is reported once", async () =
 
 test("the access log is put aside by its size", async () => {
   await using scene = await openScene("combined", "access_log_max_bytes = 1000\naccess_log_keep = 1");
-  await until("an old file is there", async () => {
+  await scene.clock.until("an old file is there", flushMs, async () => {
     await Promise.all(Array.from({ length: 50 }, (_, at) => fetch(`${scene.node.url}/${at}`)));
     return existsSync(`${scene.path}.1`);
   });

@@ -110,7 +110,7 @@ test("a real Prometheus scrapes the server with a token that can do nothing else
   // As in docs/operate.md, but impatient.
   writeFileSync(
     join(folder.path, "prometheus.yml"),
-    `global: { scrape_interval: 1s, evaluation_interval: 1s }
+    `global: { scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms }
 scrape_configs:
   - job_name: node-server
     metrics_path: /node/metrics

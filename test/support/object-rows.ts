@@ -1,5 +1,6 @@
+import { linkSync, mkdirSync } from "node:fs";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { EntryValue, FileValue, FolderValue, RemovedValue } from "../../src/db/entry-values.ts";
@@ -102,6 +103,16 @@ export async function agedBlob(
 
 export const oldBlob = (folder: string, content: string) =>
   agedBlob(folder, content, { key: 48, stored: 48 });
+
+/** Makes blobs as old as `key` that have its content; as links to its file they cost little. */
+export function linkBlobs(folder: string, key: string, count: number): void {
+  const pathOf = (blob: string) => join(folder, "blobs", blob.slice(-2), blob);
+  for (let made = 0; made < count; made += 1) {
+    const path = pathOf(Bun.randomUUIDv7("hex", Date.now() - 2 * dayMs));
+    mkdirSync(dirname(path), { recursive: true });
+    linkSync(pathOf(key), path);
+  }
+}
 
 export function fileValue(blob: string | null, content: string, at = Date.now()): FileValue {
   const size = Buffer.byteLength(content);
