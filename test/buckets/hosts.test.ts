@@ -1,9 +1,12 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
 import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { until } from "../support/until.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
+
+const sharedNode = sharedNodes();
 
 const ask = (node: TestNode, host: string, path: string, init: RequestInit = {}) =>
   fetch(`${node.url}${path}`, {
@@ -19,7 +22,7 @@ const seen = async (node: TestNode, host: string, path: string, init?: RequestIn
 
 /** Buckets `docs` with a host name, `shop` with two, and `main`, which is the HTTP root. Each has a page that names it. */
 async function hostedSites(store: StoreOptions) {
-  const node = await testNode(store);
+  const node = await sharedNode(store);
   const token = node.superToken;
   const settings = {
     docs: { hosts: ["Docs.Example.org"] },
@@ -41,7 +44,12 @@ async function hostedSites(store: StoreOptions) {
   return {
     node,
     update: (name: string, more: object) => node.call("static-bucket_update", { token, name, ...more }),
-    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+    /** Host names and the HTTP root are free for the next story. */
+    async [Symbol.asyncDispose]() {
+      const left = (await node.call("static-bucket_list", { token })) as string[];
+      for (const name of left) await node.call("static-bucket_delete", { token, name });
+      await node[Symbol.asyncDispose]();
+    },
   };
 }
 

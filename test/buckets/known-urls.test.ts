@@ -3,17 +3,21 @@ import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
-import { eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type StoreOptions, type TestNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { until } from "../support/until.ts";
 
+const sharedNode = sharedNodes();
 const text = "a line of text\n".repeat(100);
 
 /** A server whose HTTP root is a bucket with these files, and requests to it that go out exactly as written. */
 async function rootSite(store: StoreOptions, files: Record<string, string>) {
-  const node = await testNode(store);
+  const node = await sharedNode(store);
   const site = await siteWith(node, files, { is_http_root: true });
   return {
     node,
+    /** The bucket's own address. */
+    base: `/node/static/${node.bucket}`,
     folder: site.folder,
     stored: site.stored,
     ask: (path: string, more: Ask = {}) => ask(node, path, more),
@@ -25,7 +29,11 @@ async function rootSite(store: StoreOptions, files: Record<string, string>) {
         );
       for (const _ of [1, 2, 3]) expect([path, (await ask(node, path, more)).status]).toEqual([path, 200]);
     },
-    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+    /** The HTTP root is free for the next story. */
+    async [Symbol.asyncDispose]() {
+      await node.call("static-bucket_delete", { token: node.superToken, name: node.bucket });
+      await node[Symbol.asyncDispose]();
+    },
   };
 }
 
@@ -53,16 +61,18 @@ async function ask(node: TestNode, path: string, { method = "GET", host = "here"
 eachStore(
   "a URL that is answered from memory is refused when another Host header makes it",
   async (store) => {
-    await using site = await rootSite(store, { "a.txt": text, "static/site/a.txt": "of the root" });
-    const path = "/node/static/site/a.txt";
+    await using site = await rootSite(store, { "a.txt": text });
+    const path = `${site.base}/a.txt`;
+    const short = path.slice("/node".length);
+    await site.stored.write({ [short.slice(1)]: "of the root" });
     // Of an empty Host header and of one that is invalid, Bun makes the same URL: the path alone.
     for (const host of ["here", ""]) await site.heat(path, { host });
     for (const host of ["here/node", "here?x", "x@here", "here:99999", "he\u00adre", "a b", "here,here"])
       expect([host, (await site.ask(path, { host })).status]).toEqual([host, 400]);
     for (const host of ["elsewhere:80", "HERE", "here:80", "here"])
       expect([host, (await site.ask(path, { host })).status]).toEqual([host, 200]);
-    expect((await site.ask("/static/site/a.txt", { host: "here/node" })).status).toBe(400);
-    expect((await site.ask("/static/site/a.txt")).body).toBe("of the root");
+    expect((await site.ask(short, { host: "here/node" })).status).toBe(400);
+    expect((await site.ask(short)).body).toBe("of the root");
   },
 );
 
@@ -70,7 +80,7 @@ eachStore(
   "after a plain GET from memory, every method and header of the same URL has its own answer",
   async (store) => {
     await using site = await rootSite(store, { "a.bin": text });
-    for (const path of ["/a.bin", "/node/static/site/a.bin"]) {
+    for (const path of ["/a.bin", `${site.base}/a.bin`]) {
       await site.heat(path);
       const { etag = "" } = await site.ask(path);
       const modified = new Date((await site.stored.stats("a.bin")).modifiedMs + 1000).toUTCString();
@@ -101,7 +111,7 @@ eachStore(
     }
     const worker = ["Service-Worker: script"];
     expect((await site.ask("/a.bin", { headers: worker })).status).toBe(403);
-    expect((await site.ask("/node/static/site/a.bin", { headers: worker })).status).toBe(200);
+    expect((await site.ask(`${site.base}/a.bin`, { headers: worker })).status).toBe(200);
   },
 );
 
@@ -136,7 +146,7 @@ eachStore("however a file in memory is named, a change of it is seen by the next
     "/%64/a.txt",
     "/d/a.tx%74?x",
     "/x/../d/a.txt",
-    "/node/static/site/d/a.txt",
+    `${site.base}/d/a.txt`,
     ...Array.from({ length: 20 }, (_, at) => `/d/a.txt?${at}`),
   ];
   const { write, remove, exists } = site.stored;
@@ -186,7 +196,7 @@ async function swapFolders(folder: string, content: string): Promise<void> {
 async function moveFolders({ node, stored }: Awaited<ReturnType<typeof rootSite>>, content: string) {
   await stored.write({ "d.new/a.txt": content });
   const authorization = `Basic ${Buffer.from(node.superToken).toString("base64")}`;
-  const base = `${node.url}/node/static-webdav/site`;
+  const base = `${node.url}/node/static-webdav/${node.bucket}`;
   for (const [from, to] of [
     ["d", "d.old"],
     ["d.new", "d"],

@@ -1,7 +1,10 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
-import { eachDatabase, eachStore, type StoreOptions, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
+
+const sharedNode = sharedNodes();
 
 const page = "<!doctype html><title>private words</title>".padEnd(900, " ");
 const files = {
@@ -44,16 +47,20 @@ const browsers = {
 const basicChallenge = 'Basic realm="Node Static Files", charset="UTF-8"';
 const bearerChallenge = 'Bearer realm="Node Static Files"';
 
-/** A private bucket `site`, and a token that may read it. */
-async function privateSite(store: StoreOptions, more: Record<string, unknown> = {}) {
-  const node = await testNode(store);
+/** The story's bucket, which is private, and a token that may read it. */
+async function privateSite(store: StoreOptions) {
+  const node = await sharedNode(store);
+  return siteOn(node);
+}
+
+async function siteOn(node: TestNode, more: Record<string, unknown> = {}) {
   const site = await siteWith(node, files, { public: false, ...more });
   return {
     ...site,
     node,
-    reader: await node.newToken(inSite(["read"])),
+    reader: await node.newToken(inSite(["read"], node.bucket)),
     update: (settings: object) =>
-      node.call("static-bucket_update", { token: node.superToken, name: "site", ...settings }),
+      node.call("static-bucket_update", { token: node.superToken, name: node.bucket, ...settings }),
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
   };
 }
@@ -102,29 +109,34 @@ eachStore(
     const { node } = site;
     const status = async (authorization: string, path = "/a.txt") =>
       (await site.get(path, { authorization })).status;
+    const ann = node.own("ann");
     await node.call("token_create", {
       father_token: node.superToken,
-      token_creation: { username: "ann", password: "a long password", token_limit: inSite(["read"]) },
+      token_creation: {
+        username: ann,
+        password: "a long password",
+        token_limit: inSite(["read"], node.bucket),
+      },
     });
     for (const right of [
       `Bearer ${site.reader}`,
       basic(site.reader),
-      basic("ann:a long password"),
-      `Bearer ${encodeURIComponent("ann|a long password")}`,
+      basic(`${ann}:a long password`),
+      `Bearer ${encodeURIComponent(`${ann}|a long password`)}`,
       basic(node.superToken),
     ]) {
       expect([right, await status(right)]).toEqual([right, 200]);
       expect([right, await status(right, "/missing.txt")]).toEqual([right, 404]);
       expect([right, await status(right, "/folder")]).toEqual([right, 301]);
     }
-    for (const limits of [inSite(["write", "delete", "list"]), inSite(["read"], "other")]) {
+    for (const limits of [inSite(["write", "delete", "list"], node.bucket), inSite(["read"], "other")]) {
       const other = await node.newToken(limits);
       for (const path of ["/a.txt", "/missing.txt"]) {
         const refused = await site.get(path, { authorization: basic(other) });
         expect([refused.status, refused.headers.get("x-error-reason")]).toEqual([403, "missing_permission"]);
       }
     }
-    const expired = await node.newToken(inSite(["read"]), { timestamp_to: 1 });
+    const expired = await node.newToken(inSite(["read"], node.bucket), { timestamp_to: 1 });
     expect(await status(basic(expired))).toBe(401);
     // A token that has ended opens nothing, whatever is in memory.
     await node.call("token_delete", { token: node.superToken, target_token: site.reader.split(":")[0] });
@@ -175,7 +187,7 @@ eachStore(
         }
     }
     expect(
-      await site.node.call("static-bucket_read", { token: site.node.superToken, name: "site" }),
+      await site.node.call("static-bucket_read", { token: site.node.superToken, name: site.node.bucket }),
     ).toMatchObject({
       public: false,
     });
@@ -226,8 +238,8 @@ eachStore(
 eachStore(
   "a private HTTP root asks at the root as well; a bucket that is off is not there",
   async (store) => {
-    await using site = await privateSite(store, { is_http_root: true });
-    const { node } = site;
+    await using node = await testNode(store);
+    const site = await siteOn(node, { is_http_root: true });
     const authorization = basic(site.reader);
     for (const path of ["/", "/a.txt", "/missing.txt", "/folder"]) {
       const refused = await fetch(`${node.url}${path}`, { redirect: "manual" });
