@@ -1,12 +1,14 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
-import { until } from "../support/until.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
 
 const sharedNode = sharedNodes();
+/** What another server has changed is in effect after this time. */
+const leaseMs = 1000;
 
 const ask = (node: TestNode, host: string, path: string, init: RequestInit = {}) =>
   fetch(`${node.url}${path}`, {
@@ -151,12 +153,14 @@ eachStore("the console and JSON-RPC answer everywhere but at host names of bucke
 eachDatabase(
   "the console and JSON-RPC leave a host name that another server gives to a bucket",
   async (database) => {
-    await using node = await testNode({ database });
+    const clock = new ManualClock();
+    await using node = await testNode({ database, clock });
     await node.call("static-bucket_create", { token: node.superToken, name: "docs" });
     await node.sql(`UPDATE static_file SET hosts = '["docs.example.org"]' WHERE name = 'docs'`);
     for (const [path, init] of [["/node/console/"], ["/jsonrpc", call]] as const)
-      await until(
+      await clock.until(
         `the host name is known at ${path}`,
+        leaseMs,
         async () => (await ask(node, "docs.example.org", path, init)).status === 421,
       );
   },
@@ -317,27 +321,31 @@ eachDatabase(
 eachDatabase(
   "what another server changes about access and host names is in effect within its second",
   async (database) => {
-    await using node = await testNode({ database });
+    const clock = new ManualClock();
+    await using node = await testNode({ database, clock });
     const token = node.superToken;
     await node.call("static-bucket_create", { token, name: "docs" });
     await storedFiles(node, "docs").write({ "a.txt": "text of docs" });
     expect(await seen(node, "docs.example.org", "/a.txt")).toBe(404);
     expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe("text of docs");
     await node.sql(`UPDATE static_file SET hosts = '["docs.example.org"]' WHERE name = 'docs'`);
-    await until(
+    await clock.until(
       "the host name is known",
+      leaseMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === "text of docs",
     );
     await node.sql("UPDATE static_file SET public = false WHERE name = 'docs'");
-    await until(
+    await clock.until(
       "the bucket is private",
+      leaseMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === 401,
     );
     expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe(401);
     // A row that is not of this server's making gives no host name.
     await node.sql(`UPDATE static_file SET hosts = '{"a": 1}', public = true WHERE name = 'docs'`);
-    await until(
+    await clock.until(
       "the host name is gone",
+      leaseMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === 404,
     );
   },

@@ -1,11 +1,14 @@
 import { expect } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ManualClock } from "../support/manual-clock.ts";
 import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
-import { until } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
+const clock = new ManualClock();
+/** What another server has changed is in effect after this time. */
+const leaseMs = 1000;
 
 /** Makes a bucket past the server, as another server would, with one file that says the bucket's name. */
 async function foreignBucket(node: TestNode, name: string, isRoot: boolean): Promise<void> {
@@ -23,14 +26,14 @@ const get = async ({ url }: TestNode, path: string) => {
 };
 
 bothDatabases("a bucket that was missing is served once another server has made it", async (database) => {
-  await using node = await sharedNode({ database });
+  await using node = await sharedNode({ database, clock });
   expect(await get(node, "/node/static/late/")).toBe(404);
   await foreignBucket(node, "late", false);
-  await until("it is served", async () => (await get(node, "/node/static/late/")) === "late");
+  await clock.until("it is served", leaseMs, async () => (await get(node, "/node/static/late/")) === "late");
 });
 
 bothDatabases("a bucket that was missing is served at once when this server makes it", async (database) => {
-  await using node = await sharedNode({ database });
+  await using node = await sharedNode({ database, clock });
   const { superToken: token } = node;
   for (const name of ["one", "two", "three"]) {
     expect(await get(node, `/node/static/${name}/a.txt`)).toBe(404);
@@ -45,15 +48,15 @@ bothDatabases("a bucket that was missing is served at once when this server make
 bothDatabases(
   "the HTTP root follows what another server sets, and what this one sets at once",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await testNode({ database, clock });
     const { superToken: token } = node;
     const isPlaceholder = async () => String(await get(node, "/")).includes("<!doctype html>");
     expect(await isPlaceholder()).toBe(true);
     await foreignBucket(node, "one", true);
-    await until("the first answers the root", async () => (await get(node, "/")) === "one");
+    await clock.until("the first answers the root", leaseMs, async () => (await get(node, "/")) === "one");
     await node.sql("UPDATE static_file SET is_http_root = false");
     await foreignBucket(node, "two", true);
-    await until("the second answers the root", async () => (await get(node, "/")) === "two");
+    await clock.until("the second answers the root", leaseMs, async () => (await get(node, "/")) === "two");
     expect(await get(node, "/node/static/one/")).toBe("one");
     await node.call("static-bucket_update", { token, name: "two", is_http_root: false });
     expect(await isPlaceholder()).toBe(true);
@@ -75,7 +78,7 @@ bothDatabases("many buckets asked for at once are each answered with their own f
 });
 
 bothDatabases("a name that no database can hold is no bucket's", async (database) => {
-  await using node = await sharedNode({ database });
+  await using node = await sharedNode({ database, clock });
   for (const name of ["a\0b", "\ud800", "x".repeat(100_000)]) {
     expect(await node.call("static-bucket_read", { token: node.superToken, name })).toBeNull();
     const list = { token: node.superToken, name };

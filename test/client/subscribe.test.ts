@@ -218,7 +218,7 @@ eachRuntime("a peer that vanished without a word is found out, and left", async 
       await script[Symbol.asyncDispose]();
       return quiet(heartbeatMs * 3);
     };
-    const script = await quiet(1000);
+    const script = await quiet(300);
     expect(script.stdout).toBe("connected\n");
     for (const socket of sockets) frozen.add(socket);
     await script.says(/broke Disconnected 1006 true/);

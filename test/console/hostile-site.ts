@@ -1,6 +1,8 @@
 import type { Page } from "playwright-core";
+import type { Node } from "../../src/node.ts";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { Tab } from "./browser.ts";
 
 /** Paths of the same hostile page: in the HTTP root, and at its bucket's own address. */
@@ -34,10 +36,14 @@ export class Siege implements AsyncDisposable {
     this.#tab = tab;
   }
 
-  /** `seenAs` converts the server's address to the one that the browser uses. */
-  static async open(seenAs: (node: TestNode) => TestNode = (node) => node): Promise<Siege> {
-    const node = seenAs(await testNode());
+  /** Of a server of its own, for a story that configures it. */
+  static async open(): Promise<Siege> {
+    const node = await testNode();
     await siteWith(node, files, { is_http_root: true });
+    return Siege.of(node);
+  }
+
+  static async of(node: TestNode): Promise<Siege> {
     // The attacks make the page report errors, which are expected here.
     const siege = new Siege(node, await Tab.open(node, { expected: /./ }));
     const page = await siege.console();
@@ -79,6 +85,21 @@ export class Siege implements AsyncDisposable {
     await this.#tab[Symbol.asyncDispose]();
     await this.node[Symbol.asyncDispose]();
   }
+}
+
+/**
+ * sharedSieges returns a function that opens a siege of one server for all stories of this file. Call it at the top of a file. `seenAs`
+ * converts the server's address to the one that the browser uses.
+ */
+export function sharedSieges(): (seenAs?: (node: TestNode) => TestNode) => Promise<Siege> {
+  const sharedNode = sharedNodes();
+  const hostile = new WeakSet<Node>();
+  return async (seenAs = (node) => node) => {
+    const node = { ...(await sharedNode()), bucket: "site" };
+    if (!hostile.has(node.node)) await siteWith(node, files, { is_http_root: true });
+    hostile.add(node.node);
+    return Siege.of(seenAs(node));
+  };
 }
 
 /** Result of a script in a page, as text. */

@@ -5,11 +5,13 @@ import { tempFolder } from "../support/node.ts";
 import { inBrowser, origins, Tab } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { serveFolder } from "./fixture.ts";
-import { hostilePages, rummage, Siege, text } from "./hostile-site.ts";
+import { hostilePages, rummage, type Siege, sharedSieges, text } from "./hostile-site.ts";
+
+const openSiege = sharedSieges();
 
 for (const [origin, seenAs] of Object.entries(origins))
   inBrowser(`over ${origin} a kept token is handed to the console's page, and that page only`, async () => {
-    await using siege = await Siege.open(seenAs);
+    await using siege = await openSiege(seenAs);
     const page = await siege.console();
     await page.locator(".menu").waitFor({ state: "attached" });
     expect(await text(page, "document.cookie")).toBe("");
@@ -96,7 +98,7 @@ for (const { address, origin, seenAs } of cases)
   inBrowser(
     `over ${origin} ${address} gets no token: not from the browser, not by asking the server, not by a frame`,
     async () => {
-      await using siege = await Siege.open(seenAs);
+      await using siege = await openSiege(seenAs);
       await findsNoToken(siege, address);
       await asksInVain(siege, address);
       await framesNothing(siege, address);
@@ -105,7 +107,7 @@ for (const { address, origin, seenAs } of cases)
 
 for (const address of hostilePages) {
   inBrowser(`${address} cannot reach into a console that it opens, nor into one that opened it`, async () => {
-    await using siege = await Siege.open();
+    await using siege = await openSiege();
     const page = await siege.evil(address);
     const context = page.context();
     const opened = context.waitForEvent("page");
@@ -126,7 +128,7 @@ for (const address of hostilePages) {
 }
 
 inBrowser("the only message that the console sends to other pages is that somebody signed out", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const evil = await siege.evil("/evil.html");
   await evil.evaluate(`globalThis.heard = [];
     globalThis.ear = new BroadcastChannel("node-server /node/console/");
@@ -143,7 +145,7 @@ for (const name of ["BroadcastChannel", "SharedWorker", "Worker"])
 });
 
 inBrowser("a forged message on the console's channel can do no more than to sign out", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const page = await siege.console();
   await page.locator(".menu").waitFor({ state: "attached" });
   const evil = await siege.evil("/evil.html");

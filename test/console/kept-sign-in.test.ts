@@ -1,9 +1,12 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
+
+const sharedNode = sharedNodes();
 
 const inside = (page: Page) => page.locator(".menu").waitFor();
 const atApi = (page: Page) => page.getByRole("heading", { name: "API", level: 1 }).waitFor();
@@ -54,7 +57,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
   });
 
   inBrowser(`over ${origin} a sign-in is kept for 30 days when that was chosen`, async () => {
-    await using server = await testNode();
+    await using server = await sharedNode();
     const node = seenAs(server);
     await using tab = await openConsole(node, { token: undefined });
     const { page } = tab;
@@ -92,7 +95,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
 inBrowser(
   "a sign-in that the browser cannot keep works until the next reload, and that is said",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { token: undefined, expected: /502|the proxy is tired/ });
     const { page } = tab;
     await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));

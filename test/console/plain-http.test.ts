@@ -1,7 +1,9 @@
 import { expect } from "bun:test";
 import { inBrowser, overPlainHttp } from "./browser.ts";
 import { becomes } from "./eventually.ts";
-import { hostilePages, Siege, text } from "./hostile-site.ts";
+import { hostilePages, sharedSieges, text } from "./hostile-site.ts";
+
+const openSiege = sharedSieges();
 
 /** Ways for a page to visit `resume`. Each returns all it can learn, as text. */
 const visits = {
@@ -44,7 +46,7 @@ const visits = {
 
 for (const address of hostilePages) {
   inBrowser(`over plain http ${address} learns nothing by asking for the way back in`, async () => {
-    await using siege = await Siege.open(overPlainHttp);
+    await using siege = await openSiege(overPlainHttp);
     const page = await siege.evil(address);
     expect(await page.evaluate("isSecureContext")).toBe(false);
     const sealed: string[] = [];
@@ -62,7 +64,7 @@ for (const address of hostilePages) {
   });
 
   inBrowser(`over plain http ${address} learns nothing by framing the way back in`, async () => {
-    await using siege = await Siege.open(overPlainHttp);
+    await using siege = await openSiege(overPlainHttp);
     const page = await siege.evil(address);
     for (const kind of ["iframe", "object", "embed"]) {
       const told = await text(
@@ -111,7 +113,7 @@ for (const address of hostilePages) {
 }
 
 inBrowser("over plain http an address that led into the console leads in once", async () => {
-  await using siege = await Siege.open(overPlainHttp);
+  await using siege = await openSiege(overPlainHttp);
   const { page } = siege;
   const seen: string[] = [];
   page.on("framenavigated", (frame) => seen.push(frame.url()));
@@ -129,7 +131,7 @@ inBrowser("over plain http an address that led into the console leads in once", 
 });
 
 inBrowser("a made-up address of that kind leaves no token in the page of a secure origin", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const { page } = siege;
   await page.goto(`${siege.node.url}/node/console/?handover=made-up#bm90aGluZw`);
   await page.locator(".menu").waitFor({ state: "attached" });

@@ -8,7 +8,7 @@ import { testNode } from "../support/node.ts";
 import { get, setConsole } from "./asking.ts";
 import { inBrowser } from "./browser.ts";
 import { eventually } from "./eventually.ts";
-import { Siege, text } from "./hostile-site.ts";
+import { Siege, sharedSieges, text } from "./hostile-site.ts";
 
 test("a worker's script in the top folder is refused while the console is on, from the disk and from memory", async () => {
   await using node = await testNode();
@@ -43,13 +43,15 @@ test("a worker's script in the top folder is refused while the console is on, fr
   expect(await ask("/sw.js", script)).toBe(200);
 });
 
+const openSiege = sharedSieges();
+
 const register = (script: string, options: object = {}) =>
   `navigator.serviceWorker.register(${JSON.stringify(script)}, ${JSON.stringify(options)}).then(({ scope }) => scope, String)`;
 const registered =
   "navigator.serviceWorker.getRegistrations().then((all) => all.map(({ scope }) => new URL(scope).pathname))";
 
 inBrowser("no service worker of a bucket sees the console", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const page = await siege.evil("/evil.html");
   const scripts = [
     "/sw.js",
@@ -88,7 +90,7 @@ inBrowser("no service worker of a bucket sees the console", async () => {
 });
 
 inBrowser("a service worker in a folder works for that folder, beside the console", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const page = await siege.evil("/evil.html");
   for (const script of ["/app/sw.js", "/node/static/site/sw.js"]) {
     expect(await text(page, register(script))).toEndWith(script.replace("sw.js", ""));
@@ -110,7 +112,7 @@ inBrowser("a service worker in a folder works for that folder, beside the consol
 });
 
 inBrowser("a service worker in a folder may import from the top folder", async () => {
-  await using siege = await Siege.open();
+  await using siege = await openSiege();
   const page = await siege.evil("/evil.html");
   expect(await text(page, register("/app/module.js", { type: "module" }))).toEndWith("/app/");
 });

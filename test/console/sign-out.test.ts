@@ -1,13 +1,16 @@
 import { expect } from "bun:test";
 import type { Page, Route } from "playwright-core";
+import { sharedNodes } from "../support/shared-node.ts";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
+const sharedNode = sharedNodes();
+
 const atSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
 
 inBrowser("signing out after the buckets were shown raises no error", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/buckets" });
   const { page } = tab;
   await page.getByRole("heading", { name: "Buckets", level: 1 }).waitFor();
@@ -18,7 +21,7 @@ inBrowser("signing out after the buckets were shown raises no error", async () =
 
 for (const [origin, seenAs] of Object.entries(origins))
   inBrowser(`over ${origin} signing out ends the sign-in in every tab at once`, async () => {
-    await using server = await testNode();
+    await using server = await sharedNode();
     const node = seenAs(server);
     await using tab = await openConsole(node, { at: "/api" });
     const { page } = tab;
@@ -69,7 +72,7 @@ for (const [origin, seenAs] of Object.entries(origins))
   inBrowser(
     `over ${origin} a reload right after signing out, before the cookie is deleted, signs nobody in`,
     async () => {
-      await using server = await testNode();
+      await using server = await sharedNode();
       const node = seenAs(server);
       await using tab = await openConsole(node, {
         at: "/api",
@@ -99,7 +102,7 @@ for (const [origin, seenAs] of Object.entries(origins))
 inBrowser(
   "a page that is requested before a sign-out has ended and loaded after it signs nobody in",
   async () => {
-    await using node = await testNode();
+    await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/api", ownContext: true, expected: /ERR_ABORTED/ });
     const { page } = tab;
     await page.getByRole("heading", { name: "API", level: 1 }).waitFor();

@@ -3,18 +3,21 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import { NodeServerClient } from "../../src/client/index.ts";
 import type { ConnectionFilter } from "../support/connection-filter.ts";
-import { eachStore, testNode } from "../support/node.ts";
+import { eachStore } from "../support/node.ts";
 import { seededRandom } from "../support/random.ts";
 import { openRelay } from "../support/relay.ts";
 import { distinctBytes, resumable, sha256Of } from "../support/resumable.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+
+const sharedNode = sharedNodes();
 
 const size = 20_000_003;
 
 eachStore(
   "the client goes on with a large file over connections that break at random moments",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await storedSite(node);
     const { random } = seededRandom("broken uploads", "UPLOAD_SEED");
     let cuts = 0;
@@ -35,7 +38,7 @@ eachStore(
     const client = new NodeServerClient(relay.url, { token: node.superToken });
     const bytes = distinctBytes(size, 7);
     const seen: number[] = [];
-    const { etag } = await client.bucket("site").upload("large.bin", new Blob([bytes]), {
+    const { etag } = await client.bucket(node.bucket).upload("large.bin", new Blob([bytes]), {
       onProgress: (sent, total) => {
         expect(total).toBe(size);
         seen.push(sent);
@@ -49,19 +52,19 @@ eachStore(
     expect(seen).toEqual([...seen].sort((a, b) => a - b));
     expect(seen.at(-1)).toBe(size);
     expect((await site.dav("HEAD", "/large.bin")).headers.get("etag")).toBe(etag ?? "none");
-    expect(await resumable(node.url, node.superToken).unfinished("site/")).toEqual([]);
+    expect(await resumable(node.url, node.superToken).unfinished(`${node.bucket}/`)).toEqual([]);
   },
 );
 
 eachStore(
   "an upload that was given up is found again by its path, size, time and hash, or by what the caller has kept",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await storedSite(node);
     const bytes = distinctBytes(size, 9);
     const disk = join(node.folder, "large.bin");
     await Bun.write(disk, bytes);
-    const files = new NodeServerClient(node.url, { token: node.superToken }).bucket("site");
+    const files = new NodeServerClient(node.url, { token: node.superToken }).bucket(node.bucket);
     const { unfinished } = resumable(node.url, node.superToken);
     const modified = new Date(1_700_000_000_000);
     let kept = "";
@@ -79,7 +82,7 @@ eachStore(
     };
     for (const resume of [true, "kept"] as const) {
       await giveUp();
-      expect(await unfinished("site/large.bin")).toMatchObject([{ address: kept, length: size }]);
+      expect(await unfinished(`${node.bucket}/large.bin`)).toMatchObject([{ address: kept, length: size }]);
       const steps: number[] = [];
       await files.upload("large.bin", Bun.file(disk), {
         modified,
@@ -102,10 +105,10 @@ eachStore(
 );
 
 eachStore("a large file of any name is uploaded, and found again by it", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const site = await storedSite(node);
   const bytes = distinctBytes(size, 13);
-  const files = new NodeServerClient(node.url, { token: node.superToken }).bucket("site");
+  const files = new NodeServerClient(node.url, { token: node.superToken }).bucket(node.bucket);
   const path = "a@b/100% (1) + c&d, e;f=g 'h' !~*$:.bin";
   const stop = new AbortController();
   const onProgress = (sent: number) => {

@@ -3,7 +3,10 @@ import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { digestOf, distinctBytes, offsetType, resumable } from "../support/resumable.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+
+const sharedNode = sharedNodes();
 
 /** The content of unfinished uploads: files that grow, or blobs that no file has. */
 async function leftovers(node: TestNode): Promise<number> {
@@ -81,7 +84,7 @@ eachStore(
 eachStore(
   "an upload can begin with its first bytes, be empty, be named by its metadata, and be cancelled",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await storedSite(node);
     const { ask, begin, append, offsetOf } = resumable(node.url, node.superToken);
     const bytes = distinctBytes(100_000);
@@ -91,18 +94,25 @@ eachStore(
       headers: Record<string, string>,
       body?: Uint8Array<ArrayBuffer>,
     ) => ask("POST", `/node/static-upload/${path}`, { "upload-length": String(length), ...headers }, body);
-    const some = await post("site/some.bin", 100_000, { "content-type": offsetType }, bytes.slice(0, 60_000));
+    const some = await post(
+      `${node.bucket}/some.bin`,
+      100_000,
+      { "content-type": offsetType },
+      bytes.slice(0, 60_000),
+    );
     expect([some.status, some.headers.get("upload-offset")]).toEqual([201, "60000"]);
     const rest = await append(some.headers.get("location") ?? "", 60_000, bytes.slice(60_000));
     expect(rest.headers.get("upload-put-status")).toBe("201");
-    const whole = await post("site/whole.bin", 100_000, { "content-type": offsetType }, bytes);
+    const whole = await post(`${node.bucket}/whole.bin`, 100_000, { "content-type": offsetType }, bytes);
     expect([whole.status, whole.headers.get("upload-put-status")]).toEqual([201, "201"]);
-    const named = await begin("site/", 0, { "upload-metadata": `filename ${btoa("named.txt")},x eQ==` });
+    const named = await begin(`${node.bucket}/`, 0, {
+      "upload-metadata": `filename ${btoa("named.txt")},x eQ==`,
+    });
     expect([named.status, named.headers.get("upload-put-status")]).toEqual([201, "201"]);
     for (const path of ["some.bin", "whole.bin"])
       expect(Buffer.from(bytes).equals(await site.bytes(path))).toBe(true);
     expect((await site.bytes("named.txt")).length).toBe(0);
-    const address = (await begin("site/cancelled.bin", 100_000)).headers.get("location") ?? "";
+    const address = (await begin(`${node.bucket}/cancelled.bin`, 100_000)).headers.get("location") ?? "";
     await append(address, 0, bytes.slice(0, 50_000));
     const before = await leftovers(node);
     expect((await ask("DELETE", address)).status).toBe(204);
@@ -110,7 +120,7 @@ eachStore(
     expect(await offsetOf(address)).toBe(404);
     expect((await append(address, 50_000, bytes.slice(50_000))).status).toBe(404);
     expect(await site.exists("cancelled.bin")).toBe(false);
-    const options = await fetch(`${node.url}/node/static-upload/site/x`, { method: "OPTIONS" });
+    const options = await fetch(`${node.url}/node/static-upload/${node.bucket}/x`, { method: "OPTIONS" });
     expect([options.status, options.headers.get("tus-version")]).toEqual([204, "1.0.0"]);
   },
 );
@@ -158,7 +168,7 @@ eachStore("what is wrong with a request is said, and changes nothing", async (st
 });
 
 eachStore("an upload makes the folders above its file when the file is put in place", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const site = await storedSite(node);
   const { address, append, begin } = resumable(node.url, node.superToken);
   const bytes = distinctBytes(1000);

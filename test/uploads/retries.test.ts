@@ -1,12 +1,15 @@
 import { expect, test } from "bun:test";
 import { FileConflict, NodeServerClient, type UploadRetry } from "../../src/client/index.ts";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode } from "../support/node.ts";
 import { openRelay, type RequestFault } from "../support/relay.ts";
+import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
+
+const sharedNode = sharedNodes();
 
 const isPut = (line: string) => line.startsWith("PUT ");
 
-/** A bucket `site` behind a relay that does these things to its PUT requests, in this order, and nothing to later ones. */
+/** The story's bucket behind a relay that does these things to its PUT requests, in this order, and nothing to later ones. */
 async function siteBehind(node: TestNode, ...faults: RequestFault[]) {
   const relay = await openRelay(Number(new URL(node.url).port), {
     onRequest: (line) => (isPut(line) ? faults.shift() : undefined),
@@ -16,7 +19,7 @@ async function siteBehind(node: TestNode, ...faults: RequestFault[]) {
     retries.push(retry);
     return undefined;
   };
-  const files = new NodeServerClient(relay.url, { token: node.superToken }).bucket("site");
+  const files = new NodeServerClient(relay.url, { token: node.superToken }).bucket(node.bucket);
   return { relay, files, retries, again: { retry: true, onRetry } as const };
 }
 
@@ -29,7 +32,7 @@ const busy: RequestFault = {
 };
 
 eachStore("a small file is sent again after lost requests, lost answers and a busy server", async (store) => {
-  await using node = await testNode(store);
+  await using node = await sharedNode(store);
   const site = await storedSite(node);
   const { relay, files, retries, again } = await siteBehind(node, lostRequest, lostAnswer, busy);
   await using _ = relay;
@@ -43,7 +46,7 @@ eachStore("a small file is sent again after lost requests, lost answers and a bu
 eachStore(
   "a conditional upload whose first answer was lost is no conflict with itself, and one with another file is",
   async (store) => {
-    await using node = await testNode(store);
+    await using node = await sharedNode(store);
     const site = await storedSite(node);
     const { relay, files, again } = await siteBehind(node, lostAnswer, lostAnswer);
     await using _ = relay;
@@ -67,7 +70,7 @@ eachStore(
 );
 
 test("a pause ends early when the caller says so, and a server that asks for hours is not waited for", async () => {
-  await using node = await testNode();
+  await using node = await sharedNode();
   await storedSite(node);
   const inAnHour: RequestFault = { ...busy, headers: "retry-after: 3600\r\n" };
   const inTwoMinutes: RequestFault = { ...busy, headers: "retry-after: 120\r\n" };

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { ManualClock } from "../support/manual-clock.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { actions, ask, basic, challenge, inSite } from "./auth-requests.ts";
@@ -84,7 +85,8 @@ eachDatabase(
   "no secret or password reaches the log, whatever a WebDAV request does with it",
   async (database) => {
     const logging = 'memory_log_filter = "trace"\nmemory_log_capacity = 100000\n';
-    await using node = await testNode({ database, logging });
+    const clock = new ManualClock();
+    await using node = await testNode({ database, logging, clock });
     const { dav } = await webdavSite(node);
     const token = await node.newToken(inSite(actions), { username: "anna", password: "very-secret-word" });
     const [key = "", secret = ""] = token.split(":");
@@ -94,8 +96,11 @@ eachDatabase(
       `${key}:guessed-secret`,
       "anna:guessed-word",
       "guessed-name-only",
-    ])
+    ]) {
       for (const method of allVerbs) await (await ask(node, method, "/site/a.txt", basic(pair))).text();
+      // More guesses in a minute would be delayed.
+      await clock.advance(60_000);
+    }
     await (await ask(node, "GET", "/site/a.txt", "Bearer guessed-bearer")).text();
     // Also when the server itself is at a loss.
     await rm(join(node.folder, "static"), { recursive: true, force: true });
