@@ -3,7 +3,7 @@ import { beforeAll, expect } from "bun:test";
 import { join } from "node:path";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { install, updateStory } from "../support/installed.ts";
-import { compileVersions, Releases, type Versions } from "../support/update.ts";
+import { compileMs, compileVersions, Releases, type Versions } from "../support/update.ts";
 import { rowsOf } from "./support.ts";
 
 const last = "m20261116_000001_token_username_skeleton_scripts";
@@ -15,7 +15,7 @@ beforeAll(async () => {
   // It fails after it has opened, and so migrated, the database.
   const failing = `export function ensureSuperToken(...given) { if (process.env.${smokeTestVariable} !== undefined) return real.ensureSuperToken(...given); throw new Error("this version cannot do that"); }`;
   broken = await versions.compileBroken("2.6.0", "auth/super-token.ts", failing);
-}, 60_000);
+}, compileMs);
 
 updateStory("a rolled-back update says where the database from before its migration is", async () => {
   using releases = new Releases(versions);

@@ -83,6 +83,7 @@ eachDatabase(
     console.log(`${kind}: ${sweeps} sweeps beside ${changes} changes`);
     expect(changes).toBeGreaterThan(sweeps);
   },
+  // Many sweeps, each of which reads all rows beside writers.
   300_000,
 );
 

@@ -40,7 +40,7 @@ for (const [title, runtime, options] of socketsOf) {
     await node.node.close("restart");
     const lines = await script.lines();
     expect(lines.at(-1)).toMatch(/^Disconnected 1012 the connection to .* broke \(1012, .*restart/);
-  }, 60_000);
+  });
 
   test(`a subscription over ${title} goes over TLS, and an unknown certificate is refused`, async () => {
     if (Bun.which("openssl") === null)
@@ -64,7 +64,7 @@ for (const [title, runtime, options] of socketsOf) {
     await script.says(/connected/);
     await served.reload();
     await script.says(/received .*configuration/);
-  }, 60_000);
+  });
 }
 
 eachRuntime("where there is no WebSocket, the error says both ways to get one", async (runtime) => {

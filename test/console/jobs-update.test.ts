@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { newKeyPair, publicKeyOf, readSecretKey, signFile } from "../../scripts/minisign.ts";
 import { install, token } from "../support/installed.ts";
 import {
+  compileMs,
   compileVersions,
   digestOf,
   Releases,
@@ -17,8 +18,6 @@ import { Hand, menuLink } from "./hand.ts";
 
 /** An update downloads, digests and starts a binary of 120 MB: seconds of work, and many times that beside other stories. */
 const [patienceMs, storyMs] = [45_000, 90_000];
-/** Two versions of the server are compiled. */
-const compileMs = 180_000;
 
 let versions: Versions;
 beforeAll(async () => {

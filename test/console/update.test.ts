@@ -10,15 +10,20 @@ import { parseTag } from "../../src/update/release.ts";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { bothBinaries, install, justTheBinary, token } from "../support/installed.ts";
 import { findProgram } from "../support/tools.ts";
-import { compileVersions, digestOf, Releases, slowServer, type Versions } from "../support/update.ts";
+import {
+  compileMs,
+  compileVersions,
+  digestOf,
+  Releases,
+  slowServer,
+  type Versions,
+} from "../support/update.ts";
 import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import "./texts.ts";
 
 /** An update downloads, digests and starts a binary of 120 MB: seconds of work, and many times that beside other stories. */
 const [patienceMs, storyMs] = [45_000, 90_000];
-/** Two versions of the server are compiled. */
-const compileMs = 180_000;
 
 let versions: Versions | undefined;
 beforeAll(async () => {

@@ -76,7 +76,7 @@ test("a standard error that nobody reads keeps a bounded part of the log, and co
   const dropped = [...text.matchAll(/WARN server: (\d+) log entries were dropped: .* dropped=\1$/gm)];
   expect(dropped.reduce((sum, [, count]) => sum + Number(count), numbers.length)).toBe(sent);
   expect(lines.at(-1)).toContain("after");
-}, 180_000);
+});
 
 test("a log file that takes no more keeps its lines whole, and counts what it missed", async () => {
   await using folder = await tempFolder();

@@ -102,5 +102,6 @@ eachDatabase(
     }).catch(() => {});
     expect(after).toBeLessThanOrEqual(before + tolerance);
   },
+  // Fifty edits, each of which opens another log, and now and then a socket, while calls go on.
   180_000,
 );

@@ -17,6 +17,7 @@ const manyStartsMs = 120_000;
 let binary = "";
 beforeAll(async () => {
   binary = await gatedProgram();
+  // The server is compiled once more.
 }, 60_000);
 
 const stores = ["disk", "disk with a trash", "objects"] as const;

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { buildBinary, install, removeBinary, run, updating } from "../support/service.ts";
+import { buildBinary, buildMs, install, removeBinary, run, updating } from "../support/service.ts";
 
-beforeAll(buildBinary, 60_000);
+beforeAll(buildBinary, buildMs);
 afterAll(removeBinary);
 
 test("the user is found by its number where the environment names none", async () => {

@@ -3,10 +3,10 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { buildBinary, install, removeBinary, run, source, updating } from "../support/service.ts";
+import { buildBinary, buildMs, install, removeBinary, run, source, updating } from "../support/service.ts";
 import { openTool } from "../support/tools.ts";
 
-beforeAll(buildBinary, 60_000);
+beforeAll(buildBinary, buildMs);
 afterAll(removeBinary);
 
 /** The unit as systemd understands it, with all that it complains of; undefined, and told, where it is missing. */

@@ -11,6 +11,8 @@ const requestTimeoutMs = 2000;
 const longTimeoutMs = 60_000;
 /** Much longer than the deadlines of the server: the machine may be busy. */
 const maxMs = 20_000;
+/** The limit of stories in which several deadlines of the server pass, one after another. */
+const deadlinesMs = 180_000;
 const mib = 1024 * 1024;
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
@@ -119,57 +121,72 @@ async function expectBack(site: S3Site): Promise<void> {
 
 describe.skipIf(!hasSeaweed)("a server whose S3 store is away", () => {
   for (const [name, [begin, end]] of Object.entries(faults))
-    test(`refuses in time what needs the store, goes on with the rest, and recovers by itself, when the store ${name}`, async () => {
-      await using site = await S3Site.open(longTimeoutMs);
-      await fill(site);
-      await site.waitFor(requestTimeoutMs);
-      // A reload may forget what was in memory.
-      await until("the file is in the cache", async () => (await site.get("cached.txt")).status === 200);
-      const logged = () => [site.logged(/ERROR .*store of the files cannot be used/), site.logged(backAgain)];
-      const before = logged();
-      begin(site);
+    test(
+      `refuses in time what needs the store, goes on with the rest, and recovers by itself, when the store ${name}`,
+      async () => {
+        await using site = await S3Site.open(longTimeoutMs);
+        await fill(site);
+        await site.waitFor(requestTimeoutMs);
+        // A reload may forget what was in memory.
+        await until("the file is in the cache", async () => (await site.get("cached.txt")).status === 200);
+        const logged = () => [
+          site.logged(/ERROR .*store of the files cannot be used/),
+          site.logged(backAgain),
+        ];
+        const before = logged();
+        begin(site);
+        await until("the server reports what it lacks", async () => (await site.missing()).includes("store"));
+        await expectAway(site);
+        expect(await site.missing()).toEqual(["store"]);
+        end(site);
+        await until("the server is ready again", async () => (await site.missing()).length === 0);
+        await until("the log tells the end", () => logged()[1] !== before[1]);
+        await site.waitFor(longTimeoutMs);
+        await expectBack(site);
+        expect(logged().map((count, at) => count - (before[at] ?? 0))).toEqual([1, 1]);
+      },
+      deadlinesMs,
+    );
+
+  test(
+    "says in the log what to look at when the store does not answer",
+    async () => {
+      // Longer than readiness waits.
+      await using site = await S3Site.open(10_000);
+      site.relay.silence();
       await until("the server reports what it lacks", async () => (await site.missing()).includes("store"));
-      await expectAway(site);
-      expect(await site.missing()).toEqual(["store"]);
-      end(site);
-      await until("the server is ready again", async () => (await site.missing()).length === 0);
-      await until("the log tells the end", () => logged()[1] !== before[1]);
-      await site.waitFor(longTimeoutMs);
-      await expectBack(site);
-      expect(logged().map((count, at) => count - (before[at] ?? 0))).toEqual([1, 1]);
-    }, 180_000);
+      const late = /ERROR .*reason="the store does not answer; check its network/;
+      await until("the log has the reason", () => site.logged(late) === 1);
+    },
+    deadlinesMs,
+  );
 
-  test("says in the log what to look at when the store does not answer", async () => {
-    // Longer than readiness waits.
-    await using site = await S3Site.open(10_000);
-    site.relay.silence();
-    await until("the server reports what it lacks", async () => (await site.missing()).includes("store"));
-    const late = /ERROR .*reason="the store does not answer; check its network/;
-    await until("the log has the reason", () => site.logged(late) === 1);
-  }, 180_000);
-
-  test("refuses an upload before its body while the store is known not to answer, and looks whether it is back", async () => {
-    await using site = await S3Site.open(10_000);
-    site.relay.silence();
-    await until("the server reports what it lacks", async () => (await site.missing()).includes("store"));
-    const { hostname, port } = new URL(site.server.url);
-    const socket = connect({ host: hostname, port: Number(port) });
-    const authorization = `Basic ${Buffer.from(site.token).toString("base64")}`;
-    // Only the headers: the answer must not wait for the body.
-    socket.write(
-      `PUT /node/static-webdav/site/new.bin HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Length: 50000000\r\n\r\n`,
-    );
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    socket.destroy();
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: /is);
-    await site.relay.mend();
-    await until(
-      "uploads are taken again",
-      async () => (await site.dav("PUT", "new.bin", {}, "x")).status < 300,
-    );
-    await until("the log tells of the recovery", () => site.logged(backAgain) > 0);
-    expect(site.logged(backAgain)).toBe(1);
-  }, 180_000);
+  test(
+    "refuses an upload before its body while the store is known not to answer, and looks whether it is back",
+    async () => {
+      await using site = await S3Site.open(10_000);
+      site.relay.silence();
+      await until("the server reports what it lacks", async () => (await site.missing()).includes("store"));
+      const { hostname, port } = new URL(site.server.url);
+      const socket = connect({ host: hostname, port: Number(port) });
+      const authorization = `Basic ${Buffer.from(site.token).toString("base64")}`;
+      // Only the headers: the answer must not wait for the body.
+      socket.write(
+        `PUT /node/static-webdav/site/new.bin HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: ${authorization}\r\nContent-Length: 50000000\r\n\r\n`,
+      );
+      const [answer] = (await once(socket, "data")) as [Buffer];
+      socket.destroy();
+      expect(answer.toString()).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: /is);
+      await site.relay.mend();
+      await until(
+        "uploads are taken again",
+        async () => (await site.dav("PUT", "new.bin", {}, "x")).status < 300,
+      );
+      await until("the log tells of the recovery", () => site.logged(backAgain) > 0);
+      expect(site.logged(backAgain)).toBe(1);
+    },
+    deadlinesMs,
+  );
 
   test("waits for a store that is slow, and is ready", async () => {
     await using site = await S3Site.open(longTimeoutMs);
@@ -182,26 +199,30 @@ describe.skipIf(!hasSeaweed)("a server whose S3 store is away", () => {
       (await site.rpc("static-bucket-file_upload", { path: "c.txt", body: "new" })) === "unavailable",
     ).toBe(false);
     await until("the server is ready", async () => (await site.missing()).length === 0);
-  }, 180_000);
+  });
 
-  test("ends an answer that it cannot complete, so that no client takes it for whole", async () => {
-    await using site = await S3Site.open(longTimeoutMs);
-    await fill(site);
-    await site.waitFor(requestTimeoutMs);
-    // It is silent after a part of the content, whatever is asked again.
-    site.onRequest = (line) =>
-      line.startsWith("GET") ? { kind: "silence", at: { of: "answer", after: mib } } : undefined;
-    const download = inTime(
-      site.get("large.bin").then(
-        ({ text }) => text.length,
-        () => "failed",
-      ),
-    );
-    expect(await download).toBe("failed");
-    site.onRequest = undefined;
-    await site.waitFor(longTimeoutMs);
-    expect((await site.get("large.bin")).text.length).toBe(8 * mib);
-  }, 180_000);
+  test(
+    "ends an answer that it cannot complete, so that no client takes it for whole",
+    async () => {
+      await using site = await S3Site.open(longTimeoutMs);
+      await fill(site);
+      await site.waitFor(requestTimeoutMs);
+      // It is silent after a part of the content, whatever is asked again.
+      site.onRequest = (line) =>
+        line.startsWith("GET") ? { kind: "silence", at: { of: "answer", after: mib } } : undefined;
+      const download = inTime(
+        site.get("large.bin").then(
+          ({ text }) => text.length,
+          () => "failed",
+        ),
+      );
+      expect(await download).toBe("failed");
+      site.onRequest = undefined;
+      await site.waitFor(longTimeoutMs);
+      expect((await site.get("large.bin")).text.length).toBe(8 * mib);
+    },
+    deadlinesMs,
+  );
 
   test("says of a lost object which file it was, and takes the file anew", async () => {
     await using site = await S3Site.open(longTimeoutMs);
@@ -235,5 +256,5 @@ describe.skipIf(!hasSeaweed)("a server whose S3 store is away", () => {
     expect((await site.dav("PUT", "a.txt", {}, "content of a.txt")).status).toBe(204);
     expect(await site.get("a.txt")).toMatchObject({ status: 200, text: "content of a.txt" });
     expect((await site.dav("DELETE", "b.txt")).status).toBe(204);
-  }, 180_000);
+  });
 });

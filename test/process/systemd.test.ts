@@ -9,7 +9,8 @@ let machine: SystemdMachine | undefined;
 beforeAll(async () => {
   await buildBinary();
   machine = await bootSystemd(binary);
-}, 180_000);
+  // The machine boots first.
+}, 60_000);
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   await removeBinary();
@@ -49,7 +50,7 @@ test("a real systemd starts the installed service as its user, and no journal ho
   expect(await machine.does("stat", "--format=%U", `/proc/${pid}`)).toBe("node");
   await until("the journal has the first lines", async () => (await journal()).includes("listening on"));
   expect(await journal()).not.toContain("Super Token");
-}, 180_000);
+});
 
 test("under its hardening it writes files, runs SQL in a child process, and takes up a new configuration", async () => {
   if (machine === undefined) return;
@@ -77,7 +78,7 @@ test("under its hardening it writes files, runs SQL in a child process, and take
   await until("the reload is in the journal", async () =>
     (await journal()).includes('event=config.applied parts=["limits"]'),
   );
-}, 180_000);
+});
 
 test("it is started again when it is killed, and when it hangs", async () => {
   if (machine === undefined) return;
@@ -106,7 +107,8 @@ test("it is started again when it is killed, and when it hangs", async () => {
     60_000,
   );
   await until("it answers", async () => (await answer()) === hello, 60_000);
-}, 180_000);
+  // Four waits for systemd, each of which may take a minute.
+}, 250_000);
 
 test("it stops with success, and uninstall leaves configuration and data", async () => {
   if (machine === undefined) return;
@@ -115,4 +117,4 @@ test("it stops with success, and uninstall leaves configuration and data", async
   await machine.does("node-server", "service", "uninstall");
   expect((await machine.run("systemctl", "cat", "node-server")).code).not.toBe(0);
   expect((await machine.does("ls", "/srv/node/data")).split("\n")).toContain("node.db");
-}, 180_000);
+});

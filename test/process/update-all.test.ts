@@ -8,7 +8,7 @@ import { type Installation, install, type Program, token } from "../support/inst
 import { tempFolder } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { within } from "../support/until.ts";
-import { compileVersions, Releases, type Versions } from "../support/update.ts";
+import { compileMs, compileVersions, Releases, type Versions } from "../support/update.ts";
 
 interface Node {
   readonly home: Installation;
@@ -42,7 +42,7 @@ beforeAll(async () => {
     return { home, server };
   };
   nodes = { alpha: await open("alpha"), beta: await open("beta", "--processes", "2") };
-}, 60_000);
+}, compileMs);
 afterAll(() => closing.disposeAsync());
 
 /** Starts `update --all` against alpha. Beta is a node of two processes. */
@@ -58,7 +58,7 @@ const versionsNow = async () => [await nodes.alpha.server.version(), await nodes
 const turnsIn = (stderr: string) =>
   [...stderr.matchAll(/^node-server: (\S+): updating/gm)].map(([, name]) => name);
 
-/** One after another: the nodes are where the story before has left them. */
+/** One after another: the nodes are where the story before has left them. Three processes of two nodes start in each, one by one. */
 const story = (title: string, tell: () => Promise<void>) => test(title, tell, 90_000);
 
 story(

@@ -7,6 +7,7 @@ import { bothBinaries, install, lateRestart, updateStory } from "../support/inst
 import { findProgram } from "../support/tools.ts";
 import { until } from "../support/until.ts";
 import {
+  compileMs,
   compileVersions,
   digestOf,
   Releases,
@@ -21,7 +22,7 @@ const isRoot = process.getuid?.() === 0;
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 60_000);
+}, compileMs);
 
 type Failure = readonly [answer: Releases["answer"], why: RegExp];
 

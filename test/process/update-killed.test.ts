@@ -6,6 +6,7 @@ import { Gate, gatedProgram } from "../support/gate.ts";
 import { bothBinaries, Installation, install, justTheBinary, updateStory } from "../support/installed.ts";
 import { until, within } from "../support/until.ts";
 import {
+  compileMs,
   compileVersions,
   digestOf,
   Releases,
@@ -26,7 +27,7 @@ beforeAll(async () => {
   versions = await compileVersions();
   gated = await gatedProgram();
   digests = { "1.0.0": [versions.one.digest], "2.0.0": [versions.two.digest, await digestOf(gated)] };
-}, 60_000);
+}, compileMs);
 
 /** After a kill, the binary on the disk is whole and starts as what it says it is; nothing else is left of the update. */
 async function startsAs(home: Installation): Promise<string> {

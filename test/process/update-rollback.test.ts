@@ -14,7 +14,7 @@ import {
   updateStory,
 } from "../support/installed.ts";
 import { until, within } from "../support/until.ts";
-import { compileVersions, digestOf, Releases, script, type Versions } from "../support/update.ts";
+import { compileMs, compileVersions, digestOf, Releases, script, type Versions } from "../support/update.ts";
 
 let versions: Versions;
 /** Releases that say the right version when asked and fail when they are to serve. */
@@ -27,7 +27,7 @@ beforeAll(async () => {
   broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
   broken.noConfig = await versions.compileBroken("2.2.0", "config/parse.ts", failing("parseConfig"));
   broken.crashes = await versions.compileBroken("2.3.0", "node.ts", failing("openNode", "process.exit(1);"));
-}, 60_000);
+}, compileMs);
 
 /** The old version serves, the log tells of the broken one, and nothing is left of it. */
 async function expectTakenBack(home: Installation, server: Program, failed: string): Promise<void> {

@@ -17,12 +17,20 @@ import { newPostgresDatabase } from "../support/postgres.ts";
 import { hello, helloAt } from "../support/process.ts";
 import type { Notification } from "../support/socket.ts";
 import { until, within } from "../support/until.ts";
-import { compileVersions, digestOf, Releases, root, slowServer, type Versions } from "../support/update.ts";
+import {
+  compileMs,
+  compileVersions,
+  digestOf,
+  Releases,
+  root,
+  slowServer,
+  type Versions,
+} from "../support/update.ts";
 
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 60_000);
+}, compileMs);
 
 updateStory(
   "clients hear how far the download is and that the restart comes 3 seconds after the answer, and are told to come back",

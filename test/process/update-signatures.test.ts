@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { newKeyPair, publicKeyOf, readSecretKey, signFile } from "../../scripts/minisign.ts";
 import { expectFailure, expectRecovery } from "../support/failed-update.ts";
 import { install, updateStory } from "../support/installed.ts";
-import { compileVersions, Releases, script, type Versions } from "../support/update.ts";
+import { compileMs, compileVersions, Releases, script, type Versions } from "../support/update.ts";
 
 const MiB = 1024 * 1024;
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 60_000);
+}, compileMs);
 
 updateStory(
   "with a public key, only a signature of this very file, name and version is good enough",

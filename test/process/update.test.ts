@@ -13,12 +13,12 @@ import {
 import { hello } from "../support/process.ts";
 import { tier } from "../support/tier.ts";
 import { until, within } from "../support/until.ts";
-import { compileVersions, Releases, type Versions } from "../support/update.ts";
+import { compileMs, compileVersions, Releases, type Versions } from "../support/update.ts";
 
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 60_000);
+}, compileMs);
 
 /** The fast tier goes up alone; down again is the same way. */
 const directions = tier === "fast" ? ["up"] : ["up", "down"];

@@ -189,4 +189,5 @@ test("thousands of hostile requests never crash, hang or show the server's insid
   expect(server.alive).toBe(true);
   expect(server.stderr).not.toMatch(/ERROR|bug:/);
   expect(end).toBeLessThan(warm + 40 * MiB);
+  // Thousands of requests, of which some are slow on purpose.
 }, 180_000);

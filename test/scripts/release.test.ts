@@ -57,6 +57,7 @@ beforeAll(async () => {
   );
   if (made.code !== 0) throw new Error(made.stdout + made.stderr);
   told = keys.stdout + made.stdout;
+  // The server is compiled for every system.
 }, 300_000);
 afterAll(() => temp[Symbol.asyncDispose]());
 

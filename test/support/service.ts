@@ -7,6 +7,9 @@ export const source = resolve(root, "src/main.ts");
 const built = await tempFolder();
 export const binary = join(built.path, "node-server");
 
+/** buildMs is the limit of a `beforeAll` that compiles the binary. */
+export const buildMs = 60_000;
+
 /** Compiles the binary, or copies the one that CI names. For `beforeAll`. */
 export function buildBinary() {
   const named = process.env.NODE_SERVER_BINARY;

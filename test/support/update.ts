@@ -31,6 +31,9 @@ export interface Versions {
   compileBroken(version: string, module: string, replacement: string): Promise<string>;
 }
 
+/** compileMs is the limit of a `beforeAll` that asks for the versions: a busy machine may take that long for two compilations. */
+export const compileMs = 180_000;
+
 let known: Promise<Versions> | undefined;
 
 /** The versions, compiled once for a test run. */
