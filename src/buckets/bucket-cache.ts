@@ -11,7 +11,7 @@ import { type Bucket, isBucketName } from "./record.ts";
  */
 export const leaseMs = 1000;
 /** A request that could be answered by what is known waits for a look no longer than this: the database may be silent for seconds. */
-const maxLookWaitMs = 200;
+export const maxLookWaitMs = 200;
 /** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
 const pollMs = 400;
 /** After a hint the next poll comes so long after the last one began. */

@@ -164,7 +164,7 @@ export interface FileReader {
   /** The state of a path where `find` found nothing. */
   snapshotOfMissing(path: TreePath): FileSnapshot;
   /** A reader of the tree of this name, or of the one that it reads first. */
-  pinned(tree?: string): PinnedReader;
+  pinned(tree?: string, options?: PinOptions): PinnedReader;
   /** Undefined if the store has no disk of its own whose space it knows. */
   diskUsage(): Promise<DiskUsage | undefined>;
 }
@@ -179,6 +179,12 @@ export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snap
 export interface PinnedReader extends TreeReader {
   /** Tells the tree from others that were or will be at the same place; undefined until something was read. */
   readonly tree: string | undefined;
+}
+
+/** PinOptions are how a tree is read. */
+export interface PinOptions {
+  /** Whether names may be as they were last known, for `stale_seconds`, while the database is away. */
+  readonly usesKnown?: boolean;
 }
 
 /** TreeExchanged is the Fault of a PinnedReader whose tree is not in place any more. */

@@ -13,6 +13,7 @@ import {
   isSettled,
   type OpenFile,
   type PinnedReader,
+  type PinOptions,
   TreeExchanged,
 } from "./file-reader.ts";
 import { parseTreePath, treePath } from "./path.ts";
@@ -25,13 +26,19 @@ export interface LoadedRules {
   readonly tree: string | undefined;
 }
 
+export interface RulesOptions extends PinOptions {
+  /** The state of the bucket if the caller has just looked. */
+  readonly found?: BucketState | undefined;
+}
+
 /** Publications that can come between the reads for one answer, before it is given up. */
 const maxAttempts = 20;
 
 /** SiteFiles has the rules of one bucket. Each file is read once per version. */
 export class SiteFiles {
   readonly #reader: FileReader;
-  readonly #loads: BatchLoader<"rules", LoadedRules>;
+  /** Loads for requests that may be answered by what is known are apart from those of others. */
+  readonly #loads: BatchLoader<"present" | "known", LoadedRules>;
   #loaded: LoadedRules | undefined;
   readonly #isCurrent = new PerTick(() => this.#loaded?.snapshot.isCurrent(new Map()) === true);
   /** What was parsed last, with the entity tag of its file. */
@@ -39,18 +46,22 @@ export class SiteFiles {
 
   constructor(reader: FileReader) {
     this.#reader = reader;
-    this.#loads = new BatchLoader(async () => new Map([["rules", await this.#load()] as const]));
+    this.#loads = new BatchLoader(async (wanted) => {
+      const loaded = new Map<"present" | "known", LoadedRules>();
+      for (const key of wanted) loaded.set(key, await this.#load({ usesKnown: key === "known" }));
+      return loaded;
+    });
   }
 
-  /** rules returns the rules as they are after this call. `found` is the state of the bucket if the caller has just looked. */
-  async rules(found?: BucketState): Promise<LoadedRules> {
+  /** rules returns the rules as they are after this call. */
+  async rules({ found, ...options }: RulesOptions = {}): Promise<LoadedRules> {
     const isCurrent =
       found === undefined ? this.#isCurrent.get() : this.#loaded?.snapshot.isCurrent(new Map(), found);
-    return isCurrent && this.#loaded !== undefined ? this.#loaded : this.#reload();
+    return isCurrent && this.#loaded !== undefined ? this.#loaded : this.#reload(options);
   }
 
-  async #reload(): Promise<LoadedRules> {
-    const loaded = await this.#loads.load("rules");
+  async #reload({ usesKnown = false }: PinOptions): Promise<LoadedRules> {
+    const loaded = await this.#loads.load(usesKnown ? "known" : "present");
     if (loaded === undefined) throw new Error("a load returned no rules");
     return loaded;
   }
@@ -58,17 +69,17 @@ export class SiteFiles {
   /** inOneTree does work that reads files by the rules of the same tree. It is done again if the trees are exchanged meanwhile. */
   async inOneTree<T>(
     work: (reader: PinnedReader, loaded: LoadedRules) => Promise<T>,
-    found?: BucketState,
+    options: RulesOptions = {},
   ): Promise<T> {
     return unlessExchanged(async (attempt) => {
       // Rules that are the same in both trees are still known as those of the former one.
-      const loaded = attempt === 1 ? await this.rules(found) : await this.#reload();
-      return work(this.#reader.pinned(loaded.tree), loaded);
+      const loaded = attempt === 1 ? await this.rules(options) : await this.#reload(options);
+      return work(this.#reader.pinned(loaded.tree, options), loaded);
     });
   }
 
-  #load(): Promise<LoadedRules> {
-    return unlessExchanged(() => this.#loadFrom(this.#reader.pinned()));
+  #load(options: PinOptions): Promise<LoadedRules> {
+    return unlessExchanged(() => this.#loadFrom(this.#reader.pinned(undefined, options)));
   }
 
   async #loadFrom(reader: PinnedReader): Promise<LoadedRules> {

@@ -6,6 +6,7 @@ import { isUnavailable } from "../../db/unavailable.ts";
 import type { Change } from "./change-queue.ts";
 import type { EntryWriter, Written } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
+import type { WrittenRow } from "./known-rows.ts";
 import { treeIsMissing } from "./locate.ts";
 import { lookAfterwards } from "./look-afterwards.ts";
 
@@ -98,9 +99,18 @@ export class Committer {
 
   #announce(ran: readonly Ran[]): void {
     const { heads, bucketPath, onChanged } = this.#options;
-    const head = headAfter(ran);
-    if (head === undefined) return;
+    const last = lastChange(ran);
+    if (last === undefined) return;
+    const { head, locked } = last;
+    heads.known.changed(bucketPath, { before: locked, after: head, rows: rowsOf(ran) });
     heads.saw(bucketPath, head);
+    onChanged();
+  }
+
+  /** It is not known whether the changes were made. */
+  #announceDoubt(ran: readonly Ran[]): void {
+    const { heads, bucketPath, onChanged } = this.#options;
+    heads.known.mayBeChanged(bucketPath, rowsOf(ran));
     onChanged();
   }
 
@@ -120,7 +130,7 @@ export class Committer {
         ? "unknown"
         : "not done";
     if (outcome === "done") this.#announce(ran);
-    else if (outcome === "unknown") this.#options.onChanged();
+    else if (outcome === "unknown") this.#announceDoubt(ran);
     else for (const { written } of done) unname(written);
     const fault = isLost && outcome === "unknown" ? mayBeDone(error) : error;
     const byChange = new Map(ran.map((one) => [one.change, one]));
@@ -147,9 +157,19 @@ function isDone(one: Ran): one is Extract<Ran, { readonly written: Written }> {
   return "written" in one;
 }
 
-/** The head after the last change that wrote an entry; undefined if none did. */
-function headAfter(ran: readonly Ran[]): HeadValue | undefined {
-  return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written.head;
+/** The last change that wrote an entry; undefined if none did. */
+function lastChange(ran: readonly Ran[]): Written | undefined {
+  return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written;
+}
+
+/** What all changes wrote; undefined if that is not known of one of them. */
+function rowsOf(ran: readonly Ran[]): readonly WrittenRow[] | undefined {
+  const rows: WrittenRow[] = [];
+  for (const { written } of ran.filter(isDone)) {
+    if (written.rows === undefined) return undefined;
+    rows.push(...written.rows);
+  }
+  return rows;
 }
 
 /** Lets the uploads of a change that was undone be deleted. */

@@ -12,6 +12,7 @@ import {
   isFolder,
   type ListedFile,
   notFound,
+  type PinOptions,
   type ResolvedPath,
   TreeExchanged,
 } from "../file-reader.ts";
@@ -42,7 +43,7 @@ export interface EntryReaderOptions extends SnapshotRows {
   /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
   readonly located?: Map<TreePath, Located>;
   /** Of a reader of one tree: its root, once it is known. */
-  readonly pin?: { root: string | undefined };
+  readonly pin?: { root: string | undefined } & PinOptions;
   readonly misses?: Map<TreePath, Head>;
 }
 
@@ -66,8 +67,8 @@ export class EntryReader implements FileReader {
   }
 
   /** The id of the root is what names a tree. */
-  pinned(tree?: string): EntryReader {
-    return new EntryReader({ ...this.#options, pin: { root: tree }, misses: this.#misses });
+  pinned(tree?: string, options: PinOptions = {}): EntryReader {
+    return new EntryReader({ ...this.#options, pin: { root: tree, ...options }, misses: this.#misses });
   }
 
   get tree(): string | undefined {
@@ -76,15 +77,34 @@ export class EntryReader implements FileReader {
 
   /** locate follows a path to its rows. */
   async locate(path: TreePath): Promise<Located> {
-    const { bucketPath, heads, head, pin, located: known } = this.#options;
-    const located = known?.get(path) ?? (await locate(this.#rows, head ?? bucketPath, path));
+    const { pin, located: known } = this.#options;
+    const located = known?.get(path) ?? (await (pin?.usesKnown ? this.#lookOrKnown(path) : this.#look(path)));
     known?.set(path, located);
-    if (head === undefined) heads.saw(bucketPath, located.head);
     if (pin !== undefined) {
       pin.root ??= located.head.root;
       if (pin.root !== located.head.root) throw new TreeExchanged();
     }
     return located;
+  }
+
+  async #look(path: TreePath): Promise<Located> {
+    const { bucketPath, heads, head, located: known } = this.#options;
+    if (head !== undefined) return locate(this.#rows, head, path);
+    const begunAt = heads.known.now;
+    const located = await locate(this.#rows, bucketPath, path);
+    heads.saw(bucketPath, located.head);
+    // What a transaction reads may be undone with it.
+    if (known === undefined) heads.known.found(bucketPath, path, located, begunAt);
+    return located;
+  }
+
+  #lookOrKnown(path: TreePath): Promise<Located> {
+    const { bucketPath, heads } = this.#options;
+    return heads.known.orKnown(() => this.#look(path), {
+      isAway: heads.isAway,
+      known: () => heads.known.locate(bucketPath, path, heads.last(bucketPath)),
+      onSilence: () => heads.databaseIsAway(),
+    });
   }
 
   async find(path: TreePath): Promise<ObjectEntry | undefined> {

@@ -61,15 +61,29 @@ export class EntrySnapshot implements FileSnapshot {
     return blob && this.#rows.content.hold(blob);
   }
 
-  /** Something else in the bucket changed: one look by path tells whether this did. A name in another Unicode form may match by now. */
+  /**
+   * Something else in the bucket changed: one look by path tells whether this did; while the database is away, what is known of the
+   * path. A name in another Unicode form may match by now.
+   */
   #isUnchangedNow(): boolean {
     if (!isAscii(this.#path)) return false;
+    const { heads, entries, bucketPath } = this.#rows;
     const names = segmentsOf(this.#path);
-    const now = this.#rows.heads.readNow(() => this.#rows.entries.followNow(this.#rows.bucketPath, names));
-    if (now === undefined || names.length === 0) return false;
-    const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
+    if (names.length === 0) return false;
+    const now = heads.readNow(() => entries.followNow(bucketPath, names));
+    if (now !== undefined) {
+      const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
+      return this.#isAs(value, now.head);
+    }
+    const known = heads.isAway
+      ? heads.known.locate(bucketPath, this.#path, heads.last(bucketPath))
+      : undefined;
+    return known !== undefined && this.#isAs(known.chain[names.length], known.head);
+  }
+
+  #isAs(value: EntryValue | undefined, head: Head): boolean {
     if (!Bun.deepEquals(value, this.#value)) return false;
-    this.#head = now.head;
+    this.#head = head;
     return true;
   }
 }

@@ -1,4 +1,11 @@
-import { type EntryRows, entryRow, isFolderValue, removedRow, type TreeRow } from "../../db/entry-rows.ts";
+import {
+  type EntryRows,
+  entryRow,
+  folderNamespace,
+  isFolderValue,
+  removedRow,
+  type TreeRow,
+} from "../../db/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
 import { type FileEntry, type FileStats, folderExists, notFound } from "../file-reader.ts";
 import type {
@@ -17,6 +24,7 @@ import { isTaken, notKept } from "../version-faults.ts";
 import { copyTree } from "./copy-rows.ts";
 import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
+import type { WrittenRow } from "./known-rows.ts";
 import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./locate.ts";
 import { refuseLate } from "./orphan-age.ts";
 import { StagedBlob } from "./staged-blob.ts";
@@ -45,8 +53,12 @@ export interface EntryWriterOptions {
 export interface Written {
   /** As it will be stored. Its version was raised by one with each operation. */
   readonly head: HeadValue;
+  /** The head that the transaction has locked. */
+  readonly locked: HeadValue;
   /** Whether it changed any entry, and not only locks or properties. */
   readonly isChanged: boolean;
+  /** The rows that were written; undefined if some of them are not known. */
+  readonly rows: readonly WrittenRow[] | undefined;
   /** The content that entries name since. */
   readonly placed: ReadonlyArray<{ readonly path: TreePath; readonly staged: StagedBlob }>;
 }
@@ -69,7 +81,7 @@ export class EntryWriter implements WriteTransaction {
     this.reader = options.reader;
     this.metadata = options.metadata;
     this.#rows = options.entries;
-    this.#written = { head: options.head, isChanged: false, placed: [] };
+    this.#written = unwritten(options.head, options.head);
   }
 
   get written(): Written {
@@ -80,7 +92,7 @@ export class EntryWriter implements WriteTransaction {
   begin({ head }: Pick<Written, "head">): void {
     this.#options.located.clear();
     this.#pending.length = 0;
-    this.#written = { head, isChanged: false, placed: [] };
+    this.#written = unwritten(head, this.#options.head);
   }
 
   async place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats> {
@@ -118,7 +130,7 @@ export class EntryWriter implements WriteTransaction {
     if (value === undefined) return [];
     const { folder, name } = positionOf(located);
     this.#keep(located.path, value, this.#nextVersion());
-    await this.#rows.delete(folder.id, name);
+    await this.#delete(folder.id, name);
     await this.#touch(located);
     return [];
   }
@@ -130,7 +142,7 @@ export class EntryWriter implements WriteTransaction {
     if (value === undefined) throw notFound(entry.path);
     const from = positionOf(source);
     const target = await this.#makeRoom(to, options);
-    await this.#rows.delete(from.folder.id, from.name);
+    await this.#delete(from.folder.id, from.name);
     this.#pending.push(entryRow(target.folder.id, target.name, { ...value, version: target.version }));
     await this.#touch(source, target.located);
     return [];
@@ -162,7 +174,7 @@ export class EntryWriter implements WriteTransaction {
       ...(modified === undefined ? {} : { modified: modified.getTime() }),
       ...(accessed === undefined ? {} : { accessed: accessed.getTime() }),
     };
-    await this.#rows.write(this.#updated(located, located.names.length, { ...changes, version }));
+    await this.#write(this.#updated(located, located.names.length, { ...changes, version }));
   }
 
   async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
@@ -173,8 +185,12 @@ export class EntryWriter implements WriteTransaction {
     if (old !== undefined && (isFolder || isFolderValue(old))) throw isTaken(to);
     const { folder, name, version, located } = await this.#makeRoom(to, { makeParents: true });
     // A version of a file stays one: any number of names may share its content.
-    if (isFolder) await found.detach();
-    await this.#rows.put(folder.id, name, { ...found.entry, version });
+    if (isFolder) {
+      await found.detach();
+      // It was detached from a folder of which something may be known from the time before it was removed.
+      this.#written = { ...this.#written, rows: undefined };
+    }
+    this.#pending.push(entryRow(folder.id, name, { ...found.entry, version }));
     await this.#touch(located);
     return isFolder ? "folder" : "file";
   }
@@ -231,7 +247,22 @@ export class EntryWriter implements WriteTransaction {
         version,
       }),
     );
-    await this.#rows.write([...this.#pending.splice(0), ...touched]);
+    await this.#write([...this.#pending.splice(0), ...touched]);
+  }
+
+  async #write(rows: readonly TreeRow[]): Promise<void> {
+    this.#note(rows.flatMap((row) => ("entry" in row.value ? [] : [{ ...row, value: row.value }])));
+    await this.#rows.write(rows);
+  }
+
+  async #delete(folder: string, name: string): Promise<void> {
+    this.#note([{ namespace: folderNamespace(folder), key: name, value: undefined }]);
+    await this.#rows.delete(folder, name);
+  }
+
+  #note(rows: readonly WrittenRow[]): void {
+    const { rows: before } = this.#written;
+    this.#written = { ...this.#written, rows: before && [...before, ...rows] };
   }
 
   /**
@@ -276,4 +307,8 @@ export class EntryWriter implements WriteTransaction {
       ...(accessed === undefined ? {} : { accessed: accessed.getTime() }),
     };
   }
+}
+
+function unwritten(head: HeadValue, locked: HeadValue): Written {
+  return { head, locked, isChanged: false, rows: [], placed: [] };
 }

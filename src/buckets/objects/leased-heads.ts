@@ -1,6 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
+import type { HeadValue } from "../../db/entry-values.ts";
 import { leaseMs } from "../bucket-cache.ts";
-import type { Head, Heads } from "./heads.ts";
+import type { Head, Heads, LastHead } from "./heads.ts";
+import { KnownRows } from "./known-rows.ts";
 
 /** KnownHead is the head of a bucket as this process knows it. Times are of a clock that nobody sets. */
 interface KnownHead {
@@ -21,27 +23,40 @@ const never = Number.NEGATIVE_INFINITY;
  * counts, whichever ended first. Changes by this process are known at once.
  */
 export class LeasedHeads implements Heads {
+  readonly known: KnownRows;
   readonly #staleMs: number;
   readonly #clock: Clock;
-  readonly #known = new Map<string, KnownHead>();
+  readonly #heads = new Map<string, KnownHead>();
   #isAway = false;
 
   constructor(staleMs: number, clock: Clock) {
     this.#staleMs = staleMs;
     this.#clock = clock;
+    this.known = new KnownRows(staleMs, clock);
+  }
+
+  get isAway(): boolean {
+    return this.#isAway;
+  }
+
+  last(bucketPath: string): LastHead | undefined {
+    const known = this.#heads.get(bucketPath);
+    return known?.version === undefined ? undefined : known;
   }
 
   isCurrent(bucketPath: string, { version, root }: Head): boolean {
-    const known = this.#known.get(bucketPath);
+    const known = this.#heads.get(bucketPath);
     if (known?.version !== version || known.root !== root) return false;
     const ageMs = this.#clock.monotonic() - known.readAt;
     return ageMs < leaseMs || (this.#isAway && ageMs < this.#staleMs);
   }
 
-  saw(bucketPath: string, { version, root }: Head): void {
-    const known = this.#known.get(bucketPath);
+  saw(bucketPath: string, head: HeadValue): void {
+    const { version, root } = head;
+    this.known.saw(bucketPath, head);
+    const known = this.#heads.get(bucketPath);
     if (known === undefined) {
-      this.#known.set(bucketPath, { version, root, readAt: never, seenAt: this.#clock.monotonic() });
+      this.#heads.set(bucketPath, { version, root, readAt: never, seenAt: this.#clock.monotonic() });
       return;
     }
     if (known.version === undefined) return;
@@ -53,16 +68,16 @@ export class LeasedHeads implements Heads {
 
   looked(bucketPath: string, head: Head | undefined, begunAt: number): void {
     this.#isAway = false;
-    const known = this.#known.get(bucketPath);
+    const known = this.#heads.get(bucketPath);
     if (known !== undefined && known.readAt > begunAt) return;
     if (known !== undefined && known.seenAt >= begunAt) {
       known.readAt = begunAt;
       if (known.root !== head?.root) known.version = undefined;
       else if (known.version !== undefined) known.version = Math.max(known.version, head.version);
-    } else if (head === undefined) this.#known.delete(bucketPath);
+    } else if (head === undefined) this.#heads.delete(bucketPath);
     else {
       const { version, root } = head;
-      this.#known.set(bucketPath, { version, root, readAt: begunAt, seenAt: never });
+      this.#heads.set(bucketPath, { version, root, readAt: begunAt, seenAt: never });
     }
   }
 

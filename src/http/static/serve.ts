@@ -65,10 +65,16 @@ export async function serveBucket(target: StaticRequest, options: StaticOptions)
   if (cached !== undefined) return cached;
   try {
     const files = target.buckets.filesOf(target.bucket);
-    return await files.site.inOneTree(async (reader, site) => {
-      await target.assertPresent?.();
-      return serveSite({ ...target, decoded, reader, site }, options);
-    }, target.found);
+    const { found } = target;
+    // A request for the present state is not answered by what was known before.
+    const usesKnown = found === undefined && target.assertPresent === undefined;
+    return await files.site.inOneTree(
+      async (reader, site) => {
+        await target.assertPresent?.();
+        return serveSite({ ...target, decoded, reader, site }, options);
+      },
+      { found, usesKnown },
+    );
   } catch (error) {
     // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
     const isAway =
