@@ -1,4 +1,5 @@
 import { sql, type Transaction } from "kysely";
+import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
 import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
@@ -7,8 +8,8 @@ import { readClock } from "./lease-rows.ts";
 import type { Schema } from "./schema.ts";
 import { type NamedRow, StoredNames } from "./stored-names.ts";
 
-/** Rows that one statement deletes: few, so that the writers of a bucket wait only for a moment. */
-const maxRowsPerDelete = 200;
+/** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */
+const maxRowsPerChange = 200;
 
 /** RemovedRows are what was deleted or replaced: found again while it is kept, and purged long enough after. */
 export class RemovedRows {
@@ -67,15 +68,31 @@ export class RemovedRows {
     return row !== undefined;
   }
 
-  /** Lets everything expire that is kept of a bucket, so that the next purge deletes it. Returns how many rows had not expired. */
+  /**
+   * Lets everything expire that is kept of a bucket, so that the next purge deletes it. Returns how many rows had not expired. It is done
+   * in many small transactions, and others change files between them; what they remove meanwhile is kept. After a failure, the next
+   * call goes on.
+   */
   async expireAll(bucketPath: string): Promise<number> {
-    const { numUpdatedRows } = await this.#dialect.query
-      .updateTable("kv")
-      .set({ value: this.#dialect.mergeJson("value", { until: 0 }) })
-      .where("namespace", "=", removedNamespace(bucketPath))
-      .where(this.#isValid())
-      .executeTakeFirst();
-    return Number(numUpdatedRows);
+    const begunAt = await this.now();
+    let expired = 0;
+    for await (const batch of this.current.removed(bucketPath)) {
+      const valid = batch.filter(({ value: { at, until } }) => until >= begunAt && at <= begunAt);
+      for (let at = 0; at < valid.length; at += maxRowsPerChange) {
+        const some = valid.slice(at, at + maxRowsPerChange).map(({ key }) => key);
+        const { numUpdatedRows } = await this.#dialect.query
+          .updateTable("kv")
+          .set({ value: this.#dialect.mergeJson("value", { until: 0 }) })
+          .where("namespace", "=", removedNamespace(bucketPath))
+          .where("key", "in", some)
+          .where(this.#isValid())
+          .executeTakeFirst();
+        expired += Number(numUpdatedRows);
+        // SQLite has one writer: those who wait come first.
+        await nextTurn();
+      }
+    }
+    return expired;
   }
 
   #isValid() {
@@ -102,8 +119,8 @@ export class RemovedRows {
   /** Purges rows of removed files that have expired, and returns how many. Other rows among `keys` stay. */
   async purgeFiles(bucketPath: string, keys: readonly string[]): Promise<number> {
     let purged = 0;
-    for (let at = 0; at < keys.length; at += maxRowsPerDelete) {
-      const some = keys.slice(at, at + maxRowsPerDelete);
+    for (let at = 0; at < keys.length; at += maxRowsPerChange) {
+      const some = keys.slice(at, at + maxRowsPerChange);
       purged += await this.#locked(bucketPath, async (transaction, now) => {
         const rows = await this.some(bucketPath, some, transaction);
         const expired = rows.filter(({ value }) => value.until < now && !isFolderValue(value.entry));
@@ -163,8 +180,8 @@ export class RemovedRows {
     const namespace = folderNamespace(folderId);
     const rows = await firstOf(this.current.entries(folderId));
     const files = rows.filter(({ value }) => !isFolderValue(value)).map(({ key }) => key);
-    for (let at = 0; at < files.length; at += maxRowsPerDelete)
-      await deleteRows(this.#dialect.query, namespace, files.slice(at, at + maxRowsPerDelete));
+    for (let at = 0; at < files.length; at += maxRowsPerChange)
+      await deleteRows(this.#dialect.query, namespace, files.slice(at, at + maxRowsPerChange));
     const folders = rows.flatMap(({ key, value }) =>
       isFolderValue(value) ? [{ namespace, key, id: value.id }] : [],
     );

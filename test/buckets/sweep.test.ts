@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SQL } from "bun";
 import { ListedBlobs } from "../../src/buckets/objects/listed-blobs.ts";
 import { StoreCare } from "../../src/buckets/objects/store-care.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
@@ -206,4 +207,34 @@ test("a listing that is out of order is refused: a blob that cannot be found wou
   expect([...listed.remaining(5)]).toEqual([[{ key: second, size: 1 }]]);
   expect(listed.crossOut(second)).toBe(1);
   expect([...listed.remaining(5)]).toEqual([]);
+});
+
+bothDatabases("a purge of many versions lets others write between its small transactions", async (kind) => {
+  await using rows = await objectRows(kind);
+  const until = Date.now() + 86_400_000;
+  const versions = new Map<string, unknown>();
+  for (let version = 1; version <= 1000; version += 1)
+    versions.set(`${version}/a.txt`, { path: "a.txt", entry: fileValue(null, "a"), at: until - 86_400_000, until });
+  await rows.putAll("static-files/removed/site", versions);
+  const ended: string[] = [];
+  const write = async (name: string) => {
+    await rows.put("others", name, {});
+    ended.push(name);
+  };
+  const purging = rows.database.removed.expireAll("site").then((count) => {
+    ended.push("purge");
+    return count;
+  });
+  for (let at = 0; at < 3; at += 1) await write(`write ${at}`);
+  expect(await purging).toBe(1000);
+  expect(ended.at(-1)).toBe("purge");
+  if (kind === "postgres") {
+    await using outside = new SQL({ url: rows.databaseUrl, max: 1 });
+    const sizes = await outside.unsafe(
+      "SELECT count(*)::int AS n FROM kv WHERE namespace = 'static-files/removed/site' GROUP BY xmin::text ORDER BY n DESC",
+    );
+    expect(sizes[0].n).toBeLessThanOrEqual(200);
+  }
+  for await (const batch of rows.database.removed.current.removed("site"))
+    for (const { value } of batch) expect(value.until).toBe(0);
 });
