@@ -61,10 +61,19 @@ export abstract class LocalContent implements AsyncDisposable {
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    if (this.#size > maxShortBytes || this.handle.readNow === undefined) return this.#read(0, this.#size);
+    if (this.#size > maxShortBytes || this.handle.readNow === undefined) return this.#verifiedBytes();
     if (this.#recentReads.has(this.contentKey)) return this.#readNow();
-    const bytes = await this.#read(0, this.#size);
+    const bytes = await this.#verifiedBytes();
     this.#recentReads.add(this.contentKey);
+    return bytes;
+  }
+
+  /** verify throws if the whole content is not what it should be. Content that was read a while ago is not verified again. */
+  protected async verify(_bytes: Uint8Array): Promise<void> {}
+
+  async #verifiedBytes(): Promise<Buffer<ArrayBuffer>> {
+    const bytes = await this.#read(0, this.#size);
+    await this.verify(bytes);
     return bytes;
   }
 

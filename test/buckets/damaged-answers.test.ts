@@ -10,8 +10,9 @@ import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { readArchive } from "../backup/support.ts";
 import { never, sha256 } from "../support/blob-stores.ts";
+import { siteWith } from "../support/bucket.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { bothDatabases, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
 import { distinctBytes, resumable } from "../support/resumable.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";
@@ -254,5 +255,43 @@ test.if(hasSeaweed)(
     expect(await copy({ url: undefined })).toMatchObject({ copied: 2, failures: [] });
     for (const [path, bytes] of Object.entries(contents))
       expect(sha256(await Bun.file(join(site.folder, "static/site", path)).bytes())).toBe(sha256(bytes));
+  },
+);
+
+bothDatabases(
+  "a file that was damaged in a folder of blobs is not handed out as a whole, unless the kernel sends it",
+  async (kind) => {
+    const store = `objects over ${kind}` as const;
+    await using node = await testNode({ store, logging: 'memory_log_filter = "info"\n' });
+    const files = {
+      "small.bin": distinctBytes(20_000, 1),
+      "page.txt": Buffer.from("a page ".repeat(60_000)),
+      "large.bin": distinctBytes(700_000, 2),
+      "right.bin": distinctBytes(20_000, 3),
+    };
+    const site = await siteWith(node, files);
+    const authorization = `Basic ${btoa(node.superToken)}`;
+    const dav = (path: string) =>
+      hashOf(fetch(`${node.url}/node/static-webdav/site/${path}`, { headers: { authorization } }));
+    for (const path of Object.keys(files)) {
+      const place = await site.stored.contentFile(path);
+      const bytes = await Bun.file(place).bytes();
+      if (path !== "right.bin") bytes[100] = (bytes[100] ?? 0) ^ 1;
+      await Bun.write(place, bytes);
+    }
+    const compressed = { "accept-encoding": "gzip" };
+    for (let again = 0; again < 3; again += 1) {
+      expect(await hashOf(site.get("/small.bin"))).toBe(502);
+      expect(await hashOf(site.get("/page.txt", compressed))).toBe(502);
+      expect(await hashOf(site.get("/large.bin"))).toBe(502);
+      expect(await dav("small.bin")).toBe(502);
+      expect(await hashOf(site.get("/right.bin"))).toBe(sha256(files["right.bin"]));
+    }
+    const read = { token: node.superToken, name: "site", path: "small.bin" };
+    expect((await node.refused("static-bucket-file_read", read)).data).toMatchObject({
+      reason: "blob_missing",
+    });
+    const [entry] = node.node.ring.entries().filter(({ fields }) => fields.event === "blob.missing");
+    expect(entry?.fields).toMatchObject({ bucket: "site", path: "small.bin" });
   },
 );

@@ -40,6 +40,7 @@ export class FolderContent implements ContentSource {
         path: this.#paths.ofBlob(blob.key),
         calls: this.#calls,
         recentReads: this.#recentReads,
+        verifies: true,
       });
     } catch (error) {
       throw await toReadFault(error, blob.key, this.#paths);

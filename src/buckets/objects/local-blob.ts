@@ -1,29 +1,57 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import type { FileCalls, FileDescriptor } from "../../base/file-calls.ts";
-import type { HeldContent } from "../file-reader.ts";
+import type { ByteRange, ChunkOptions, HeldContent } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";
 import { toFolderFault } from "./folder-faults.ts";
+import { HashedContent } from "./hashed-content.ts";
+import { verified } from "./verified-content.ts";
 
 const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+const neverAborted = new AbortController().signal;
 
 export interface LocalBlobOptions {
   /** The file that has the content. */
   readonly path: string;
   readonly calls: FileCalls;
   readonly recentReads: RecentReads;
+  /** Whether the file is all there is of the content, so that nobody else has compared it with its hash. */
+  readonly verifies?: boolean;
 }
 
 /** LocalBlob is a blob that is a file of this machine, held open. Deleting the file does not end reading it. */
 class LocalBlob extends LocalContent implements BlobContent {
-  readonly contentKey: string;
+  readonly #blob: StoredBlob;
+  readonly #verifies: boolean;
 
-  constructor({ key, size }: StoredBlob, handle: FileDescriptor, { path, recentReads }: LocalBlobOptions) {
+  constructor(blob: StoredBlob, handle: FileDescriptor, { path, recentReads, verifies }: LocalBlobOptions) {
     const heldPath = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : path;
-    super({ handle, heldPath, size, recentReads, toFault: toFolderFault });
-    this.contentKey = key;
+    super({ handle, heldPath, size: blob.size, recentReads, toFault: toFolderFault });
+    this.#blob = blob;
+    this.#verifies = verifies ?? false;
+  }
+
+  get contentKey(): string {
+    return this.#blob.key;
+  }
+
+  /** A range is not verified, nor what the kernel sends: only the whole has a hash, and it is sent before it would be known. */
+  override async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
+    const { size } = this.#blob;
+    const isWhole = range === undefined || (range.start === 0 && range.end === size - 1);
+    // The last chunk is held back, so its memory cannot be used again for the next one.
+    if (this.#verifies && isWhole) yield* verified(super.chunks(), this.#blob);
+    else yield* super.chunks(range, options);
+  }
+
+  protected override async verify(bytes: Uint8Array): Promise<void> {
+    if (!this.#verifies) return;
+    const hashed = new HashedContent(bytes, neverAborted);
+    await hashed.drain();
+    if (hashed.sha256() !== this.#blob.sha256) throw new BlobDamagedFault(this.#blob.key);
   }
 }
 
