@@ -258,6 +258,32 @@ eachStore("no spelling of a path leads out of the bucket", async (store) => {
   }
 });
 
+eachStore("a redirect has a line for people, and its length also for HEAD", async (store) => {
+  await using node = await testNode(store);
+  const { get } = await siteWith(
+    node,
+    { "d/index.html": "d", "about.html": "a", _redirects: "/old /new 302\n" },
+    { clean_urls: true },
+  );
+  for (const [path, status, to] of [
+    ["", 301, "/"],
+    ["/d", 301, "/d/"],
+    ["/about.html", 308, "/about"],
+    ["/old?q", 302, "/new?q"],
+  ] as const) {
+    const moved = await get(path);
+    const text = await moved.text();
+    expect([path, moved.status]).toEqual([path, status]);
+    expect(text).toEndWith(`: see /node/static/${node.bucket}${to}\n`);
+    expect(moved.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    const head = await get(path, {}, "HEAD");
+    const lengths = [moved, head].map(({ headers }) => headers.get("content-length"));
+    expect([lengths, await head.text()]).toEqual([[String(text.length), String(text.length)], ""]);
+  }
+  const toConsole = await fetch(`${node.url}/node/console`, { redirect: "manual" });
+  expect(await toConsole.text()).toEndWith(": see /node/console/\n");
+});
+
 function raw(url: string, request: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import type { ConsoleFile, ConsoleFiles } from "../../bundle.ts";
 import type { Logger } from "../../log/hub.ts";
 import { acceptedEncodings } from "../content/encoding.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
-import { methodNotAllowed, notFound, plainText } from "../content/plain.ts";
+import { methodNotAllowed, notFound, plainText, redirect as redirectTo } from "../content/plain.ts";
 import { respond } from "../content/respond.ts";
 import { handlerOf, methodsOf, RouteTable } from "../route-table.ts";
 import { Handovers, isPrefetch, resumePath } from "./handover.ts";
@@ -124,7 +124,7 @@ function refusePrefetch(): Response {
 function toConsole({ url }: Request): Response {
   const query = url.indexOf("?");
   const search = query === -1 ? "" : url.slice(query);
-  return new Response(null, { status: 301, headers: { location: consolePath + search } });
+  return redirectTo(301, consolePath + search);
 }
 
 function decodeName(name: string): string | undefined {

@@ -42,6 +42,7 @@ export class Handovers {
     // Relative: a proxy may serve the console below another path.
     const location =
       remembered === undefined || hasFetchMetadata(request) ? "./" : this.#handoverAddress(remembered);
+    // The pad is in the header alone: a body would repeat it.
     return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
   }
 

@@ -1,3 +1,4 @@
+import { STATUS_CODES } from "node:http";
 import { type Fault, type FaultReason, retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 
@@ -15,6 +16,11 @@ export type LinkEnd = "expired" | "revoked" | "used_up" | "ended";
 /** errorReason is the header that says to programs why a request was refused; none without a reason. */
 export function errorReason(reason: FaultReason | LinkEnd | undefined): Record<string, string> {
   return reason === undefined ? {} : { "x-error-reason": reason };
+}
+
+/** redirect sends the client to another address, with a line for those that do not follow. */
+export function redirect(status: number, location: string, headers: Record<string, string> = {}): Response {
+  return plainText(status, `${status} ${STATUS_CODES[status]}: see ${location}`, { location, ...headers });
 }
 
 /** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { encodePath } from "../../sites/redirect-target.ts";
-import { methodNotAllowed } from "../content/plain.ts";
+import { methodNotAllowed, redirect } from "../content/plain.ts";
 import { isNavigation } from "../request/browser-request.ts";
 import { decodePath } from "../static/decode-path.ts";
 import { clearPreviewCookie, setPreviewCookie } from "./preview-cookie.ts";
@@ -32,7 +32,7 @@ export function enterAtRoot(
   // A path that can be decoded begins with a name: the location is never that of another host, such as `//example.org`.
   const location = `/${encodePath(decoded.text)}${search}`;
   const cookie = { code, bucket: bucket.name, deploy };
-  return redirect(location, setPreviewCookie(request, cookie, clock));
+  return moved(location, setPreviewCookie(request, cookie, clock));
 }
 
 interface EndedPreview {
@@ -47,15 +47,15 @@ export function toPublished(request: Request, { bucket, rest, isAtRoot }: EndedP
   const { search } = new URL(request.url, "http://localhost");
   const path = encodePath(decodePath(rest)?.text ?? "");
   const base = isAtRoot && !serverPaths.test(path) ? "/" : `/node/static/${bucket.name}/`;
-  return redirect(`${base}${path}${search}`, clearPreviewCookie(request));
+  return moved(`${base}${path}${search}`, clearPreviewCookie(request));
 }
 
 /** leavePreview ends the preview in this browser, and shows what is published. */
 export function leavePreview(request: Request): Response {
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(["GET", "HEAD"]);
-  return redirect("/", clearPreviewCookie(request));
+  return moved("/", clearPreviewCookie(request));
 }
 
-function redirect(location: string, cookie: string): Response {
-  return unlisted(new Response(null, { status: 303, headers: { location, "set-cookie": cookie } }));
+function moved(location: string, cookie: string): Response {
+  return unlisted(redirect(303, location, { "set-cookie": cookie }));
 }

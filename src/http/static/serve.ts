@@ -9,7 +9,7 @@ import { isPageStatus, type Redirect } from "../../sites/redirects-file.ts";
 import type { Compression } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
 import { encodingsFor } from "../content/encoding.ts";
-import { allowedMethods, methodNotAllowed, plainText } from "../content/plain.ts";
+import { allowedMethods, methodNotAllowed, plainText, redirect } from "../content/plain.ts";
 import { selectVariant } from "../content/variants.ts";
 import type { PrivateRequest } from "./access.ts";
 import { cacheKey } from "./cache-entries.ts";
@@ -122,7 +122,7 @@ async function applyRule(
       slash: decoded.slash && rule.pattern.splat?.isLast === true,
     });
     const isSame = rule.target.origin === undefined && isSameAddress(location, pathname);
-    return isSame ? undefined : redirect(rule.status, location);
+    return isSame ? undefined : redirectNow(rule.status, location);
   }
   const { status } = rule;
   // A page of another site is never fetched.
@@ -206,19 +206,25 @@ function generalOf({ site, decoded, isOwnHost }: SiteRequest) {
   return generalHeaders(site.rules.headers.match(decoded.text, { isOwnHost }));
 }
 
-function movedTo({ request, base }: SiteRequest, to: string): Response {
-  const { search } = new URL(request.url, "http://localhost");
-  return redirect(308, `${base}${encodePath(to)}${search}`);
+/** movedTo redirects to the address of a decoded path, which begins with a name: the location never names another host. */
+function movedTo({ request, base }: StaticRequest, to: string): Response {
+  return redirectNow(308, `${base}${encodePath(to)}${searchOf(request)}`);
 }
 
 /** A redirect may be changed by the next deploy: browsers ask again. */
-function redirect(status: number, location: string): Response {
-  return new Response(null, { status, headers: { location, "cache-control": "no-cache" } });
+function redirectNow(status: number, location: string): Response {
+  return redirect(status, location, { "cache-control": "no-cache" });
 }
 
 /** redirectToFolder sends the client to the same path with a slash, so that relative links of `index.html` resolve. */
 function redirectToFolder({ url }: Request): Response {
   // Without a Host header, the URL is a path alone.
   const { pathname, search } = new URL(url, "http://localhost");
-  return new Response(null, { status: 301, headers: { location: `${pathname}/${search}` } });
+  return redirect(301, `${pathname}/${search}`);
+}
+
+/** The query of a request with its `?`, or nothing. Without a Host header, its URL is a path alone, which may begin with two slashes. */
+function searchOf({ url }: Request): string {
+  const query = url.indexOf("?");
+  return query === -1 ? "" : new URL(url.slice(query), "http://localhost").search;
 }
