@@ -253,10 +253,48 @@ eachStore("no spelling of a path leads out of the bucket", async (store) => {
         `GET ${prefix}${attempt} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
       );
       expect({ attempt, leaked: /ws_listener|root:/.test(answer) }).toEqual({ attempt, leaked: false });
-      expect(answer).toMatch(/^HTTP\/1\.1 (400|404|301|405|200) /);
+      expect(answer).toMatch(/^HTTP\/1\.1 (400|404|301|308|405|200) /);
     }
   }
 });
+
+eachStore(
+  "two slashes in a path of a GET or HEAD are redirected to one, and lead to no other host",
+  async (store) => {
+    await using node = await testNode(store);
+    const { get } = await siteWith(node, { "d/b c.txt": "b" }, { is_http_root: true });
+    const site = `/node/static/${node.bucket}`;
+    // Bun's own client sends one slash for two at the beginning of a path.
+    const rootAnswer = async (path: string, rest = "HTTP/1.1\r\nHost: x\r\nConnection: close") => {
+      const answer = await raw(node.url, `GET ${path} ${rest}\r\n\r\n`);
+      return [Number(answer.split(" ", 2)[1]), /^location: (.*)\r$/im.exec(answer)?.[1]];
+    };
+    for (const [path, to] of [
+      ["//a.txt", "/a.txt"],
+      ["//d///b%20c.txt?x=//1&y", "/d/b%20c.txt?x=//1&y"],
+      ["/d//", "/d/"],
+      ["//", "/"],
+      ["//evil.example/..;/x", "/evil.example/..%3B/x"],
+      ["///%65vil.example%3A80//", "/evil.example%3A80/"],
+    ] as const) {
+      for (const method of ["GET", "HEAD"]) {
+        const moved = await get(path, {}, method);
+        expect([path, moved.status, moved.headers.get("location")]).toEqual([path, 308, site + to]);
+        expect(moved.headers.get("cache-control")).toBe("no-cache");
+      }
+      expect([path, await rootAnswer(path)]).toEqual([path, [308, to]]);
+      expect((await get(path, {}, "PUT")).status).toBe(405);
+    }
+    expect(await (await fetch(`${node.url}${site}//d//b%20c.txt?x`)).text()).toBe("b");
+    // With single slashes these are not paths of files either.
+    for (const path of ["//evil.example%2f", "//%5cevil.example", "//a%00", "//%zz", "///%2fevil.example"]) {
+      expect([path, (await get(path)).status]).toEqual([path, 400]);
+      expect([path, await rootAnswer(path)]).toEqual([path, [400, undefined]]);
+    }
+    // Without a Host header the server knows the path alone, which here looks like an address of another host.
+    expect(await rootAnswer("//evil.example:x/a?q", "HTTP/1.0")).toEqual([308, "/evil.example%3Ax/a?q"]);
+  },
+);
 
 eachStore("a redirect has a line for people, and its length also for HEAD", async (store) => {
   await using node = await testNode(store);

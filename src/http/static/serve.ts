@@ -58,7 +58,12 @@ export async function serveBucket(target: StaticRequest, options: StaticOptions)
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed(staticMethods);
   if (target.base === "") return redirectToFolder(target.request);
   const decoded = decodePath(target.rest);
-  if (decoded === undefined) return plainText(400, "400 Bad Request: invalid file path.");
+  if (decoded === undefined) {
+    const single = decodePath(target.rest.replace(/^\/+/, "").replace(/\/{2,}/g, "/"));
+    return single === undefined
+      ? plainText(400, "400 Bad Request: invalid file path.")
+      : movedTo(target, single.text);
+  }
   const key = cacheKey(target.keyBase, decoded.text);
   // The bucket's record was read again, as every second; what is in memory is valid if it is the same.
   const cached = answerFromMemory(target, key, options);
