@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
@@ -7,7 +6,7 @@ import { choicesOf, defaultOf, type Key } from "../src/config/key.ts";
 import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
-import { needWords } from "../src/rpc/discover.ts";
+import { failuresOf, needWords } from "../src/rpc/discover.ts";
 import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
@@ -36,7 +35,7 @@ function rpcPage(table: MethodTable<Services>): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` returns the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` returns the same as an OpenRPC document (kinds of errors with the same number are one entry there), with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
   return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
@@ -76,11 +75,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
     const { description = "" } = z.globalRegistry.get(type) ?? {};
     return `| \`${param}\` | \`${cell(typeText(type, "input", named))}\` | ${optional ? "no" : "yes"} | ${cell(description)} |`;
   });
-  const errors = [
-    ...(params.length > 0 ? ["InvalidParams"] : []),
-    ...(isOpen(method.needFor({})) ? [] : ["ParseError", "PermissionDenied"]),
-    ...method.fails,
-  ];
+  const errors = failuresOf(method);
   return [
     `## \`${name}\``,
     `${method.replacedBy === undefined ? "" : `**Deprecated**: use \`${method.replacedBy}\`. `}${method.doc}`,
@@ -96,7 +91,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
         ]),
     errors.length === 0
       ? "Errors: none of its own."
-      : `Errors: ${[...new Set(errors)].map((kind) => `\`${kind}\``).join(", ")}.`,
+      : `Errors: ${errors.map((kind) => `\`${kind}\``).join(", ")}.`,
     ...(method.example === undefined ? [] : [exampleText(name, method.example)]),
   ].join("\n\n");
 }

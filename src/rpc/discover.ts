@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { permissionJson } from "../auth/limit-schema.ts";
-import { describeNeed, type Need } from "../auth/need.ts";
+import { describeNeed, isOpen, type Need } from "../auth/need.ts";
 import { type Permission, scopeNames } from "../auth/permission.ts";
+import { type FaultKind, faultKinds } from "../base/fault.ts";
 import { credentialParam, type Effect, effects, type Method, type MethodTable } from "./method.ts";
 
 const requirement = z
@@ -22,9 +23,12 @@ const requirement = z
 /** Requirement is a `Need` as it travels: `param` names the param whose value is the name of the scope. */
 type Requirement = z.infer<typeof requirement>;
 
+const exampleValue = z.object({ name: z.string(), value: z.unknown() });
+
 const methodDescription = z
   .object({
     name: z.string(),
+    tags: z.array(z.object({ name: z.string() })),
     summary: z.string(),
     description: z.string().optional(),
     deprecated: z.literal(true).optional(),
@@ -38,6 +42,8 @@ const methodDescription = z
       }),
     ),
     result: z.object({ name: z.string(), schema: z.record(z.string(), z.unknown()) }),
+    errors: z.array(z.object({ code: z.int(), message: z.string() })),
+    examples: z.array(z.object({ name: z.string(), params: z.array(exampleValue), result: exampleValue })),
     "x-event": z.record(z.string(), z.unknown()).optional(),
     "x-need": z.string(),
     "x-authorization": z.array(requirement),
@@ -61,7 +67,10 @@ export const openRpcDocument = z
   })
   .meta({ id: "OpenRpcDocument" });
 
-/** An OpenRPC document from the declarations that validate the calls. */
+/**
+ * An OpenRPC document from the declarations that validate the calls. It names no servers: their addresses have to be absolute, and a
+ * server behind a proxy does not know its own.
+ */
 export function discover<S>(methods: MethodTable<S>, version: string): z.infer<typeof openRpcDocument> {
   return {
     openrpc: "1.4.1",
@@ -74,6 +83,7 @@ function describeMethod<S>(name: string, method: Method<S>): MethodDescription {
   const credential = credentialParam(method);
   return {
     name,
+    tags: [{ name: name.split(/[_.]/, 1)[0] ?? "" }],
     summary: method.doc,
     paramStructure: "either",
     params: Object.entries(method.accepts.shape).map(([param, type]) => ({
@@ -83,6 +93,8 @@ function describeMethod<S>(name: string, method: Method<S>): MethodDescription {
       ...(param === credential ? { "x-credential": true } : {}),
     })),
     result: { name: "result", schema: jsonSchema(method.result, "output") },
+    errors: errorsOf(method),
+    examples: examplesOf(method),
     ...(method.replacedBy === undefined
       ? {}
       : { deprecated: true, description: `Use ${method.replacedBy} instead.` }),
@@ -92,6 +104,27 @@ function describeMethod<S>(name: string, method: Method<S>): MethodDescription {
     "x-effect": method.effect,
     ...(method.warning === undefined ? {} : { "x-warning": method.warning }),
   };
+}
+
+/** failuresOf lists how a method can fail; each can also fail with `Internal`. */
+export function failuresOf<S>({ names, needFor, fails }: Method<S>): FaultKind[] {
+  const ofParams: readonly FaultKind[] = names.length > 0 ? ["InvalidParams"] : [];
+  const ofNeed: readonly FaultKind[] = isOpen(needFor({})) ? [] : ["ParseError", "PermissionDenied"];
+  return [...new Set([...ofParams, ...ofNeed, ...fails])];
+}
+
+/** OpenRPC has one error for a code, and several kinds may have the same one. */
+function errorsOf<S>(method: Method<S>): MethodDescription["errors"] {
+  const titles = new Map<number, string[]>();
+  for (const { code, title } of failuresOf(method).map((kind) => faultKinds[kind]))
+    titles.set(code, [...(titles.get(code) ?? []), title]);
+  return [...titles].map(([code, all]) => ({ code, message: all.join(" or ") }));
+}
+
+function examplesOf<S>({ example }: Method<S>): MethodDescription["examples"] {
+  if (example === undefined) return [];
+  const params = Object.entries(example.params).map(([name, value]) => ({ name, value }));
+  return [{ name: "example", params, result: { name: "result", value: example.result } }];
 }
 
 function jsonSchema(type: z.core.$ZodType, io: "input" | "output"): Record<string, unknown> {
