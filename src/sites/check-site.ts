@@ -1,3 +1,4 @@
+import type { PathPattern } from "./path-pattern.ts";
 import type { SiteFile, SiteProblem } from "./problem.ts";
 import { pathOf } from "./redirect-target.ts";
 import { isPageStatus, type Redirect } from "./redirects-file.ts";
@@ -18,7 +19,7 @@ export async function checkSite(source: SiteSource): Promise<SiteProblem[]> {
     if (content !== undefined) parts.push(parseSitePart(name, content));
   }
   const { redirects, problems } = toSiteRules(parts);
-  const found = [...problems];
+  const found = [...problems, ...neverApplied(redirects.rules)];
   for (let at = 0; at < redirects.rules.length; at += rulesAtOnce) {
     const rules = redirects.rules.slice(at, at + rulesAtOnce);
     const doubts = await Promise.all(rules.map((rule) => doubtIn(rule, source)));
@@ -43,8 +44,51 @@ async function doubtIn({ pattern, target, status, isForced }: Redirect, source: 
   const isExact = pattern.splat === undefined && pattern.placeholders.length === 0;
   if (!isForced && isExact && (await isPage(source, pattern.segments.join("/"))))
     return `a file exists at /${pattern.segments.join("/")}, which is sent in place of this rule; write ${status}! to apply it all the same`;
+  const path =
+    isExact && isForced && isLiteral && target.origin === undefined ? pathOf(target, noCaptures) : "";
+  if (withoutEnding(path) === pattern.segments.join("/") && (await source.isFile(path)))
+    return `with clean URLs /${path} is redirected to this address, which the rule redirects back: an endless loop`;
   return undefined;
 }
+
+/** The path that a page is redirected to with clean URLs, without slashes around it. */
+function withoutEnding(path: string): string | undefined {
+  return path.endsWith(".html") ? path.replace(/(?:^|\/)index\.html$|\.html$/, "") : undefined;
+}
+
+/** Rules below another one that applies wherever they could. */
+function* neverApplied(rules: readonly Redirect[]): Generator<SiteProblem> {
+  const above = new Map<string, Redirect>();
+  for (const rule of rules) {
+    const [own, every] = [keyOf(rule.pattern), everyPath].map((key) => above.get(key + rule.isForced));
+    const first = own ?? every;
+    // With and without a slash at its end a path is the same here, so generators write a rule twice.
+    if (first !== undefined && !answersAs(first, rule)) {
+      const match = own === undefined ? "matches every path" : "has the same path";
+      const why = `line ${first.line} ${match} and comes first: this rule is never applied`;
+      yield { file: "_redirects", line: rule.line, level: "warning", why };
+    }
+    // Where no file exists, a rule that is not forced applies before a forced one below it; where one exists, it does not.
+    for (const isForced of rule.isForced ? [false, true] : [false]) {
+      const key = keyOf(rule.pattern) + isForced;
+      if (!above.has(key)) above.set(key, rule);
+    }
+  }
+}
+
+function answersAs(first: Redirect, { target, status }: Redirect): boolean {
+  return first.status === status && Bun.deepEquals(first.target, target);
+}
+
+/** The same for two patterns that differ in the names of their placeholders only. */
+function keyOf({ segments, splat }: Pick<PathPattern, "segments" | "splat">): string {
+  return JSON.stringify([
+    segments.map((name) => name ?? null),
+    splat && [splat.before, splat.between, splat.behind],
+  ]);
+}
+
+const everyPath = keyOf({ segments: [], splat: { before: "", between: [], behind: "", isLast: true } });
 
 async function isPage(source: SiteSource, path: string): Promise<boolean> {
   const name = path.endsWith("/") ? path.slice(0, -1) : path;

@@ -35,3 +35,43 @@ story("check-site names the lines of a folder or a bucket that cannot be used, a
   const unknown = await run("check-site", "nowhere", "--json");
   expect([unknown.code, errorOf(unknown)]).toMatchObject([1, { kind: "NotFound", field: "name" }]);
 });
+
+story("check-site names rules that are never applied, and loops with clean URLs", async () => {
+  await using site = await deploySite({});
+  const { run } = site;
+  await fill(site.home.file("dist"), {
+    "index.html": "start",
+    "docs/index.html": "docs",
+    "about.html": "about",
+    _redirects: [
+      "/blog/:year/* /posts/:splat 301",
+      "/blog/:name/* /other 302",
+      "/ /index.html 301!",
+      "/docs/ /docs/index.html 301!",
+      "/about /about.html 301!",
+      "/feed /index.xml",
+      "/feed/ /index.xml",
+      "/fine /about.html 301!",
+      "/twice /a",
+      "/twice /b 301!",
+      "/twice/ /c 301!",
+      "/* /index.html 200",
+      "/late /about 301",
+      "/forced /about 301!",
+      "",
+    ].join("\n"),
+  });
+  const json = JSON.parse((await run("check-site", site.home.file("dist"), "--json")).stdout) as {
+    line: number;
+    level: string;
+    why: string;
+  }[];
+  expect(json.map(({ line, level, why }) => `${line} ${level} ${why.replace(/^.*: /, "")}`)).toEqual([
+    "2 warning this rule is never applied",
+    "3 warning an endless loop",
+    "4 warning an endless loop",
+    "5 warning an endless loop",
+    "11 warning this rule is never applied",
+    "13 warning this rule is never applied",
+  ]);
+});
