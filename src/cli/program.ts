@@ -190,7 +190,8 @@ const clientCommands: readonly CommandRow[] = [
       ["--csv", "print CSV (RFC 4180)"],
       json,
     ],
-    notes: "\nAll statements are run, and the result of the last one is printed.",
+    notes:
+      "\nAll statements are run, and the result of the last one is printed. In place of statements, \\dt lists the\ntables and \\d TABLE shows the columns and indexes of one; \\? helps.",
     load: async () => (await import("./sql/sql.ts")).sql,
   },
   {

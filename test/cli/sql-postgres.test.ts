@@ -41,6 +41,37 @@ for (const kind of databaseKinds) {
     );
   });
 
+  story(`sql: \\dt lists the tables, and \\d shows the columns and indexes of one (${kind})`, async () => {
+    await using scene = await loggedIn({ database: kind });
+    const { user } = scene;
+    const [whole, small] = kind === "sqlite" ? ["INTEGER", "TEXT"] : ["integer", "text"];
+    await user.does([
+      "sql",
+      "CREATE TABLE shelf (id INTEGER PRIMARY KEY, name TEXT NOT NULL DEFAULT 'it''s', note TEXT); CREATE UNIQUE INDEX shelf_by_name ON shelf (name, note); CREATE VIEW tall AS SELECT name FROM shelf",
+    ]);
+    const tables = JSON.parse(await user.does(["sql", "--json", "\\dt"])) as { name: string; type: string }[];
+    expect(tables).toEqual(
+      expect.arrayContaining([
+        { name: "token", type: "table" },
+        { name: "tall", type: "view" },
+      ]),
+    );
+    expect(tables.filter(({ name }) => name.startsWith("sqlite_") || name.startsWith("pg_"))).toEqual([]);
+    const text = kind === "sqlite" ? "'it''s'" : "'it''s'::text";
+    expect(await user.does(["sql", "--csv", "\\d shelf"])).toBe(
+      `column,type,nullable,default\r\nid,${whole},no,\r\nname,${small},no,${text}\r\nnote,${small},yes,\r\n`,
+    );
+    const piped = await user.does(["sql"], { stdin: "\\d shelf\n\\d tall;\n" });
+    expect(piped).toMatch(/^shelf_by_name +\| unique +\| name, note$/m);
+    expect(piped).toMatch(/^name +\| text +\| yes/im);
+    const missing = await user.run(["sql", "\\d it's"]);
+    expect(missing).toMatchObject({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringContaining("\\dt lists the tables"),
+    });
+  });
+
   story(`sql: an error is the database's own words on stderr, and ends with 1 (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { user } = scene;

@@ -123,6 +123,34 @@ story(
   },
 );
 
+story(
+  "an unknown backslash command points to the help, piped and at the prompt, and sends nothing",
+  async () => {
+    await using scene = await loggedIn();
+    const { user } = scene;
+    for (const typed of ["\\du", ".tables"])
+      expect(await user.run(["sql"], { stdin: typed })).toMatchObject({
+        code: 2,
+        stdout: "",
+        stderr: expect.stringContaining(`unknown command ${typed}; \\? helps`),
+      });
+    expect(await user.run(["sql", "\\dt\nSELECT 1"])).toMatchObject({ code: 2, stdout: "" });
+    expect(await user.does(["sql", "\\?"])).toContain("\\d TABLE ");
+    const prompt = user.terminal(["sql"], { NO_COLOR: "1" });
+    await prompt.shows(/sql> /);
+    await prompt.type("\\du\r");
+    await prompt.shows(/unknown command \\du; \\\? helps[\s\S]*sql> /);
+    let seen = prompt.screen.length;
+    await prompt.type("\\d nowhere\r");
+    await prompt.shows(/there is no table nowhere[\s\S]*sql> /, seen);
+    seen = prompt.screen.length;
+    await prompt.type("\\dt\r");
+    await prompt.shows(/token +\| table[\s\S]*sql> /, seen);
+    await prompt.type("\x04");
+    expect(await prompt.ends()).toBe(0);
+  },
+);
+
 story("Ctrl+C at the prompt breaks a running statement off and asks for the next", async () => {
   await using scene = await loggedIn();
   const { user } = scene;

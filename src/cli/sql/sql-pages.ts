@@ -65,7 +65,7 @@ async function inTotalOrder(
 }
 
 /** Asks in SQL, because a token that may run SQL need not have the permission for `get_database_type`. */
-async function isSqlite(ask: Ask): Promise<boolean> {
+export async function isSqlite(ask: Ask): Promise<boolean> {
   try {
     await ask("SELECT sqlite_version() AS version", { bare: true });
     return true;

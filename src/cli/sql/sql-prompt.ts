@@ -1,16 +1,14 @@
 import { createInterface, type Interface } from "node:readline";
-import { messageOf } from "../../base/fault.ts";
+import { Fault, messageOf } from "../../base/fault.ts";
 import { ClientError } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context, Terminal } from "../context.ts";
+import { sqlHelp } from "./sql-commands.ts";
 import { openHistory } from "./sql-history.ts";
 import { isComplete } from "./sql-statement.ts";
 
 const first = "sql> ";
 const more = "...> ";
-const help = `A statement may have several lines and ends with ;
-Ctrl+C drops what is typed or breaks a running statement off, Ctrl+D or \\q leaves.
-`;
 
 /** Run runs one statement and prints its rows. */
 type Run = (statement: string, signal: AbortSignal) => Promise<void>;
@@ -84,7 +82,8 @@ class Session {
       this.left = true;
       return;
     }
-    if (this.#typed === "" && ["\\?", ".help", "help"].includes(word)) this.#ctx.err.write(help);
+    if (this.#typed === "" && ["\\?", ".help", "help"].includes(word)) this.#ctx.err.write(sqlHelp);
+    else if (this.#typed === "" && /^[\\.]/.test(word)) await this.#runOne(line);
     else if (this.#typed !== "" || word !== "") this.#typed += `${line}\n`;
     if (isComplete(this.#typed)) {
       const statement = this.#typed;
@@ -115,9 +114,10 @@ class Session {
     try {
       await this.#run(statement, running.signal);
     } catch (error) {
-      const isExpected = running.signal.aborted || error instanceof ClientError;
-      if (!isExpected) throw error;
-      this.#ctx.say(messageOf(running.signal.aborted ? running.signal.reason : error));
+      if (running.signal.aborted) this.#ctx.say(messageOf(running.signal.reason));
+      else if (error instanceof Fault) this.#ctx.say(error.detail);
+      else if (error instanceof ClientError) this.#ctx.say(error.message);
+      else throw error;
     } finally {
       this.#running = undefined;
     }

@@ -8,6 +8,7 @@ import { paintFor } from "../terminal/colour.ts";
 import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type Described, describe, readCommands, sqlHelp } from "./sql-commands.ts";
 import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { promptForSql } from "./sql-prompt.ts";
 import { hasSeveral } from "./sql-statement.ts";
@@ -30,10 +31,17 @@ export async function sql(statement: string | undefined, options: SqlOptions, ct
   const terminal = statement === undefined && options.file === undefined ? ctx.terminal : undefined;
   if (terminal !== undefined && options.param !== undefined)
     throw new WrongUsage("--param needs a statement or a file");
-  const server = await findServer(ctx, options);
-  if (terminal !== undefined)
+  if (terminal !== undefined) {
+    const server = await findServer(ctx, options);
     return promptForSql(ctx, { terminal, url: server.url }, async (text, signal) => {
       const started = performance.now();
+      const [command] = readCommands(text) ?? [];
+      if (command !== undefined)
+        return showDescribed(
+          ctx,
+          await describe((text) => askServer(server, text, {}, signal), command),
+          options,
+        );
       const answer = await askServer(server, text, options, signal);
       await show(ctx, [answer], options);
       tellCount(ctx, answer.row_count, started);
@@ -42,11 +50,37 @@ export async function sql(statement: string | undefined, options: SqlOptions, ct
           `these are the first ${countText(answer.data.length, "row")} of more; \`node-server sql --csv\` with the statement gives all of them`,
         );
     });
+  }
   const text = statement ?? (await readText(ctx, options.file ?? "-"));
   if (text.trim() === "") throw new WrongUsage("there is no statement");
+  const commands = readCommands(text);
+  if (commands !== undefined) return runCommands(ctx, commands, options);
+  const server = await findServer(ctx, options);
   if (hasSeveral(text))
     ctx.say("note: these are several statements; only the result of the last one is shown");
   return runWhole(ctx, server, text, options);
+}
+
+/** Runs backslash commands, which have no rows in common: as JSON or CSV there can be one. */
+async function runCommands(ctx: Context, commands: readonly string[], options: SqlOptions): Promise<number> {
+  if (options.param !== undefined) throw new WrongUsage("--param needs a statement");
+  if ((options.csv || options.json) && commands.length > 1)
+    throw new WrongUsage("give one backslash command with --csv or --json");
+  for (const command of commands)
+    if (command === "\\?") await ctx.print(sqlHelp);
+    else {
+      const server = await findServer(ctx, options);
+      await showDescribed(ctx, await describe((text) => askServer(server, text, {}), command), options);
+    }
+  return exitCodes.done;
+}
+
+/** Prints what a backslash command found; as JSON or CSV without the indexes, which are other rows. */
+async function showDescribed(ctx: Context, { rows, indexes }: Described, options: SqlOptions): Promise<void> {
+  await show(ctx, [rows], options);
+  if (indexes === undefined || indexes.data.length === 0 || options.csv || options.json) return;
+  await ctx.print("\n");
+  await show(ctx, [indexes], options);
 }
 
 /** Runs a statement and prints all of its rows. Fails when some are missing, so that no script mistakes a part for the whole. */
