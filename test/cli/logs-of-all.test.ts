@@ -62,6 +62,33 @@ story("logs --all shows what every node keeps, by time, with the names of the no
   expect(coloured).toMatch(/\x1b\[32mbeta {2}\|\x1b\[0m .*kept 2/);
 });
 
+story(
+  "logs --all -n shows the last entries of all nodes together, and --since those of the last minutes",
+  async () => {
+    const [alpha, beta] = cluster.nodes;
+    for (let at = 1; at <= 6; at += 1) {
+      logOf(at % 2 === 1 ? alpha : beta).info(`late ${at}`);
+      // Entries of one millisecond have no order.
+      await Bun.sleep(3);
+    }
+    const args = ["logs", "--all", "--json", "--filter", "task=info"];
+    const messages = (stdout: string) => entriesIn(stdout).map(({ node, message }) => `${node} ${message}`);
+    const last = ["beta late 4", "alpha late 5", "beta late 6"];
+    expect(messages(await user.does([...args, "-n", "3"]))).toEqual(last);
+    expect(messages(await user.does([...args, "--since", "5m"]))).toEqual(expect.arrayContaining(last));
+    const clock = new ManualClock();
+    clock.advance(6 * 60_000);
+    expect(await user.does([...args, "--since", "5m"], { clock })).toBe("");
+    const follow = user.launch([...args, "-f", "-n", "3"]);
+    await until("it follows", () => entriesIn(follow.stdout).length >= 3);
+    for (let at = 7; at <= 11; at += 1) logOf(alpha).info(`late ${at}`);
+    await until("the new ones are shown", () => follow.stdout.includes("late 11"));
+    follow.signal("SIGINT");
+    const { stdout } = await within("it ends", follow.exited);
+    expect(messages(stdout)).toEqual([...last, ...[7, 8, 9, 10, 11].map((at) => `alpha late ${at}`)]);
+  },
+);
+
 story("logs -f --all follows nodes that come and go, and tells of one that cannot be reached", async () => {
   const [alpha, beta] = cluster.nodes;
   const clock = new ManualClock();

@@ -1,3 +1,4 @@
+import type { LogEntry } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { type ClusterNode, keyOf, labelsOf } from "../nodes/cluster-nodes.ts";
 import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
@@ -20,6 +21,17 @@ export interface LogsOptions extends RemoteOptions {
 
 /** The filter of a stream that was asked for without one. */
 export const defaultFilter = "info";
+
+/** `chosen` leaves out entries before `--since`, and with `-n` all but the last ones. */
+export function chosen(
+  ctx: Context,
+  entries: readonly LogEntry[],
+  { lines, since }: LogsOptions,
+): readonly LogEntry[] {
+  const now = ctx.clock.now();
+  const late = entries.filter(({ timestamp }) => since === undefined || Date.parse(timestamp) >= now - since);
+  return lines === undefined ? late : late.slice(Math.max(0, late.length - lines));
+}
 
 /** How many entries wait for the output, of all nodes together, before newer ones are dropped. */
 const maxBuffered = 10_000;
@@ -95,11 +107,18 @@ export class FollowedNodes {
       return followed;
     }
     sayAbout(ctx, label, `following ${target.url}`);
+    let isKept = true;
     followNode(target.newClient(), {
       log_filter: options.filter ?? defaultFilter,
       signal: stop.signal,
       buffer: Math.max(minBuffered, Math.floor(maxBuffered / count)),
-      show: (entries) => merged.add(label, entries),
+      // A stream begins with what the node keeps.
+      show: (entries) => {
+        const some = isKept ? chosen(ctx, entries, options) : entries;
+        const added = merged.add(label, some, { isKept });
+        isKept = false;
+        return added;
+      },
       say: (line) => sayAbout(ctx, label, line),
       onConnected: () => {
         followed.isConnected = true;

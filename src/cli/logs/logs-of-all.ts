@@ -10,8 +10,8 @@ import { clientFor, findServer } from "../remote/remote.ts";
 import { type Colour, isColoured, paintFor } from "../terminal/colour.ts";
 import { sayAbout, untilStopped } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { FollowedNodes, type LogsOptions } from "./followed-nodes.ts";
-import { inOrder, MergedLog, type NodeEntry } from "./merged-log.ts";
+import { chosen, FollowedNodes, type LogsOptions } from "./followed-nodes.ts";
+import { inOrder, MergedLog, type NodeEntry, withoutEarlier } from "./merged-log.ts";
 
 /** Pause between two looks at the list of nodes. */
 const listIntervalMs = 3000;
@@ -66,7 +66,7 @@ async function printKept(
           const entries = await target
             .newClient()
             .call("log_list", { log_filter: options.filter }, { signal });
-          return entries.map((entry) => ({ node: label, entry }));
+          return chosen(ctx, entries, options).map((entry) => ({ node: label, entry, isKept: true }));
         }
       } catch (error) {
         if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
@@ -76,7 +76,7 @@ async function printKept(
       return [];
     }),
   );
-  await write(inOrder(kept.flat()));
+  await write(withoutEarlier(inOrder(kept.flat()), options.lines));
   return code;
 }
 
@@ -99,7 +99,13 @@ async function followAll(
     onRefused: refused.reject,
   });
   followed.update(reportDead(ctx, nodes));
-  const writing = merged.run(run.write, {
+  let isFirst = true;
+  const write: Run["write"] = (entries) => {
+    const some = isFirst ? withoutEarlier(entries, run.options.lines) : entries;
+    isFirst = false;
+    return run.write(some);
+  };
+  const writing = merged.run(write, {
     begin: Promise.race([followed.begun, pause(maxBeginMs, ended.signal)]),
     signal: ended.signal,
   });

@@ -1,5 +1,4 @@
 import { Fault } from "../../base/fault.ts";
-import type { LogEntry } from "../../client/index.ts";
 import { explainTargets } from "../../config/explain-targets.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
@@ -10,7 +9,7 @@ import { isColoured } from "../terminal/colour.ts";
 import { untilStopped } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type FollowOptions, followLog } from "./follow-node.ts";
-import { defaultFilter, type LogsOptions } from "./followed-nodes.ts";
+import { chosen, defaultFilter, type LogsOptions } from "./followed-nodes.ts";
 import { logsOfAll } from "./logs-of-all.ts";
 
 /**
@@ -20,8 +19,6 @@ import { logsOfAll } from "./logs-of-all.ts";
 export async function logs(options: LogsOptions, ctx: Context): Promise<number> {
   const { filter, json } = options;
   if (filter !== undefined) checkFilter(ctx, filter);
-  if (options.all && (options.lines !== undefined || options.since !== undefined))
-    throw new WrongUsage("-n and --since do not go with --all");
   if (options.all) return logsOfAll(ctx, options);
   if (options.allowHttp) throw new WrongUsage("--allow-http goes with --all");
   const client = await connect(ctx, options);
@@ -38,22 +35,16 @@ export async function logs(options: LogsOptions, ctx: Context): Promise<number> 
         log_filter: filter ?? defaultFilter,
         signal,
         show: async (entries) => {
-          const some = isFirst ? chosen(entries, options) : entries;
+          const some = isFirst ? chosen(ctx, entries, options) : entries;
           isFirst = false;
           await show(some);
         },
         say: (line) => ctx.say(`node-server: ${line}`),
       });
-    } else await show(chosen(await client.call("log_list", { log_filter: filter }, { signal }), options));
+    } else
+      await show(chosen(ctx, await client.call("log_list", { log_filter: filter }, { signal }), options));
   });
   return exitCodes.done;
-}
-
-/** `chosen` leaves out entries before `--since`, and with `-n` all but the last ones. */
-function chosen(entries: readonly LogEntry[], { lines, since }: LogsOptions): readonly LogEntry[] {
-  const now = Date.now();
-  const late = entries.filter(({ timestamp }) => since === undefined || Date.parse(timestamp) >= now - since);
-  return lines === undefined ? late : late.slice(Math.max(0, late.length - lines));
 }
 
 function checkFilter(ctx: Context, text: string): void {

@@ -10,6 +10,8 @@ const maxWaiting = 5000;
 export interface NodeEntry {
   readonly node: string;
   readonly entry: LogEntry;
+  /** Whether the node kept it before it was followed. */
+  readonly isKept: boolean;
 }
 
 /** MergedLog puts the log entries of several nodes in the order of their times, as far as they arrive within a moment. */
@@ -19,8 +21,8 @@ export class MergedLog {
   #written = Promise.withResolvers<void>();
 
   /** Resolves when more may be added. */
-  async add(node: string, entries: readonly LogEntry[]): Promise<void> {
-    for (const entry of entries) this.#waiting.push({ node, entry });
+  async add(node: string, entries: readonly LogEntry[], { isKept } = { isKept: false }): Promise<void> {
+    for (const entry of entries) this.#waiting.push({ node, entry, isKept });
     this.#arrived.resolve();
     while (this.#waiting.length >= maxWaiting) await this.#written.promise;
   }
@@ -54,4 +56,13 @@ export function inOrder(entries: readonly NodeEntry[]): NodeEntry[] {
     .map((item) => ({ item, at: Date.parse(item.entry.timestamp) }))
     .sort((a, b) => a.at - b.at)
     .map(({ item }) => item);
+}
+
+/** `withoutEarlier` leaves out all but the last `lines` of the entries that the nodes kept. */
+export function withoutEarlier(
+  entries: readonly NodeEntry[],
+  lines: number | undefined,
+): readonly NodeEntry[] {
+  let surplus = lines === undefined ? 0 : entries.filter(({ isKept }) => isKept).length - lines;
+  return entries.filter(({ isKept }) => !isKept || surplus-- <= 0);
 }
