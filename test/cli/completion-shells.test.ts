@@ -3,6 +3,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { loggedIn, type Scene, type Terminal, type User } from "../support/cli.ts";
 import { story } from "../support/process.ts";
 import { program } from "../support/program.ts";
+import { storedFiles } from "../support/stored-site.ts";
 import { findProgram } from "../support/tools.ts";
 
 const zsh = findProgram("completion in zsh", "zsh");
@@ -18,6 +19,15 @@ async function atShell(): Promise<Scene> {
   await chmod(user.file("bin/node-server"), 0o755);
   await writeFile(user.file("logbook.sql"), "");
   await writeFile(user.file("heap.sql"), "");
+  return scene;
+}
+
+/** The same, with a bucket that has files. */
+async function withSite(): Promise<Scene> {
+  const scene = await atShell();
+  const { node } = scene;
+  await node.call("static-bucket_create", [node.superToken, "site"]);
+  await storedFiles(node, "site").write({ "images/my logo.svg": "logo", "images/other.png": "other" });
   return scene;
 }
 
@@ -61,6 +71,16 @@ if (fish !== undefined) {
     expect(await fishOffers(user, "~/bin/node-server sql -f h")).toEqual(["heap.sql"]);
     expect(await fishOffers(user, "~/bin/node-server log")).toEqual(["login", "logout", "logs"]);
     expect(await fishOffers(user, "LANG=C node-server servers use ")).toEqual(["here"]);
+  });
+
+  story("fish offers paths of buckets, also behind a quoted word", async () => {
+    await using scene = await withSite();
+    const { user } = scene;
+    await installInFish(user);
+    expect(await fishOffers(user, "node-server ls si")).toEqual(["site/"]);
+    const all = ["site/images/my logo.svg", "site/images/other.png"];
+    expect(await fishOffers(user, "node-server cat site/images/")).toEqual(all);
+    expect(await fishOffers(user, "node-server cat site/images/my\\ l")).toEqual(all.slice(0, 1));
   });
 }
 
@@ -116,6 +136,15 @@ if (zsh !== undefined) {
     await tab(shell, "node-server sql --file log", /--file logbook\.sql /);
     await tab(shell, "~/bin/node-server sql -f h", /-f heap\.sql /);
     await tab(shell, "~/bin/node-server cal", /node-server call /);
+    await leave(shell);
+  });
+
+  story("Tab in zsh completes paths of buckets, and quotes them", async () => {
+    await using scene = await withSite();
+    const shell = await zshWith(scene.user, sourced);
+    await tab(shell, "node-server ls si", /ls site\/(?! )/);
+    await tab(shell, "node-server cat site/images/o", /site\/images\/other\.png /);
+    await tab(shell, "node-server cat site/images/my\\ l", /site\/images\/my\\ logo\.svg /);
     await leave(shell);
   });
 

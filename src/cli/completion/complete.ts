@@ -3,9 +3,13 @@ import { findMethod, methodNames, paramsOf } from "../call/declared.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { readServers } from "../login/known-servers.ts";
+import { remote } from "../options.ts";
+import type { RemoteOptions } from "../remote/remote.ts";
+import { fileActions, nodeActions } from "../tokens/token-options.ts";
+import { isRemoteKind, type RemoteKind, remoteNames } from "./remote-names.ts";
 
-/** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it. */
-interface Candidate {
+/** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it, one that ends with `/` a name. */
+export interface Candidate {
   readonly word: string;
   readonly description: string;
 }
@@ -33,11 +37,14 @@ async function candidates(
   before: readonly string[],
   beginning: string,
 ): Promise<Candidate[]> {
-  const { command, args, waiting } = readWords(program, before);
-  if (waiting !== undefined) return waiting.long === "--server" ? serverNames(ctx) : [];
-  if (beginning.startsWith("--server="))
-    return (await serverNames(ctx)).map(({ word, description }) => ({
-      word: `--server=${word}`,
+  const typed = readWords(program, before);
+  const { command, args, waiting } = typed;
+  if (waiting !== undefined) return valuesOf(ctx, waiting, { ...typed, beginning });
+  const [, long, value = ""] = /^(--[^=]+)=(.*)$/s.exec(beginning) ?? [];
+  const given = optionsFor(program, command).find((option) => option.required && option.long === long);
+  if (given !== undefined)
+    return (await valuesOf(ctx, given, { ...typed, beginning: value })).map(({ word, description }) => ({
+      word: `${long}=${word}`,
       description,
     }));
   if (beginning.startsWith("-")) return optionsOf(command);
@@ -46,47 +53,96 @@ async function candidates(
     const help = command === program ? [{ word: "help", description: "show help for a command" }] : [];
     return [...commands.map((sub) => ({ word: sub.name(), description: sub.description() })), ...help];
   }
-  return argumentsOf(ctx, program, command, args);
+  return argumentsOf(ctx, program, { ...typed, beginning });
+}
+
+/** Typed is a command line up to the word that is being completed. */
+interface Typed {
+  readonly command: Command;
+  readonly args: readonly string[];
+  /** Which server the command would talk to. */
+  readonly options: RemoteOptions;
+  readonly beginning: string;
 }
 
 /** Finds the command that the words so far name, its arguments, and an option that waits for its value. */
 function readWords(program: Command, before: readonly string[]) {
   let command = program;
   const args: string[] = [];
+  const options: Record<string, string> = {};
   let waiting: Option | undefined;
   for (const word of before) {
     if (waiting !== undefined) {
+      options[waiting.attributeName()] = word;
       waiting = undefined;
       continue;
     }
     if (word.startsWith("-") && word !== "-") {
-      const option = [...command.options, ...program.options].find(
-        ({ short, long }) => word === short || word === long,
+      const [, name = word, value] = /^(--[^=]+)=(.*)$/s.exec(word) ?? [];
+      // Before the command, too: `-s web ls`.
+      const option = [...optionsFor(program, command), ...remoteOptions(program)].find(
+        ({ short, long }) => name === short || name === long,
       );
-      waiting = option?.required ? option : undefined;
+      if (option?.required && value !== undefined) options[option.attributeName()] = value;
+      else waiting = option?.required ? option : undefined;
       continue;
     }
     const sub = args.length === 0 ? command.commands.find((other) => other.name() === word) : undefined;
     if (sub === undefined) args.push(word);
     else command = sub;
   }
-  return { command, args, waiting };
+  return { command, args, options, waiting };
 }
 
-async function argumentsOf(
-  ctx: Context,
-  program: Command,
-  command: Command,
-  args: readonly string[],
-): Promise<Candidate[]> {
+function optionsFor(program: Command, command: Command): readonly Option[] {
+  return [...command.options, ...program.options];
+}
+
+function remoteOptions(program: Command): readonly Option[] {
+  return remote.map(([flags]) => program.createOption(flags));
+}
+
+/** Completes the value of an option. */
+async function valuesOf(ctx: Context, { long, flags }: Option, typed: Typed): Promise<Candidate[]> {
+  switch (long) {
+    case "--server":
+      return serverNames(ctx);
+    case "--allow":
+      return listOf(fileActions, typed.beginning);
+    case "--node":
+      return listOf(nodeActions, typed.beginning);
+    case "--bucket":
+      return remoteNames(ctx, "bucket", typed);
+  }
+  const name = /<(.+)>/.exec(flags)?.[1] ?? "";
+  return isRemoteKind(name) ? remoteNames(ctx, name, typed) : [];
+}
+
+/** Completes the last word of a list such as `read,write`. */
+function listOf(words: readonly string[], beginning: string): Candidate[] {
+  const before = beginning.slice(0, beginning.lastIndexOf(",") + 1);
+  const given = before.split(",");
+  return words
+    .filter((word) => !given.includes(word))
+    .map((word) => ({ word: before + word, description: "" }));
+}
+
+async function argumentsOf(ctx: Context, program: Command, typed: Typed): Promise<Candidate[]> {
+  const { command, args } = typed;
   const path =
     command.parent === program || command === program
       ? command.name()
       : `${command.parent?.name()} ${command.name()}`;
   if (path === "call") return args.length === 0 ? methodCandidates() : paramCandidates(args);
-  if (args.length > 0) return [];
-  if (path === "logout" || path === "servers use") return serverNames(ctx);
-  return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, description: "" }));
+  if (args.length === 0 && (path === "logout" || path === "servers use")) return serverNames(ctx);
+  const all = command.registeredArguments;
+  const argument = all[args.length] ?? (all.at(-1)?.variadic ? all.at(-1) : undefined);
+  if (argument === undefined) return [];
+  if (argument.argChoices !== undefined)
+    return argument.argChoices.map((word) => ({ word, description: "" }));
+  if (path.startsWith("buckets ") && path !== "buckets create" && args.length === 0)
+    return remoteNames(ctx, "bucket", typed);
+  return isRemoteKind(argument.name()) ? remoteNames(ctx, argument.name() as RemoteKind, typed) : [];
 }
 
 function methodCandidates(): Candidate[] {
