@@ -20,8 +20,9 @@ const queryCanceled = "57014";
  * authentication (28), a missing database, no free connection, and a server that stops, starts or crashed.
  */
 const connectionState = /^(08|25P03$|28|3D000$|53300$|57P0)/;
-/** Codes of Bun's driver for the same failures, for those that PostgreSQL did not report itself. */
-const connectionCode = /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)/;
+/** Codes of Bun's driver for the same failures, for those that PostgreSQL did not report itself: what it said may be unreadable. */
+const connectionCode =
+  /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION|INVALID_MESSAGE|UNEXPECTED_MESSAGE)/;
 
 function sqlState(error: unknown): string | undefined {
   return error instanceof SQL.PostgresError ? error.errno : undefined;

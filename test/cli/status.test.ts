@@ -1,8 +1,10 @@
 import { expect } from "bun:test";
-import { rename } from "node:fs/promises";
+import { X509Certificate } from "node:crypto";
+import { readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
+import { makeCertificate } from "../support/certificate.ts";
 import { loggedIn, User } from "../support/cli.ts";
-import { databaseKinds, testNode } from "../support/node.ts";
+import { databaseKinds, tempFolder, testNode } from "../support/node.ts";
 import { story, wholeLines } from "../support/process.ts";
 import { until } from "../support/until.ts";
 
@@ -32,6 +34,62 @@ story("status says that the files are away, with and without a token", async () 
   expect(lost).toMatchObject({ code: 1, reachable: true, ready: false, missing: ["store"] });
   const text = await user.run(["status"], { env: { NODE_SERVER_URL: node.url } });
   expect([text.code, text.stdout]).toEqual([1, expect.stringMatching(/^ready +no: store$/m)]);
+});
+
+story("status and /node/ready say that the database accepts no changes, and reading goes on", async () => {
+  await using scene = await loggedIn({ database: "postgres" });
+  const { node, user } = scene;
+  expect(JSON.parse(await user.does(["status", "--json"]))).toMatchObject({ ready: true, writes: true });
+  const name = new URL(node.databaseUrl).pathname.slice(1);
+  const setReadOnly = async (value: "on" | "off") => {
+    await node.sql(
+      `BEGIN READ WRITE; ALTER DATABASE "${name}" SET default_transaction_read_only = ${value}; COMMIT`,
+    );
+    // Connections keep the setting that they began with.
+    await node.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  };
+  const ready = async () => {
+    const response = await fetch(`${node.url}/node/ready`);
+    return [response.status, await response.json()];
+  };
+  const create = (bucket: string) => node.send("static-bucket_create", [node.superToken, bucket]);
+  await setReadOnly("on");
+  await until("a change was refused for that", async () => {
+    await create("site");
+    return JSON.stringify(await ready()).includes("writes");
+  });
+  await until("it is ready with new connections", async () => (await ready())[0] === 200);
+  expect(await ready()).toEqual([200, { status: "ready", writes: false }]);
+  const told = await user.run(["status"]);
+  expect([told.code, told.stdout]).toEqual([
+    1,
+    expect.stringMatching(/^ready +yes\nwrites +no: the database/m),
+  ]);
+  await setReadOnly("off");
+  await until("a change succeeds", async () => (await create("site")).error === undefined);
+  expect(await ready()).toEqual([200, { status: "ready" }]);
+});
+
+story("status says until when the certificate is valid, to a token that may read the metrics", async () => {
+  await using folder = await tempFolder();
+  if (!(await makeCertificate(folder, "node"))) return;
+  const ca = join(folder.path, "cert.pem");
+  await using node = await testNode({
+    top: `tls_cert = "${ca}"\ntls_key = "${join(folder.path, "key.pem")}"\n`,
+  });
+  await using user = await User.open();
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+  const state = JSON.parse(await user.does(["status", "--json", "--ca", ca], { env }));
+  const { validTo } = new X509Certificate(await readFile(ca));
+  expect(state.certificate_expires).toBe(Date.parse(validTo));
+  expect(await user.does(["status", "--ca", ca], { env })).toMatch(/^certificate +valid until \S+ \S+ UTC$/m);
+  const plain = (await user.does(["tokens", "create", "--bucket", "site", "--ca", ca], { env })).trim();
+  const other = { ...env, NODE_SERVER_TOKEN: plain };
+  expect(JSON.parse(await user.does(["status", "--json", "--ca", ca], { env: other }))).toMatchObject({
+    certificate_expires: null,
+  });
 });
 
 story("status without any token tells what needs none, as text and as JSON", async () => {

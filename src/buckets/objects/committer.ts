@@ -2,7 +2,6 @@ import { Fault } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
 import type { HeadValue } from "../../db/entry-values.ts";
 import { inSavepoint } from "../../db/savepoint.ts";
-import { isUnavailable } from "../../db/unavailable.ts";
 import type { Change } from "./change-queue.ts";
 import type { EntryWriter, Written } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
@@ -31,13 +30,16 @@ export interface CommitterOptions {
   readonly onChanged: () => void;
 }
 
-/** A change that was run in a transaction, with what it wrote; one that was refused wrote nothing. */
+/**
+ * A change that was run in a transaction, with what it wrote; one that was refused wrote nothing, and if it was not the first, what others
+ * wrote may be the reason: entries, but also locks and properties.
+ */
 type Ran = { readonly change: Change<EntryWriter> } & (
   | { readonly result: unknown; readonly written: Written }
-  | { readonly error: unknown; readonly wroteBefore: boolean }
+  | { readonly error: unknown; readonly isFirst: boolean }
 );
 
-/** What a transaction came to: `unknown` if the connection was lost during COMMIT. */
+/** What a transaction came to: `unknown` if COMMIT was sent and no answer to it could be read. */
 type Ending = "open" | "unknown" | "committed";
 
 /**
@@ -90,7 +92,7 @@ export class Committer {
       const attempt = changes.length === 1 ? { result: await run() } : await inSavepoint(transaction, run);
       if ("error" in attempt) {
         writer.begin({ head: before });
-        ran.push({ change, error: attempt.error, wroteBefore: before !== head });
+        ran.push({ change, error: attempt.error, isFirst: !ran.some(isDone) });
       } else ran.push({ change, result: attempt.result, written: writer.written });
     }
     const after = writer.written.head;
@@ -120,7 +122,8 @@ export class Committer {
     { error, ending }: { readonly error: unknown; readonly ending: Ending },
   ): Promise<void> {
     const done = ran.filter(isDone);
-    const isLost = ending === "unknown" && isUnavailable(error);
+    // Whatever the failure was: an answer that cannot be read may have said that it is done.
+    const isLost = ending === "unknown";
     const outcome = isLost
       ? await lookAfterwards(
           this.#options,
@@ -137,7 +140,7 @@ export class Committer {
     for (const change of changes) {
       const one = byChange.get(change);
       if (one !== undefined && isDone(one) && outcome === "done") change.resolve(one.result);
-      else if (one !== undefined && !isDone(one) && (outcome === "done" || !one.wroteBefore))
+      else if (one !== undefined && !isDone(one) && (outcome === "done" || one.isFirst))
         change.reject(one.error);
       else change.reject(fault);
     }
