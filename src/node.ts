@@ -53,6 +53,8 @@ const restartDelayMs = 3000;
 
 export interface Node extends AsyncDisposable {
   readonly url: string;
+  /** The address of the web console; undefined where it is not served. */
+  readonly consoleUrl: string | undefined;
   readonly hub: LogHub;
   readonly ring: LogRing;
   /** The metrics of this process. */
@@ -292,6 +294,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     ring,
     get url() {
       return tcp.url ?? "";
+    },
+    get consoleUrl() {
+      return tcp.url !== undefined && limits.console ? `${tcp.url}/node/console/` : undefined;
     },
     families: metrics.families,
     announce({ isNew }) {

@@ -49,7 +49,7 @@ story("what is written wrongly ends with 2, names what was meant, and asks no se
     [["static-bucket_create", "s3cret"], /key=value/],
     [["static-bucket_create", "{"], /not JSON/],
     [["static-bucket_create", '["a"]'], /JSON object/],
-    [["static-bucket_create", "name=a", "cors=maybe"], /cors: expected boolean, received string/],
+    [["static-bucket_create", "name=a", "cors=maybe"], /cors: write true or false/],
     [["static-bucket_create", '{"name": 5}'], /name: expected string, received number/],
     [["token_delete", 'target_token=""', "x=1"], /no param x/],
     [

@@ -32,6 +32,11 @@ story("check-site names the lines of a folder or a bucket that cannot be used, a
   });
   await fill(site.home.file("fine"), { _redirects: "/x /page 301\n" });
   expect(await run("check-site", site.home.file("fine"))).toMatchObject({ code: 0, stdout: "" });
+  // As for deploy, a name is a folder's if there is one, whatever buckets there are.
+  expect(await run("check-site", "fine")).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("the folder fine"),
+  });
   const unknown = await run("check-site", "nowhere", "--json");
   expect([unknown.code, errorOf(unknown)]).toMatchObject([1, { kind: "NotFound", field: "name" }]);
 });

@@ -58,6 +58,7 @@ story(
     const { superToken, rootPassword } = first;
     const ended = await first.stop();
     expect(ended.stdout).toMatch(twoLines);
+    expect(ended.stderr).toContain(`sign in to the console at ${first.url}/node/console/\n`);
     expect(ended.stderr.match(/listening on/g)).toHaveLength(1);
     for (const proof of [superToken.split(":")[1] ?? "", rootPassword])
       expect(ended.stderr).not.toContain(proof);

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
@@ -17,15 +17,17 @@ export interface CheckSiteOptions extends RemoteOptions {
 
 /** Lists what is wrong with the `_headers` and `_redirects` of a folder or a bucket; fails if a line of them cannot be used. */
 export async function checkSiteRules(site: string, options: CheckSiteOptions, ctx: Context): Promise<number> {
-  const source = isLocalPath(site)
-    ? folderSource(realFolder(ctx, site))
-    : await bucketSource(ctx, site, options);
+  const isLocal = isLocalPath(ctx, site);
+  const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
   const problems = await checkSite(source);
   const hasErrors = problems.some(({ level }) => level === "error");
   if (options.json) await ctx.print(`${JSON.stringify(problems, null, 2)}\n`);
   else {
     for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
-    if (problems.length === 0) ctx.say(`${siteFiles.join(" and ")} of ${site}: nothing is wrong.`);
+    if (problems.length === 0)
+      ctx.say(
+        `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: nothing is wrong.`,
+      );
   }
   return hasErrors ? exitCodes.failed : exitCodes.done;
 }
@@ -36,9 +38,10 @@ export function formatSiteProblem({ file, line, level, why }: SiteProblem): stri
   return `${at}: ${level === "warning" ? "warning: " : ""}${why}`;
 }
 
-/** A name without a slash is a bucket's, whatever folders there are. */
-function isLocalPath(text: string): boolean {
-  return text === "." || text === ".." || text.includes("/");
+/** A name without a slash is a folder's, as for `deploy`, if there is one; else a bucket's. */
+function isLocalPath(ctx: Context, text: string): boolean {
+  if (text.includes("/")) return true;
+  return statSync(ctx.path(text), { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
 function folderSource(folder: string): SiteSource {
@@ -64,7 +67,7 @@ function folderSource(folder: string): SiteSource {
 
 async function bucketSource(ctx: Context, name: string, options: CheckSiteOptions): Promise<SiteSource> {
   const client = await connect(ctx, options);
-  const missing = existsSync(ctx.path(name)) ? `for the folder write ./${name}` : "`buckets` lists them";
+  const missing = "`buckets` lists them";
   const files = await listRemote(client, name, { missing, signal: new AbortController().signal });
   return {
     async read(path) {

@@ -65,10 +65,10 @@ export const siteCommands: readonly CommandRow[] = [
   },
   {
     name: "check-site <site>",
-    description: "list what is wrong with _headers and _redirects of a folder (./dist) or a bucket",
+    description: "list what is wrong with _headers and _redirects of a folder or a bucket",
     options: remoteJson,
     notes:
-      "\nSITE is a folder if it contains a slash or is a dot, such as ./dist, else a bucket. Lines that cannot be used make it fail; warnings do not.",
+      "\nSITE is a folder if there is one of this name, else a bucket. Lines that cannot be used make it fail; warnings do not.",
     load: async () => (await import("./check-site.ts")).checkSiteRules,
   },
 ];

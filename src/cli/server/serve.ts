@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
-import { parseGivenToken } from "../../auth/super-token.ts";
+import { parseGivenToken, type SuperCredentials } from "../../auth/super-token.ts";
 import { shellQuoted } from "../../base/access.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
@@ -43,6 +43,7 @@ export async function serve(options: ServeOptions, _: Context, command: Command)
     return supervise({ config, listen, processes });
   }
   let node: Node | undefined;
+  let hasNewCredentials = false;
   const notifier = openNotifier(process.env);
   const reloads = new ReloadRequests();
   const stop = new StopRequests(() => process.exit(exitCodes.failed));
@@ -84,8 +85,15 @@ export async function serve(options: ServeOptions, _: Context, command: Command)
         restart: () => (member === undefined ? restart.resolve("restart") : member.restart()),
         execute,
         isStopped: () => stop.name !== undefined,
+        show(made) {
+          process.stdout.write(credentialLines(made));
+          hasNewCredentials = true;
+        },
       },
     );
+    if (hasNewCredentials && node.consoleUrl !== undefined)
+      node.hub.logger("server").info(`sign in to the console at ${node.consoleUrl}`);
+    hasNewCredentials = false;
     await greet(node, binary, startMode);
     if (failure !== undefined)
       node.hub
@@ -158,12 +166,14 @@ interface Start {
   restart(): void;
   readonly execute: Execute;
   isStopped(): boolean;
+  /** Shows the credentials of a new Super Token. */
+  show(made: SuperCredentials): void;
 }
 
 /** Opens the node. A version on trial that fails starts again by itself, because nobody else may do so. */
 async function open(
   { config, listen }: Pick<ServeOptions, "config" | "listen">,
-  { binary, startMode, member, restart, execute, isStopped }: Start,
+  { binary, startMode, member, restart, execute, isStopped, show }: Start,
 ): Promise<Node> {
   try {
     return await openNode({
@@ -171,7 +181,7 @@ async function open(
       listen,
       workingDirectory: process.cwd(),
       env: process.env,
-      show: (made) => void process.stdout.write(credentialLines(made)),
+      show,
       group: member,
       ...(member !== undefined && { cluster: { boot: member.boot, process: member.number } }),
       program: {
