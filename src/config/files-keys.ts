@@ -89,6 +89,7 @@ export const filesKeys = {
     "days",
     z.int().nonnegative().max(maxDays).default(7),
     "How long deleted and replaced files can be restored. A backup of the database alone can be restored for as long, because the content of its files is still there.",
+    { initial: 30 },
   ),
   request_timeout_ms: key(
     "ms",

@@ -85,9 +85,10 @@ test("a file with the two required keys gets every default", () => {
 test("the file that a first start writes says the same as the defaults", () => {
   const { config, warnings } = parseConfig(defaultConfigText());
   const { log_filter, ...logging } = config.logging;
-  // A configuration of before keeps its meaning: it has no trash unless it says so.
-  expect({ ...config, logging, trash_days: 0 }).toEqual(parseConfig(required).config);
-  expect([log_filter?.text, config.trash_days]).toEqual(["info", 30]);
+  // A configuration of before keeps its meaning: it has no trash unless it says so, and 7 days in an object store.
+  const files = { ...config.files, keep_removed_days: 7 };
+  expect({ ...config, logging, files, trash_days: 0 }).toEqual(parseConfig(required).config);
+  expect([log_filter?.text, config.trash_days, config.files.keep_removed_days]).toEqual(["info", 30, 30]);
   expect(warnings).toEqual([]);
 });
 
