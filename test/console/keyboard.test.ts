@@ -38,8 +38,42 @@ inBrowser("Ctrl+K goes to pages and buckets and starts actions, by the keyboard 
   await palette.getByRole("option", { name: "Bucket site" }).waitFor();
   await page.keyboard.press("ArrowUp");
   await becomes(() => palette.getByRole("option", { selected: true }).textContent(), "Bucket site");
+  // It says where the list would be that nothing is found, keeps its size, and one Escape ends it.
+  const box = await palette.boundingBox();
+  await page.keyboard.type("zzz");
+  const nothing = await palette.getByText("Nothing has this name.").boundingBox();
+  const field = await palette.getByRole("combobox").boundingBox();
+  expect(await palette.boundingBox()).toEqual(box);
+  expect((nothing?.y ?? 0) - (field?.y ?? 0)).toBeLessThan(100);
+  expect(await axeFindings(page)).toEqual([]);
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
+});
+
+inBrowser("a button that is at work keeps the focus, and a second press does nothing", async () => {
+  await using node = await sharedNode();
+  await using tab = await openConsole(node, { at: "/config" });
+  const { page } = tab;
+  await page.locator(".cm-content").getByText("ws_listener").waitFor();
+  const held = Promise.withResolvers<void>();
+  let asked = 0;
+  await page.route("**/jsonrpc", async (route) => {
+    if (route.request().postData()?.includes("read_config")) {
+      asked += 1;
+      await held.promise;
+    }
+    await route.continue();
+  });
+  const button = page.getByRole("button", { name: "Reload", exact: true });
+  const state = () => button.evaluate((element) => [element.matches(":focus"), element.ariaDisabled]);
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await becomes(state, [true, "true"]);
+  expect(await axeFindings(page, { within: ".page-header" })).toEqual([]);
+  await page.keyboard.press("Enter");
+  held.resolve();
+  await becomes(state, [true, null]);
+  expect(asked).toBe(1);
 });
 
 inBrowser("the palette offers what the token may open, and nothing else", async () => {

@@ -157,7 +157,9 @@ class Walk {
 
   /** The enabled buttons whose style was not seen before. */
   async #freshButtons(within: string): Promise<ElementHandle[]> {
-    const buttons = this.#page.locator(within).locator("button:enabled:not(.skip):visible");
+    const buttons = this.#page
+      .locator(within)
+      .locator("button:enabled:not(.skip, [aria-disabled=true]):visible");
     const fresh: ElementHandle[] = [];
     for (const [at, own] of (await buttons.evaluateAll(stylesOf)).entries()) {
       const style = `${within} | ${own}`;

@@ -47,7 +47,10 @@ export function Palette({ session, onClose }: KeyboardDialogProps) {
   };
   const onKey = (event: KeyboardEvent) => {
     const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-    if (event.key === "Enter" && !event.isComposing) select(found[current]);
+    if (event.isComposing) return;
+    if (event.key === "Enter") select(found[current]);
+    // Browsers would only clear the field.
+    else if (event.key === "Escape") onClose();
     else if (by !== undefined && found.length > 0) setAt((current + by + found.length) % found.length);
     else return;
     event.preventDefault();
@@ -69,25 +72,29 @@ export function Palette({ session, onClose }: KeyboardDialogProps) {
         onKeyDown={onKey}
       />
       {buckets.error !== undefined && <Problem error={buckets.error} retry={buckets.reload} />}
-      <div class="palette" role="listbox" id={`${id}-list`} aria-label={t.help.palette}>
-        {found.map((command, index) => (
-          <div
-            key={`${command.icon} ${command.label}`}
-            ref={index === current ? scrollIntoView : null}
-            role="option"
-            tabIndex={-1}
-            id={`${id}-${index}`}
-            class="popup-item"
-            aria-selected={index === current}
-            onClick={() => select(command)}
-            onKeyDown={onKey}
-          >
-            <Icon name={command.icon} />
-            <span>{command.label}</span>
-          </div>
-        ))}
+      <div class="palette">
+        <div role="listbox" id={`${id}-list`} aria-label={t.help.palette}>
+          {found.map((command, index) => (
+            <div
+              key={`${command.icon} ${command.label}`}
+              ref={index === current ? scrollIntoView : null}
+              role="option"
+              tabIndex={-1}
+              id={`${id}-${index}`}
+              class="popup-item"
+              aria-selected={index === current}
+              onClick={() => select(command)}
+              onKeyDown={onKey}
+            >
+              <Icon name={command.icon} />
+              <span>{command.label}</span>
+            </div>
+          ))}
+        </div>
+        <p class="muted" role="status">
+          {found.length === 0 && t.help.nothingFound}
+        </p>
       </div>
-      {found.length === 0 && <p class="muted">{t.help.nothingFound}</p>}
     </Dialog>
   );
 }

@@ -4,6 +4,7 @@ import { importCode } from "../connection.ts";
 import { loadTexts } from "../text/text.ts";
 import { showError } from "../ui/toasts.tsx";
 import {
+  coverOfSearch,
   isMac,
   type KeyboardDialog,
   type KeyboardDialogProps,
@@ -75,12 +76,21 @@ function onKey(event: KeyboardEvent): void {
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest("input, textarea, select, [contenteditable], .editor") !== null
+    target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], .editor") !== null
   );
 }
 
-/** Focuses the search or filter of the page. False when it has none. */
+/** Focuses the search or filter of the page, which a bar of its own may hide. False when it has none. */
 function focusSearch(): boolean {
+  if (focusField()) return true;
+  const uncover = coverOfSearch.current;
+  uncover?.();
+  // Preact renders in a microtask that was queued by then.
+  queueMicrotask(focusField);
+  return uncover !== undefined;
+}
+
+function focusField(): boolean {
   const field = document.querySelector<HTMLInputElement>('#main input[type="search"]:enabled');
   field?.focus();
   field?.select();

@@ -9,10 +9,12 @@ export interface ButtonProps {
   readonly kind?: "plain" | "primary" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly disabled?: boolean;
+  /** Something that the button has started, or needs, is under way. It keeps the focus, and clicks do nothing. */
+  readonly busy?: boolean;
   /** Whether a switch is on. */
   readonly pressed?: boolean;
   readonly title?: string;
-  /** The button is disabled until the returned promise settles. A rejection is shown as a toast. */
+  /** The button is busy until the returned promise settles. A rejection is shown as a toast. */
   readonly onClick?: (event: MouseEvent) => void | Promise<void>;
 }
 
@@ -22,20 +24,22 @@ export function Button({
   kind = "plain",
   type = "button",
   disabled,
+  busy: waits = false,
   pressed,
   title,
   onClick,
 }: ButtonProps) {
-  const { busy, run } = useBusy();
+  const { busy, onClick: click } = useBusy(onClick, waits);
   return (
     <button
       type={type}
       class={`button ${kind}`}
-      disabled={disabled || busy}
+      disabled={disabled}
       title={title}
       aria-pressed={pressed}
+      aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
-      onClick={onClick === undefined ? undefined : (event: MouseEvent) => run(() => onClick(event))}
+      onClick={click}
     >
       {icon !== undefined && <Icon name={icon} />}
       <span>{children}</span>
@@ -48,12 +52,14 @@ export interface IconButtonProps {
   /** Accessible name and tooltip. */
   readonly label: string;
   readonly disabled?: boolean;
+  /** As of a `Button`. */
+  readonly busy?: boolean;
   readonly pressed?: boolean;
   readonly onClick: (event: MouseEvent) => void | Promise<void>;
 }
 
-export function IconButton({ icon, label, disabled, pressed, onClick }: IconButtonProps) {
-  const { busy, run } = useBusy();
+export function IconButton({ icon, label, disabled, busy: waits, pressed, onClick }: IconButtonProps) {
+  const { busy, onClick: click } = useBusy(onClick, waits);
   return (
     <button
       type="button"
@@ -61,27 +67,36 @@ export function IconButton({ icon, label, disabled, pressed, onClick }: IconButt
       aria-label={label}
       title={label}
       aria-pressed={pressed}
-      disabled={disabled || busy}
-      onClick={(event: MouseEvent) => run(() => onClick(event))}
+      disabled={disabled}
+      aria-disabled={busy || undefined}
+      aria-busy={busy || undefined}
+      onClick={click}
     >
       <Icon name={icon} />
     </button>
   );
 }
 
-function useBusy() {
-  const [busy, setBusy] = useState(false);
-  const run = async (work: () => void | Promise<void>) => {
+/**
+ * `useBusy` ignores clicks while the work of an earlier one runs, or while `waits` is set. The button must not be `disabled` meanwhile:
+ * it would lose the focus to the page.
+ */
+function useBusy(work: ButtonProps["onClick"], waits = false) {
+  const [isRunning, setRunning] = useState(false);
+  const busy = waits || isRunning;
+  const onClick = async (event: MouseEvent) => {
+    // A submit button would send its form.
+    if (busy) return event.preventDefault();
     try {
-      const running = work();
+      const running = work?.(event);
       if (running === undefined) return;
-      setBusy(true);
+      setRunning(true);
       await running;
     } catch (error) {
       showError(error);
     } finally {
-      setBusy(false);
+      setRunning(false);
     }
   };
-  return { busy, run };
+  return { busy, onClick };
 }

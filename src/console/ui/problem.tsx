@@ -11,6 +11,12 @@ import { Icon } from "./icons.tsx";
 
 /** Sentence about an error, for the person at the screen. */
 export function explain(error: unknown): string {
+  // The server begins in lower case. What it begins with is not a name then: names have signs, or stand after a word.
+  return reasonOf(error).replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase());
+}
+
+/** The same, to stand within a sentence. */
+export function reasonOf(error: unknown): string {
   if (error instanceof PermissionDenied) return t.frame.denied(error.detail);
   if (error instanceof FileDenied && error.status === 401) return t.frame.fileTokenRefused(error.message);
   if (error instanceof FileDenied) return t.frame.fileDenied(error.message);

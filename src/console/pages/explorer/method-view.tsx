@@ -71,7 +71,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
         {method.params.length === 0 && <p class="muted">{t.api.noParams}</p>}
         {!method.isStream && (
           <div class="row">
-            <Button kind="primary" type="submit" disabled={!isReady || busy}>
+            <Button kind="primary" type="submit" busy={busy} disabled={!isReady}>
               {busy ? t.api.sending : t.api.send}
             </Button>
             {busy && <Button onClick={() => leave.current?.abort()}>{t.frame.cancel}</Button>}

@@ -32,7 +32,7 @@ export function StorageCard() {
     <section class="overview-storage" aria-labelledby="storage">
       <header>
         <h2 id="storage">{t.overview.storage}</h2>
-        <Button disabled={loading} onClick={reload}>
+        <Button busy={loading} onClick={reload}>
           {t.overview.refresh}
         </Button>
       </header>

@@ -129,7 +129,7 @@ export default function SqlPage() {
                 {t.sql.run}
               </Button>
             )}
-            <Button disabled={busy || dialect === undefined} title={t.sql.explainTitle} onClick={explain}>
+            <Button busy={busy} disabled={dialect === undefined} title={t.sql.explainTitle} onClick={explain}>
               {t.sql.explain}
             </Button>
             <Check

@@ -88,7 +88,7 @@ function SaveForm({ saved, text, onSaved }: SaveFormProps) {
           onInput={(event: Event) => setName(typed(event))}
         />
       </Field>
-      <Button type="submit" kind="primary" disabled={busy || problem !== undefined || name.trim() === ""}>
+      <Button type="submit" kind="primary" busy={busy} disabled={problem !== undefined || name.trim() === ""}>
         {t.frame.save}
       </Button>
     </form>

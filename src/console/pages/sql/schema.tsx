@@ -23,7 +23,7 @@ export function SchemaList({ schema: { value, error, loading, reload }, onPick }
       <div class="sql-schema-body">
         <div class="row">
           <span class="muted">{value === undefined ? "" : dialectNames[value.dialect]}</span>
-          <Button kind="quiet" disabled={loading} onClick={reload}>
+          <Button kind="quiet" busy={loading} onClick={reload}>
             {t.frame.reload}
           </Button>
         </div>

@@ -99,7 +99,8 @@ function TableRows({ table, dialect }: DialectTable) {
           <IconButton
             icon="previous"
             label={t.sql.previousPage}
-            disabled={loading || offset === 0}
+            busy={loading}
+            disabled={offset === 0}
             onClick={() => setOffset(Math.max(0, offset - pageSize))}
           />
           <span role="status">
@@ -112,12 +113,13 @@ function TableRows({ table, dialect }: DialectTable) {
           <IconButton
             icon="next"
             label={t.sql.nextPage}
-            disabled={loading || value === undefined || value.data.length <= pageSize}
+            busy={loading}
+            disabled={value === undefined || value.data.length <= pageSize}
             onClick={() => setOffset(offset + pageSize)}
           />
         </span>
         <RowCount key={table.id} table={table} />
-        <Button kind="quiet" icon="retry" disabled={loading} onClick={reload}>
+        <Button kind="quiet" icon="retry" busy={loading} onClick={reload}>
           {t.frame.reload}
         </Button>
       </div>

@@ -5,7 +5,7 @@ import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { useLoad } from "../../../ui/load.ts";
-import { explain } from "../../../ui/problem.tsx";
+import { reasonOf } from "../../../ui/problem.tsx";
 import { toast, toastWithAction } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
@@ -91,7 +91,7 @@ export function DeleteDialog({
             {held.value !== undefined
               ? t.files.heldFiles(t.frame.countFiles(held.value.count), bytes(held.value.size))
               : held.error !== undefined
-                ? t.files.heldUnknown(explain(held.error))
+                ? t.files.heldUnknown(reasonOf(held.error))
                 : t.files.counting}
           </p>
         )}
@@ -103,7 +103,7 @@ export function DeleteDialog({
           {started && !batch.running ? t.frame.close : t.frame.cancel}
         </Button>
         {/* Not before it is told what would be deleted, and whether that can be undone. */}
-        <Button kind="danger" disabled={started || held.loading || retention.loading} onClick={remove}>
+        <Button kind="danger" busy={started || held.loading || retention.loading} onClick={remove}>
           {t.frame.delete}
         </Button>
       </footer>

@@ -1,4 +1,6 @@
+import { useLayoutEffect } from "preact/hooks";
 import { bytes, number } from "../../../format.ts";
+import { coverOfSearch } from "../../../keyboard/dialogs.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -28,6 +30,12 @@ export function SelectionBar(props: SelectionBarProps) {
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
   const further = furtherItems(session, openBucket, chosen, actions);
+  useLayoutEffect(() => {
+    coverOfSearch.current = onClear;
+    return () => {
+      coverOfSearch.current = undefined;
+    };
+  }, [onClear]);
   return (
     <div class="files-chosen" role="toolbar" aria-label={t.files.selection}>
       <span aria-live="polite">
