@@ -17,6 +17,7 @@ let current = firstHash;
 let guard: (() => Promise<boolean> | undefined) | undefined;
 let isAsking = false;
 let isGoingBack = false;
+let isRevisited = false;
 
 // Marks the first history entry, so that returning to it does not look like a new entry.
 if (history.state === null) history.replaceState({}, "");
@@ -26,6 +27,7 @@ window.addEventListener("hashchange", ({ oldURL }) => {
   const isNew = history.state === null;
   if (isNew) history.replaceState({ cameFrom: new URL(oldURL).hash }, "");
   isGoingBack = false;
+  isRevisited = !isNew;
   if (location.hash !== current) void follow(isNew);
 });
 
@@ -86,6 +88,11 @@ export function go(link: string): void {
 export function replaceRoute(link: string): void {
   history.replaceState(history.state, "", link);
   show();
+}
+
+/** Whether the person came to the current history entry by going back or forward. */
+export function cameBack(): boolean {
+  return isRevisited;
 }
 
 /** Replaces the query of the current route without a new history entry. */

@@ -187,7 +187,7 @@ inBrowser(
     await siteWith(node, { "a.txt": "a" });
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
-    const invitation = page.getByText("Drop to upload into this folder.");
+    const invitation = page.getByText("Drop to upload into site.");
     await page.getByText("a.txt").waitFor();
     const { x, y } = await middleOf(page, ".files-rows");
     const session = await page.context().newCDPSession(page);
@@ -224,4 +224,53 @@ inBrowser("a bucket that takes no uploads says why when something is dropped ont
   await other.page.getByText("Off").waitFor();
   await dropFiles(other.page, await middleOf(other.page, ".buckets-row"), file);
   await other.page.getByText(/The bucket site is off/).waitFor();
+});
+
+inBrowser("the invitation to drop names the folder, over the list and above the messages", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, { "a.txt": "a", "docs/b.txt": "b", "docs/old/c.txt": "c" });
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const { page } = tab;
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [join(node.folder, "config.toml")], dragOperationsMask: 1 };
+  const dragTo = async (selector: string) => {
+    const at = await middleOf(page, selector);
+    for (const type of ["dragEnter", "dragOver", "dragOver"] as const)
+      await session.send("Input.dispatchDragEvent", { type, ...at, data });
+  };
+  // A message that stays while the file is dragged.
+  await dropFiles(page, await middleOf(page, "h1"), join(node.folder, "config.toml"));
+  await page.locator(".toast").getByText(hint).waitFor();
+  await page.evaluate(`location.hash = "#/buckets/site?path=docs"`);
+  await page.getByTitle("b.txt").waitFor();
+  await dragTo(".files-heads");
+  const invitation = page.locator(".files-drop");
+  const edges = async (selector: string) => {
+    const { x = 0, y = 0, width = 0, height = 0 } = (await page.locator(selector).boundingBox()) ?? {};
+    return { left: x, right: x + width, top: y, bottom: y + height };
+  };
+  for (const [width, height] of [
+    [1280, 800],
+    [390, 844],
+  ] as const) {
+    await page.setViewportSize({ width, height });
+    await invitation.getByText("Drop to upload into docs.").waitFor();
+    const [own, list, message] = [
+      await edges(".files-drop"),
+      await edges(".files-box"),
+      await edges(".toast"),
+    ];
+    expect(own.bottom).toBeLessThan(message.top);
+    expect(own.top).toBeGreaterThan(list.top);
+    // In its middle.
+    expect(Math.abs(own.left + own.right - list.left - list.right)).toBeLessThan(12);
+    await shoot(page, `drop-invitation-${width}`);
+  }
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await dragTo("[data-folder='docs/old']");
+  await invitation.getByText("Drop to upload into old.").waitFor();
+  expect(await page.locator(".drop-into").count()).toBe(1);
+  await page.emulateMedia({ colorScheme: "dark" });
+  await shoot(page, "drop-invitation-dark");
+  await session.send("Input.dispatchDragEvent", { type: "dragCancel", x: 0, y: 0, data });
 });

@@ -320,3 +320,73 @@ inBrowser("a row that was selected by its checkbox is deleted and renamed by key
   await page.keyboard.press("Delete");
   await page.getByRole("dialog", { name: "Delete 2 items?" }).waitFor();
 });
+
+inBrowser("after Select all the keys work, and / ends a selection to filter by name", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await row(page, "b.txt").waitFor();
+  await page.getByRole("checkbox", { name: "Select all" }).click();
+  await page.keyboard.press("Delete");
+  await page.getByRole("dialog", { name: /^Delete \d+ items\?$/ }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await page.keyboard.press("/");
+  await page.keyboard.type("b.t");
+  await becomes(() => page.getByRole("searchbox", { name: "Filter by name" }).inputValue(), "b.t");
+  await row(page, "c.txt").waitFor({ state: "detached" });
+  expect(await chosen(page)).toEqual([]);
+});
+
+inBrowser("who goes back finds a long folder where it was, as a list and as a grid", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, {
+    ...Object.fromEntries(Array.from({ length: 300 }, (_, at) => [`file ${at}.txt`, ""])),
+    "zoo/inside.txt": "",
+    "zoo 2/inside.txt": "",
+  });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const top = () => page.locator(".files-rows").evaluate((element) => element.scrollTop);
+  for (const shape of ["list", "grid"]) {
+    await page.getByTitle("zoo", { exact: true }).waitFor();
+    const before = await page.locator(".files-rows").evaluate((element) => {
+      element.scrollTop = 2000;
+      return element.scrollTop;
+    });
+    const name = shape === "list" ? "file 52.txt" : "file 110.txt";
+    await page.getByTitle(name, { exact: true }).waitFor();
+    await page.evaluate(`location.hash = "#/buckets/site?path=zoo"`);
+    await page.getByTitle("inside.txt").waitFor();
+    expect(await top()).toBe(0);
+    await page.goBack();
+    await page.getByTitle(name, { exact: true }).waitFor();
+    await becomes(top, before);
+    // A link to the same folder shows its beginning.
+    await page.evaluate(`location.hash = "#/buckets/site?path=zoo"`);
+    await page.getByTitle("inside.txt").waitFor();
+    await page.getByRole("link", { name: "site", exact: true }).click();
+    await page.getByTitle("zoo 2", { exact: true }).waitFor();
+    expect(await top()).toBe(0);
+    if (shape === "grid") continue;
+    await page.getByRole("button", { name: "Show as a grid" }).click();
+    await page.locator(".files-tiles").waitFor();
+  }
+});
+
+inBrowser("the address of a selected file is copied on a phone, too", async () => {
+  await using node = await sharedNode();
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site", phone: true });
+  const { page } = tab;
+  await row(page, "b.txt").getByRole("checkbox").click();
+  for (const width of [390, 320]) {
+    await page.setViewportSize({ width, height: 844 });
+    const bar = page.getByRole("toolbar", { name: "Selection" });
+    const copy = await boxOf(bar.getByRole("button", { name: "Copy URL" }));
+    const last = await boxOf(bar.getByRole("button", { name: "Clear", exact: true }));
+    expect([width, copy.width > 30, last.x + last.width <= width]).toEqual([width, true, true]);
+    await shoot(page, `files-selected-${width}`);
+  }
+});

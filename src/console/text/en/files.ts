@@ -51,7 +51,6 @@ export const files = {
   searchMore: (max: string) => `only the first ${max} are shown`,
   filterByName: "Filter by name",
   noDrop: "Nothing can be dropped here.",
-  drop: "Drop to upload into this folder.",
   dropInto: (folder: string) => `Drop to upload into ${folder}.`,
   giveName: "Give it a name.",
   noSlash: "A name cannot contain / or \\.",

@@ -51,7 +51,6 @@ export const files: typeof en = {
   searchMore: (max) => `只显示前 ${max} 个`,
   filterByName: "按名称筛选",
   noDrop: "不能拖放到这里。",
-  drop: "松开即可上传到此文件夹。",
   dropInto: (folder) => `松开即可上传到 ${folder}。`,
   giveName: "请输入名称。",
   noSlash: "名称不能包含 / 或 \\。",

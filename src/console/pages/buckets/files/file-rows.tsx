@@ -6,7 +6,7 @@ import type { Entry, Order, SortKey } from "./entries.ts";
 import type { EntryContext } from "./entry-events.ts";
 import { FileRow } from "./file-row.tsx";
 import { FileTile, TileLine } from "./file-tile.tsx";
-import { updateView } from "./folder-view.ts";
+import { keepScroll, keptScroll, updateView } from "./folder-view.ts";
 import {
   emptySelection,
   entryForKey,
@@ -50,6 +50,12 @@ export function FileRows(props: FileRowsProps) {
     setWidth(box.current?.clientWidth ?? 0);
     return trackWidth(box.current, setWidth);
   }, []);
+  const [scrolledTo] = useState(keptScroll);
+  // A grid has its height once it knows its columns.
+  const isSized = layout === "list" || width > 0;
+  useLayoutEffect(() => {
+    if (isSized && box.current !== null && scrolledTo !== undefined) box.current.scrollTop = scrolledTo;
+  }, [isSized]);
   useEffect(() => {
     const list = box.current;
     if (list === null || active === -1) return;
@@ -107,6 +113,7 @@ export function FileRows(props: FileRowsProps) {
       scroller={box}
       count={Math.ceil(entries.length / columns)}
       rowHeight={height}
+      onScroll={() => keepScroll(box.current?.scrollTop ?? 0)}
       box={{
         role: "grid",
         "aria-multiselectable": true,
@@ -155,10 +162,12 @@ export interface SortBarProps {
   readonly all: boolean;
   readonly some: boolean;
   readonly onAll: (all: boolean) => void;
+  /** As of the list. */
+  readonly onKey: FileRowsProps["onKey"];
 }
 
 /** Column heads. A click sorts by that column. */
-export function SortBar({ layout, order, all, some, onAll }: SortBarProps) {
+export function SortBar({ layout, order, all, some, onAll, onKey }: SortBarProps) {
   return (
     <div class={layout === "list" ? "files-row files-heads" : "files-heads loose"}>
       <span class="files-check">
@@ -167,6 +176,10 @@ export function SortBar({ layout, order, all, some, onAll }: SortBarProps) {
           aria-label={t.files.selectAll}
           checked={all}
           indeterminate={some && !all}
+          // A click leaves the focus here.
+          onKeyDown={(event: KeyboardEvent) => {
+            if (onKey(event.key)) event.preventDefault();
+          }}
           onChange={(event: Event) => onAll((event.currentTarget as HTMLInputElement).checked)}
         />
       </span>

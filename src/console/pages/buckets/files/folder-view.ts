@@ -1,4 +1,4 @@
-import { closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
+import { cameBack, closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
 import { splitPath } from "../path.ts";
 import { isSortKey, type Order } from "./entries.ts";
 
@@ -56,6 +56,25 @@ export function linkToPath(
 /** Changes the view without a new history entry. */
 export function updateView(change: Partial<FolderView>): void {
   replaceQuery(toQuery({ ...currentView(), ...change }));
+}
+
+/** How far lists were scrolled, by their addresses. */
+const scrolled = new Map<string, number>();
+
+/** Keeps how far the list at the current address is scrolled. */
+export function keepScroll(top: number): void {
+  scrolled.set(listAddress(), top);
+}
+
+/** How far the list at the current address was scrolled, if the person has come back to it. */
+export function keptScroll(): number | undefined {
+  return cameBack() ? scrolled.get(listAddress()) : undefined;
+}
+
+/** The address without what is selected or open in the list. */
+function listAddress(): string {
+  const { page, rest } = route.value;
+  return linkTo(page, rest, toQuery({ ...currentView(), file: "", entry: "" }));
 }
 
 /** Closes the open file and shows its folder as before. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
-import { go } from "../../../route.ts";
+import { cameBack, go } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { browserStorage } from "../../../storage.ts";
 import { t } from "../../../text/text.ts";
@@ -64,7 +64,8 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
   const [kept, keep] = useState(() => ({
     isSearching,
-    selection: entry === "" ? emptySelection : selectOnly(entry),
+    // Who comes back finds the list where it was, and not at this entry.
+    selection: entry === "" || cameBack() ? emptySelection : selectOnly(entry),
   }));
   // A name in the folder and a path in the bucket can be equal and mean two files.
   const selected = kept.isSearching === isSearching ? kept.selection : emptySelection;
@@ -175,6 +176,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
             all={entries.length > 0 && chosen.length === entries.length}
             some={chosen.length > 0}
             onAll={(every) => select(every ? selectAll(selection, names) : emptySelection)}
+            onKey={onKey}
           />
           {entries.length === 0 ? (
             <p class="empty">

@@ -94,12 +94,11 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
         )}
       </div>
       {hovering !== undefined && (
-        <p class="files-drop" role="status">
+        // Of the folder itself, whose list is marked by it, or of one in it, whose row is.
+        <p class={files !== undefined && hovering === "" ? "files-drop whole" : "files-drop"} role="status">
           {files === undefined
             ? t.files.noDrop
-            : hovering === ""
-              ? t.files.drop
-              : t.files.dropInto(visibleText(nameOf(hovering)))}
+            : t.files.dropInto(visibleText(nameOf(hovering) || nameOf(view.path) || name))}
         </p>
       )}
       {bucketToMount() === name && <MountDialog bucket={name} onClose={closeMount} />}
