@@ -105,3 +105,39 @@ inBrowser(
   },
   60_000,
 );
+
+inBrowser("the search of the editor has the look and the language of the console", async () => {
+  await using node = await sharedNode();
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  const open = async (name: string) => {
+    await page.getByRole("textbox", { name }).click();
+    await page.keyboard.press("Control+f");
+    await page.locator(".cm-search").waitFor();
+  };
+  const words = () =>
+    page.evaluate<string[]>(
+      inEditor(`[...root.querySelectorAll(".cm-search :is(input[placeholder], button, label)")].map((one) =>
+        one.placeholder || one.ariaLabel || one.textContent)`),
+    );
+  await open("SQL statement");
+  expect(await words()).toEqual([
+    ...["Find", "Next", "Previous", "Select all", "Match case", "Regular expression", "Whole words"],
+    ...["Replace with", "Replace", "Replace all", "Close"],
+  ]);
+  const look =
+    "(({ fontFamily, fontSize, borderRadius, minHeight }) => [fontFamily, borderRadius, minHeight])";
+  const own = await page.evaluate(inEditor(`${look}(getComputedStyle(root.querySelector(".cm-button")))`));
+  expect(own).toEqual(
+    await page.evaluate(`${look}(getComputedStyle(document.querySelector(".button:not(.quiet)")))`),
+  );
+  // The panel follows the language when it is opened again.
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "中文" }).click();
+  await open("SQL 语句");
+  expect(await words()).toEqual([
+    ...["查找", "下一个", "上一个", "全选", "区分大小写", "正则表达式", "全词匹配"],
+    ...["替换为", "替换", "全部替换", "关闭"],
+  ]);
+  await shoot(page, "editor-search-zh");
+});

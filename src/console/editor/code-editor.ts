@@ -3,7 +3,7 @@ import { history } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches } from "@codemirror/search";
-import { Compartment, EditorSelection, EditorState } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState, type Extension } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -26,6 +26,7 @@ export class CodeEditor implements EditorHandle {
   readonly #view: EditorView;
   readonly #language = new Compartment();
   readonly #secrets = new Compartment();
+  readonly #phrases = new Compartment();
   /** Incremented for each requested language, so that a slow import does not replace a later one. */
   #languageRequest = 0;
 
@@ -54,11 +55,8 @@ export class CodeEditor implements EditorHandle {
           theme,
           EditorState.readOnly.of(readOnly),
           // A read-only text can still be focused, selected and scrolled by keyboard.
-          EditorView.contentAttributes.of({
-            "aria-label": label,
-            "aria-multiline": "true",
-            "aria-description": t.frame.leaveEditor,
-          }),
+          EditorView.contentAttributes.of({ "aria-multiline": "true" }),
+          this.#phrases.of(phrases(label)),
           EditorView.lineWrapping,
           this.#language.of([]),
           this.#secrets.of([]),
@@ -120,6 +118,11 @@ export class CodeEditor implements EditorHandle {
     this.#view.dispatch({ effects });
   }
 
+  /** Follows the language. A panel that is open keeps its words. */
+  setPhrases(): void {
+    this.#view.dispatch({ effects: this.#phrases.reconfigure(phrases(this.#props().label)) });
+  }
+
   setMarks(marks: readonly Mark[]): void {
     const found = marks.map((mark) => this.#toDiagnostic(mark));
     this.#view.dispatch(setDiagnostics(this.#view.state, found));
@@ -165,4 +168,12 @@ export class CodeEditor implements EditorHandle {
     onSave?.();
     return onSave !== undefined;
   }
+}
+
+/** The editor's own words, and what it is called. */
+function phrases(label: string): Extension {
+  return [
+    EditorState.phrases.of(t.editor.phrases),
+    EditorView.contentAttributes.of({ "aria-label": label, "aria-description": t.editor.leave }),
+  ];
 }

@@ -1,6 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { importCode } from "../connection.ts";
-import { t } from "../text/text.ts";
+import { language, loadTexts, t } from "../text/text.ts";
 import { Problem } from "../ui/problem.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import type { EditorProps } from "./props.ts";
@@ -16,8 +16,8 @@ export function Editor(props: EditorProps) {
   useLayoutEffect(() => {
     let unmounted = false;
     let created: CodeEditor | undefined;
-    importCode(() => import("./code-editor.ts")).then(
-      ({ CodeEditor }) => {
+    importCode(() => Promise.all([import("./code-editor.ts"), loadTexts("editor")])).then(
+      ([{ CodeEditor }]) => {
         if (unmounted || container.current === null) return;
         created = new CodeEditor(container.current, () => latest.current);
         revision.current = latest.current.revision;
@@ -38,6 +38,8 @@ export function Editor(props: EditorProps) {
     revision.current = props.revision;
     editor.setText(props.value);
   }, [editor, props.revision]);
+  const spoken = language();
+  useLayoutEffect(() => editor?.setPhrases(), [editor, spoken, props.label]);
   useLayoutEffect(() => editor?.setMarks(props.marks ?? []), [editor, props.marks]);
   // Before the next paint, so that a password is never seen.
   useLayoutEffect(() => editor?.setSecrets(props.secrets), [editor, props.secrets]);

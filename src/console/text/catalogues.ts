@@ -17,6 +17,7 @@ export const catalogues = {
     update: async () => (await import("./en/update.ts")).update,
     api: async () => (await import("./en/api.ts")).api,
     help: async () => (await import("./en/help.ts")).help,
+    editor: async () => (await import("./en/editor.ts")).editor,
   },
   zh: {
     frame: async () => (await import("./zh/frame.ts")).frame,
@@ -33,6 +34,7 @@ export const catalogues = {
     update: async () => (await import("./zh/update.ts")).update,
     api: async () => (await import("./zh/api.ts")).api,
     help: async () => (await import("./zh/help.ts")).help,
+    editor: async () => (await import("./zh/editor.ts")).editor,
   },
 } as const satisfies Readonly<Record<Language, object>>;
 

@@ -20,7 +20,6 @@ export const frame = {
   loading: "Loading…",
   basicAuthHint:
     "WebDAV does not support a user name with “:”. Network drives and file programs must use the key and the secret.",
-  leaveEditor: "Escape, then Tab, leaves the editor",
   editorMissing: (why: string) => `the editor cannot be loaded; reload the page (${why})`,
   editorLoading: "Loading the editor…",
   underASecond: "less than a second",

@@ -15,7 +15,6 @@ export const frame: typeof en = {
   codeMissing: "无法加载此页面的代码。服务器可能已更新：请先保存工作，再重新加载控制台。",
   loading: "正在加载…",
   basicAuthHint: "WebDAV 不支持带“:”的用户名。网络驱动器和文件程序必须使用密钥 ID 和密钥。",
-  leaveEditor: "按 Escape 再按 Tab 可离开编辑器",
   editorMissing: (why: string) => `无法加载编辑器，请重新加载页面（${why}）`,
   editorLoading: "正在加载编辑器…",
   underASecond: "不到 1 秒",

@@ -1,0 +1,26 @@
+/** Texts of the code editor. The keys of `phrases` are CodeMirror's own words; `$` stands for a number. */
+export const editor = {
+  leave: "Escape, then Tab, leaves the editor",
+  phrases: {
+    Find: "Find",
+    Replace: "Replace with",
+    next: "Next",
+    previous: "Previous",
+    all: "Select all",
+    "match case": "Match case",
+    regexp: "Regular expression",
+    "by word": "Whole words",
+    replace: "Replace",
+    "replace all": "Replace all",
+    close: "Close",
+    "Go to line": "Go to line",
+    go: "Go",
+    "current match": "Current match",
+    "on line": "on line",
+    "replaced match on line $": "Replaced the match on line $",
+    "replaced $ matches": "Replaced $ matches",
+    Completions: "Suggestions",
+    "Control character": "Control character",
+    "Selection deleted": "Selection deleted",
+  },
+};
