@@ -153,22 +153,22 @@ export interface ServerEvents {
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too. */
   "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string; files?: true };
-  /** A file was written. In the memory of the log, one entry about files may stand for `count` of them. */
-  "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; bytes: number };
+  /** A file was written. In the memory of the log, one entry about files may stand for `count` of them, all below `folder`; `path` is the last one. */
+  "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; bytes: number };
   /** A file was deleted, or a folder with its content. `failures` could not be. */
-  "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; failures?: number };
+  "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; failures?: number };
   /** A file or a folder was moved to `to`. */
-  "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
+  "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
   /** A file or a folder was copied to `to`. */
-  "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
+  "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
   /** A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another. */
-  "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; version: number; from?: string };
+  "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; version: number; from?: string };
   /** Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were. */
   "file.purged": { token_key?: string; username?: string; address: string; bucket: string; versions: number };
   /** Properties or times of a file or a folder were changed. */
-  "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
+  "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
   /** A folder was created. */
-  "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
+  "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
   /** A program began to change the site of a bucket as a whole, as `push` does. */
   "transfer.begun": { token_key?: string; username?: string; address: string; bucket: string; what: string };
   /** It has ended that. */
@@ -176,7 +176,7 @@ export interface ServerEvents {
   /** A signed link was made; it is good until `expires`. `link` is its id, if it is stored. */
   "link.made": { token_key?: string; username?: string; address: string; bucket: string; path: string; kind: "download" | "upload" | "zip"; expires: number; link?: string };
   /** A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it. */
-  "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; kind: "download" | "upload" | "zip"; link?: string };
+  "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; kind: "download" | "upload" | "zip"; link?: string };
   /** The secret of all signed links was replaced, which ended all links of all buckets. */
   "link.secret_rolled": { token_key?: string; username?: string; address: string };
   /** A signed link was revoked, or without `link` all links of the bucket. */

@@ -10,7 +10,7 @@ const actor = {
 };
 const file = { bucket: text, path: text };
 const deploy = { bucket: text, deploy: text };
-const bulk = { ...file, count: z.int().optional() };
+const bulk = { ...file, count: z.int().optional(), folder: text.optional() };
 const failures = z.int().optional();
 const settings = z.record(text, z.unknown());
 
@@ -38,7 +38,7 @@ export const auditEvents = {
     { bucket: text, files: z.literal(true).optional() },
   ),
   "file.written": audited(
-    "A file was written. In the memory of the log, one entry about files may stand for `count` of them.",
+    "A file was written. In the memory of the log, one entry about files may stand for `count` of them, all below `folder`; `path` is the last one.",
     { ...bulk, bytes: z.int() },
   ),
   "file.deleted": audited("A file was deleted, or a folder with its content. `failures` could not be.", {

@@ -13,6 +13,8 @@ const maxRuns = 100;
 interface BulkRun {
   readonly beganAt: number;
   entries: number;
+  /** The deepest folder of all paths that `rest` counts. */
+  folder: string | undefined;
   rest: LogEntry | undefined;
   /** Where the memory keeps `held`, the last `rest` that it was given. */
   slot: number | undefined;
@@ -39,7 +41,10 @@ export class BulkRuns {
     if (run.entries <= maxSingle) return undefined;
     // The time is that of the first, as the place in the memory is.
     const timestamp = run.rest?.timestamp ?? entry.timestamp;
-    const rest = { ...entry, timestamp, fields: { ...fields, count: run.entries - maxSingle } };
+    const path = String(fields.path);
+    run.folder = run.folder === undefined ? folderOf(path) : commonFolder(run.folder, path);
+    const { folder } = run;
+    const rest = { ...entry, timestamp, fields: { ...fields, count: run.entries - maxSingle, folder } };
     return Object.assign(run, { rest });
   }
 
@@ -50,11 +55,29 @@ export class BulkRuns {
   #runOf(key: string, now: number): BulkRun {
     const known = this.#runs.get(key);
     if (known !== undefined && now - known.beganAt < maxRunMs) return known;
-    const run: BulkRun = { beganAt: now, entries: 0, rest: undefined, slot: undefined, held: undefined };
+    const run: BulkRun = {
+      beganAt: now,
+      entries: 0,
+      folder: undefined,
+      rest: undefined,
+      slot: undefined,
+      held: undefined,
+    };
     this.#runs.delete(key);
     this.#runs.set(key, run);
     const [oldest] = this.#runs.keys();
     if (this.#runs.size > maxRuns && oldest !== undefined) this.#runs.delete(oldest);
     return run;
   }
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, Math.max(path.lastIndexOf("/"), 0));
+}
+
+/** The deepest folder at or above `folder` that a path is in. */
+function commonFolder(folder: string, path: string): string {
+  let common = folder;
+  while (common !== "" && !path.startsWith(`${common}/`)) common = folderOf(common);
+  return common;
 }

@@ -115,3 +115,40 @@ inBrowser("the activity page is readable by everybody, in Chinese too", async ()
   await page.getByText("写入了文件").waitFor();
   expect(await axeFindings(page)).toEqual([]);
 });
+
+inBrowser("a row about many files names their folder, and one about a failed sign-in the token", async () => {
+  await using node = await testNode();
+  await call(node, "static-bucket_create", { name: "photos" });
+  for (let n = 0; n < 30; n += 1) {
+    const path = `2026/${n % 2 === 0 ? "may" : "june"}/${n}.txt`;
+    await call(node, "static-bucket-file_upload", { name: "photos", path, body: "x" });
+  }
+  const { deploy } = (await call(node, "static-bucket_deploy_begin", { name: "photos" })) as {
+    deploy: string;
+  };
+  const put = await fetch(`${node.url}/node/static-webdav/photos@${deploy}/index.html`, {
+    method: "PUT",
+    headers: { authorization: `Basic ${Buffer.from(node.superToken).toString("base64")}` },
+    body: "x",
+  });
+  expect(put.status).toBe(201);
+  await node.refused("token_get", { token: "root|not the password" });
+  await using tab = await openConsole(node, { at: "/activity" });
+  const { page } = tab;
+  await page.getByRole("link", { name: "photos/2026/" }).waitFor();
+  await becomes(
+    async () => (await texts(page)).map((text) => text.replace(/^just now | 127.0.0.1$/g, "")),
+    expect.arrayContaining([
+      "Super Token Sign-in failed wrong credentials",
+      "Super Token Files written photos/2026/ 30 items",
+    ]),
+  );
+  const choices = await page.getByLabel("Bucket").locator("option").allTextContents();
+  expect(choices).toEqual(["All buckets", "photos"]);
+  await page.getByRole("link", { name: `photos@${deploy}/index.html` }).click();
+  await page.getByRole("heading", { name: "photos", level: 1 }).waitFor();
+  await page
+    .getByRole("link", { name: "Deploys", exact: true })
+    .and(page.locator("[aria-current]"))
+    .waitFor();
+});

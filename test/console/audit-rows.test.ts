@@ -44,6 +44,14 @@ test("changes of many files by one client in a row are one row, and other change
   ]);
 });
 
+test("a row of many changes has the deepest folder of all of them, if the server tells it", () => {
+  const folderOf = (...entries: LogEntry[]) => auditRows(entries)[0]?.folder;
+  expect(folderOf(written(0, "a/b/1"), written(1, "a/b/c/2"))).toBe("a/b");
+  expect(folderOf(written(0, "a/b/1"), written(1, "a/x/2", { count: 9, folder: "a" }))).toBe("a");
+  expect(folderOf(written(0, "a/b/1"), written(1, "top"))).toBe("");
+  expect(folderOf(written(0, "a/b/1"), written(1, "a/b/2", { count: 9 }))).toBeUndefined();
+});
+
 test("a row keeps its key while its run grows, and no two rows have the same one", () => {
   const entries = [written(0, "a"), written(0, "b"), entry(0, { event: "config.edited" })];
   const keys = auditRows(entries).map(({ key }) => key);

@@ -43,6 +43,17 @@ test("ten thousand changed files leave the other entries in the memory, and are 
   expect(files.slice(20)).toEqual([expect.objectContaining({ path: "9999", count: 9980 })]);
 });
 
+test("the entry that counts files names the deepest folder of all of them", () => {
+  const ring = new LogRing(50, parseFilter("info"));
+  const folder = () => ring.entries().at(-1)?.fields.folder;
+  for (let file = 0; file < 21; file++) ring.write(written(`a/b/c/${file}`));
+  expect(folder()).toBe("a/b/c");
+  ring.write(written("a/b/cd/1"));
+  expect(folder()).toBe("a/b");
+  ring.write(written("top"));
+  expect(folder()).toBe("");
+});
+
 test("two clients at a time are counted each", () => {
   const ring = new LogRing(100, parseFilter("info"));
   for (let file = 0; file < 1000; file++) {

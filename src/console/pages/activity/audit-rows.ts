@@ -1,4 +1,5 @@
 import { eventOf, type LogEntry, type ServerEvent, type ServerEvents } from "../../../client/index.ts";
+import { commonFolder, parentOf } from "../buckets/path.ts";
 
 /** Codes of changes that callers make: their fields have the address of the caller. */
 export type AuditCode = {
@@ -17,6 +18,8 @@ export interface AuditRow {
   readonly entry: LogEntry;
   /** How many changes the row stands for. */
   readonly count: number;
+  /** The deepest folder that all these changes were in; undefined if the server has not told it, or there is none. */
+  readonly folder: string | undefined;
 }
 
 /** Changes of files by one client within this time are one row, as the server's memory counts them. */
@@ -32,7 +35,14 @@ export function auditRows(entries: readonly LogEntry[]): AuditRow[] {
     const index = run === undefined ? undefined : runs.get(run);
     const before = index === undefined ? undefined : rows[index];
     if (index !== undefined && before !== undefined && row.at - before.at < maxRunMs)
-      rows[index] = { ...before, count: before.count + row.count };
+      rows[index] = {
+        ...before,
+        count: before.count + row.count,
+        folder:
+          before.folder === undefined || row.folder === undefined
+            ? undefined
+            : commonFolder(before.folder, row.folder),
+      };
     else {
       if (run !== undefined) runs.set(run, rows.length);
       rows.push(row);
@@ -44,13 +54,16 @@ export function auditRows(entries: readonly LogEntry[]): AuditRow[] {
 function toRow(entry: LogEntry): AuditRow {
   const event = eventOf(entry);
   const { timestamp, fields } = entry;
-  const { count } = fields;
+  const { count, path, folder } = fields;
+  // One entry that counts several changes names the path of the last one.
+  const own = typeof count !== "number" && typeof path === "string" ? parentOf(path) : folder;
   return {
     key: JSON.stringify([timestamp, fields.event, fields.token_key, fields.username, fields.path]),
     at: Date.parse(timestamp),
     event: event !== undefined && isAuditEvent(event) ? event : undefined,
     entry,
     count: typeof count === "number" ? count : 1,
+    folder: typeof own === "string" ? own : undefined,
   };
 }
 
@@ -84,7 +97,12 @@ export function kindOf({ entry }: AuditRow): AuditKind {
 }
 
 export function bucketOf({ entry: { fields } }: AuditRow): string | undefined {
-  return typeof fields.bucket === "string" ? fields.bucket : undefined;
+  return typeof fields.bucket === "string" ? withoutDeploy(fields.bucket) : undefined;
+}
+
+/** The bucket of a name such as `site@mwm3k2`, which means a deploy of it. */
+export function withoutDeploy(name: string): string {
+  return name.split("@", 1)[0] ?? "";
 }
 
 export interface AuditFilter {

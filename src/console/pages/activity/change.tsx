@@ -2,9 +2,10 @@ import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { FileName, visibleText } from "../../ui/visible-text.tsx";
+import { linkToTab } from "../buckets/bucket-tabs.ts";
 import { nameOf, parentOf } from "../buckets/path.ts";
 import type { Actor, Actors } from "./actors.ts";
-import type { AuditEvent, AuditRow } from "./audit-rows.ts";
+import { type AuditEvent, type AuditRow, withoutDeploy } from "./audit-rows.ts";
 import { detailsOf, labelOf } from "./details.ts";
 
 interface ChangeProps {
@@ -20,50 +21,69 @@ export function Change({ row, actors }: ChangeProps) {
       <span class={row.event?.event === "sign_in.failed" ? "activity-label warn" : "activity-label"}>
         {labelOf(row)}
       </span>{" "}
-      {row.event !== undefined && <ChangedObject event={row.event} isOne={row.count === 1} actors={actors} />}{" "}
+      {row.event !== undefined && <ChangedObject row={row} event={row.event} actors={actors} />}{" "}
       {details.length > 0 && <span class="muted">{details.join(" · ")}</span>}
     </>
   );
 }
 
 interface ChangedObjectProps {
+  readonly row: AuditRow;
   readonly event: AuditEvent;
-  /** Whether the row is about one file; otherwise only its bucket is shown. */
-  readonly isOne: boolean;
   readonly actors: Actors;
 }
 
-function ChangedObject({ event, isOne, actors }: ChangedObjectProps) {
+/** The file, the folder of several files, the bucket or the token. */
+function ChangedObject({ row: { count, folder = "" }, event, actors }: ChangedObjectProps) {
   const { rights } = useSession();
   if ("target_key" in event) return <ActorName actor={actors.byKey(event.target_key)} />;
   if (!("bucket" in event)) return null;
   const { bucket } = event;
-  const path = "path" in event && isOne ? event.path : "";
-  const text = <FileName name={path === "" ? bucket : `${bucket}/${path}`} />;
-  const link = rights.inBucket(bucket, { static_bucket_file: "list" }) ? linkOf(event, path) : undefined;
+  const isOne = count === 1;
+  const path = "path" in event ? (isOne ? event.path : folder) : "";
+  const text = <FileName name={path === "" ? bucket : `${bucket}/${path}${isOne ? "" : "/"}`} />;
+  const mayList = rights.inBucket(withoutDeploy(bucket), { static_bucket_file: "list" });
+  const link = mayList ? linkOf(event, path, isOne) : undefined;
   return link === undefined ? text : <a href={link}>{text}</a>;
 }
 
-/** Where the object is now: the file, or the folder that it is or was in. */
-function linkOf(event: Extract<AuditEvent, { bucket: string }>, path: string): string | undefined {
+/** Where the object is now: the file, or the folder that it is or was in; of a deploy, the list of deploys. */
+function linkOf(
+  event: Extract<AuditEvent, { bucket: string }>,
+  path: string,
+  isOne: boolean,
+): string | undefined {
   const { event: code, bucket } = event;
   if (code === "bucket.deleted") return undefined;
-  if (code === "folder.created") return linkTo("buckets", [bucket], { path });
+  const owner = withoutDeploy(bucket);
+  if (owner !== bucket) return linkToTab(owner, "deploys");
+  if (code === "folder.created" || !isOne) return linkTo("buckets", [bucket], { path });
   const file = code === "file.written" ? nameOf(path) : "";
   return linkTo("buckets", [bucket], { path: parentOf(path), file });
 }
 
-/** The token that made a change. What was entered at a failed sign-in is nobody's name. */
+/** The token that made a change; of a failed sign-in, the one whose key or user name was entered. */
 export function Who({ row, actors }: ChangeProps) {
   if (row.event?.event !== "sign_in.failed") return <ActorName actor={actors.of(row)} />;
   if (row.event.other_names) return <span class="muted">{t.activity.several}</span>;
-  return <bdi class="muted">{visibleText(actors.of(row).id) || t.activity.anonymous}</bdi>;
+  return <ActorName actor={actors.of(row)} isClaimed />;
 }
 
-function ActorName({ actor }: { readonly actor: Actor }) {
+interface ActorNameProps {
+  readonly actor: Actor;
+  /** Somebody has used the name without proving it. */
+  readonly isClaimed?: boolean;
+}
+
+function ActorName({ actor, isClaimed = false }: ActorNameProps) {
   const label = actor.isSuper ? t.activity.superToken : visibleText(actor.label) || t.activity.anonymous;
   const title = actor.id === label ? undefined : actor.id;
-  if (!actor.exists || actor.isSuper) return <bdi title={title}>{label}</bdi>;
+  if (isClaimed || !actor.exists || actor.isSuper)
+    return (
+      <bdi class={isClaimed ? "muted" : undefined} title={title}>
+        {label}
+      </bdi>
+    );
   return (
     <a href={linkTo("tokens", [], { edit: actor.id })} title={title}>
       <bdi>{label}</bdi>
