@@ -54,8 +54,11 @@ const gauge = (name: string, values: Readonly<Record<string, number>>, label = "
   samples: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
 });
 
-/** Methods of a server that has measured itself for a day. `failing`: the disk of its buckets is almost full. */
-export function measuredMethods({ asked = [] as unknown[], failing = false } = {}) {
+/**
+ * Methods of a server that has measured itself for `measuredMs`, a day unless it is given. `failing`: the disk of its buckets is
+ * almost full.
+ */
+export function measuredMethods({ asked = [] as unknown[], failing = false, measuredMs = day } = {}) {
   return {
     "node-server_metrics": method({
       doc: "Answers like a server that has run for a day.",
@@ -73,7 +76,7 @@ export function measuredMethods({ asked = [] as unknown[], failing = false } = {
             gauge("node_server_bucket_files", { site: 1204, media: 318, backups: 12 }, "bucket"),
             gauge("node_server_bucket_bytes", { site: 48e6, media: 9.3e9, backups: 2.1e9 }, "bucket"),
           ],
-          history: history(series ?? [], since ?? 0, Date.now()),
+          history: history(series ?? [], Math.max(since ?? 0, Date.now() - measuredMs), Date.now()),
         };
       },
     }),

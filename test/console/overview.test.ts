@@ -94,10 +94,13 @@ inBrowser("the overview counts the uptime on, and shows warnings and errors as t
   const { page } = tab;
   const problems = region(page, "Warnings and errors");
   await problems.getByText("it was broken before").waitFor();
-  log.warn("it breaks now");
-  await problems.getByText("it breaks now").waitFor();
+  log.warn("it breaks now", { job: "nightly", tries: 3 });
+  await problems.getByText("it breaks now job=nightly tries=3").waitFor();
   const shown = await problems.getByRole("listitem").allTextContents();
-  expect(shown.map((text) => /it .*$/.exec(text)?.[0])).toEqual(["it breaks now", "it was broken before"]);
+  expect(shown.map((text) => /it .*$/.exec(text)?.[0])).toEqual([
+    "it breaks now job=nightly tries=3",
+    "it was broken before ",
+  ]);
   expect(await problems.textContent()).not.toContain("all is well");
 
   await openAbout(page);
@@ -297,3 +300,45 @@ inBrowser("the overview is readable by everybody, in Chinese too", async () => {
   await page.emulateMedia({ colorScheme: "dark" });
   expect(await axeFindings(page)).toEqual([]);
 });
+
+inBrowser(
+  "a chart of the last hour or day shows all of it, also soon after the start of the server",
+  async () => {
+    const minutes = 20;
+    await using node = await testNode({ methods: measuredMethods({ measuredMs: minutes * 60_000 }) });
+    await using tab = await openConsole(node);
+    const { page } = tab;
+    const chart = region(page, "CPU");
+    await page.getByRole("button", { name: /^CPU/ }).click();
+    /** Share of the width of the canvas, without its axis, where the line begins. */
+    const begins = () =>
+      page.evaluate<number>(`(() => {
+      const canvas = document.querySelector("canvas");
+      if (canvas === null) return 2;
+      const { width, height } = canvas;
+      const left = 84 * devicePixelRatio;
+      const probe = document.createElement("i");
+      probe.style.color = "var(--accent)";
+      canvas.parentElement.append(probe);
+      const accent = getComputedStyle(probe).color;
+      probe.remove();
+      const paint = new OffscreenCanvas(1, 1).getContext("2d");
+      paint.fillStyle = accent;
+      paint.fillRect(0, 0, 1, 1);
+      const [r, g, b] = paint.getImageData(0, 0, 1, 1).data;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      for (let x = left; x < width; x += 1)
+        for (let y = 0; y < height; y += 1) {
+          const at = 4 * (y * width + x);
+          if (Math.abs(data[at] - r) + Math.abs(data[at + 1] - g) + Math.abs(data[at + 2] - b) < 30 && data[at + 3] > 200)
+            return (x - left) / (width - left);
+        }
+      return 1;
+    })()`);
+    await chart.locator("canvas").waitFor();
+    await eventually("an hour", async () => Math.abs((await begins()) - (1 - minutes / 60)) < 0.06);
+    await shoot(page, "overview-new-hour");
+    await chart.getByRole("button", { name: "24 hours" }).click();
+    await eventually("a day", async () => Math.abs((await begins()) - (1 - minutes / 1440)) < 0.03);
+  },
+);

@@ -18,7 +18,7 @@ export function segmentsOf(row: Row): readonly Segment[] {
     { kind: "target", text: target },
     ...spans.map((span): Segment => ({ kind: "span", text: spanText(span) })),
     { kind: "message", text: message },
-    { kind: "fields", text: pairs(fields) },
+    { kind: "fields", text: fieldPairs(fields) },
   ];
   return segments.filter(({ text }) => text !== "");
 }
@@ -59,7 +59,8 @@ export function fieldText(value: unknown): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-function pairs(fields: Readonly<Record<string, unknown>>): string {
+/** `name=value` of every field. */
+export function fieldPairs(fields: Readonly<Record<string, unknown>>): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name}=${fieldText(value)}`)
     .join(" ");

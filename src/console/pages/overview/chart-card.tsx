@@ -41,7 +41,7 @@ export function ChartCard({ measure, range, samples }: ChartCardProps) {
         <p class="muted overview-waiting">{t.overview.chartWaits}</p>
       ) : (
         <>
-          <LazyChart measure={measure} samples={samples} />
+          <LazyChart measure={measure} range={range} samples={samples} />
           <details
             class="overview-numbers"
             open={isTableOpen}
@@ -81,7 +81,7 @@ function LazyChart(props: ChartProps) {
 const tableRows = 12;
 
 /** The chart in numbers, for everybody who cannot see it, and for exact values. */
-function ChartTable({ measure, samples }: ChartProps) {
+function ChartTable({ measure, samples }: Omit<ChartProps, "range">) {
   const lines = knownLines(samples, measure);
   const columns = lines.map((line) => lineValues(samples, measure, line));
   const width = Math.ceil(samples.times.length / tableRows);

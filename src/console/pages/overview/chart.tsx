@@ -3,34 +3,34 @@ import uPlot from "uplot";
 import { time } from "../../format.ts";
 import { language, t } from "../../text/text.ts";
 import { theme } from "../../theme.ts";
-import type { Samples } from "./history.ts";
+import { lengthMs, type Range, type Samples } from "./history.ts";
 import { formatValue, knownLines, lineValues } from "./measured.ts";
 import type { Line, Measure } from "./measures.ts";
 
 export interface ChartProps {
   readonly measure: Measure;
+  readonly range: Range;
   readonly samples: Samples;
 }
 
 const height = 240;
-const minSeconds = 600;
 /** Seconds between two times below the chart, which are shown in minutes: no two are the same. */
 const timeSteps = [1, 2, 5, 10, 15, 30, 60, 120, 180, 240, 360].map((minutes) => minutes * 60);
 /** Colours of the lines, in their order. */
 const lineColours = ["accent", "good", "warn", "code-keyword"] as const;
 
 /** Chart of the lines of a measure over time. Under the mouse the legend shows the values of that time. */
-export function Chart({ measure, samples }: ChartProps) {
+export function Chart({ measure, range, samples }: ChartProps) {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const lines = knownLines(samples, measure);
   const lineIds = lines.map(({ id }) => id).join();
   const isDark = useDark();
-  // Another theme, language, measure or set of lines needs a new plot; new values do not.
+  // Another theme, language, measure, range or set of lines needs a new plot; new values do not.
   useEffect(() => {
     if (box.current === null) return undefined;
     const made = new uPlot(
-      optionsFor(measure, lines, box.current),
+      optionsFor({ measure, range, lines }, box.current),
       dataOf(measure, samples, lines),
       box.current,
     );
@@ -45,7 +45,7 @@ export function Chart({ measure, samples }: ChartProps) {
       plot.current = undefined;
       made.destroy();
     };
-  }, [measure, lineIds, isDark, language()]);
+  }, [measure, range, lineIds, isDark, language()]);
   useEffect(() => {
     plot.current?.setData(dataOf(measure, samples, lines));
   }, [samples]);
@@ -82,7 +82,11 @@ function dataOf(measure: Measure, samples: Samples, lines: readonly Line[]): uPl
   return [samples.times.map((at) => at / 1000), ...lines.map((line) => lineValues(samples, measure, line))];
 }
 
-function optionsFor(measure: Measure, lines: readonly Line[], box: HTMLElement): uPlot.Options {
+interface Drawn extends Pick<ChartProps, "measure" | "range"> {
+  readonly lines: readonly Line[];
+}
+
+function optionsFor({ measure, range, lines }: Drawn, box: HTMLElement): uPlot.Options {
   const colour = (name: string) => colourOf(box, name);
   const axis = {
     stroke: colour("muted"),
@@ -97,8 +101,8 @@ function optionsFor(measure: Measure, lines: readonly Line[], box: HTMLElement):
     hooks: { draw: [showNewest] },
     cursor: { drag: { x: false, y: false }, points: { size: 7 } },
     scales: {
-      // A server that has just started has measured little: minutes are told apart nevertheless.
-      x: { range: (_, first, last) => [Math.min(first ?? 0, (last ?? 0) - minSeconds), last ?? 0] },
+      // The whole range, although a server that has just started has measured little of it.
+      x: { range: (_, _first, last) => [(last ?? 0) - lengthMs[range] / 1000, last ?? 0] },
       y: { range: (_, low, high) => [Math.min(0, low ?? 0), (high || 1) * 1.1] },
     },
     axes: [

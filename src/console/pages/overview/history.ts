@@ -13,7 +13,7 @@ export interface Samples {
 
 export type Range = "hour" | "day";
 export const ranges: readonly Range[] = ["hour", "day"];
-const lengthMs: Readonly<Record<Range, number>> = { hour: 3_600_000, day: 86_400_000 };
+export const lengthMs: Readonly<Record<Range, number>> = { hour: 3_600_000, day: 86_400_000 };
 
 /** The history as far as it was read. */
 export interface History {

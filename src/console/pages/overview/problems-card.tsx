@@ -3,8 +3,9 @@ import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Problem } from "../../ui/problem.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
 import { LevelBadge } from "../logs/level-badge.tsx";
-import { entryCount, lineText, preciseTime } from "../logs/line.ts";
+import { entryCount, fieldPairs, lineText, preciseTime } from "../logs/line.ts";
 import { LogFeed } from "../logs/log-feed.ts";
 import type { Row } from "../logs/rows.ts";
 
@@ -61,14 +62,17 @@ function summary(count: number): string {
 
 function ProblemRow({ row }: { readonly row: Row }) {
   if (row.kind !== "entry") return <li>{lineText(row)}</li>;
-  const { level, target, message, timestamp } = row.entry;
+  const { level, target, message, timestamp, fields } = row.entry;
+  const { event: _code, ...facts } = fields;
   return (
     <li>
       <LevelBadge level={level} /> <code>{target}</code>{" "}
       <time class="muted" dateTime={timestamp}>
         {preciseTime(timestamp)}
       </time>
-      <p>{message}</p>
+      <p>
+        {message} <span class="muted">{visibleText(fieldPairs(facts))}</span>
+      </p>
     </li>
   );
 }
