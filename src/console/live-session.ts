@@ -52,6 +52,12 @@ export class Session {
     return fitsWebdav(this.#identity.value.token);
   }
 
+  /** The user name, if the person has signed in with one and a password; undefined for a token, and while the session is locked. */
+  get username(): string | undefined {
+    const { token } = this.#identity.value;
+    return token.includes("|") ? token.slice(0, token.indexOf("|")) : undefined;
+  }
+
   get rights(): Rights {
     return this.#identity.value.rights;
   }

@@ -40,7 +40,7 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
   await state(page, "Paused");
   const { top } = await scrolled(page);
   for (let n = 1; n <= 5; n += 1) log.info(`late ${n}.`);
-  await toEnd(page, "5 entries new, jump to the end").click();
+  await toEnd(page, "5 new entries, jump to the end").click();
   await state(page, "Live");
   await rowWith(page, "late 5.").waitFor();
   await eventually("the end is in view", async () => {
@@ -53,7 +53,7 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
   await page.keyboard.press("Space");
   await state(page, "Paused");
   log.info("one more");
-  await toEnd(page, "1 entry new, jump to the end").waitFor();
+  await toEnd(page, "1 new entry, jump to the end").waitFor();
   expect(await rowWith(page, "one more").count()).toBe(0);
   await page.keyboard.press("Space");
   await rowWith(page, "one more").waitFor();

@@ -49,7 +49,7 @@ inBrowser(
       await rowsOf(page).first().waitFor();
       await page.getByRole("button", { name: "Pause" }).click();
       await state(page, "Paused");
-      await page.getByRole("button", { name: /entries new, jump to the end/ }).click();
+      await page.getByRole("button", { name: /new entries, jump to the end/ }).click();
       await state(page, "Live");
       await page.getByLabel("Search").fill("entry 1");
       await eventually("4000 are written", () => written >= 4000);

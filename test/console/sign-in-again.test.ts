@@ -183,3 +183,25 @@ inBrowser("the logs go on by themselves after a new sign-in", async () => {
   node.node.hub.logger("task").info("logged after the new sign-in");
   await page.getByText("logged after the new sign-in").waitFor();
 });
+
+inBrowser("who has signed in by user name and password is asked for the password alone", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "notes.txt": "old" });
+  const alice = { username: "alice", password: "secret-1" };
+  await node.newToken(siteLimits, alice);
+  await using tab = await openConsole(node, { token: "alice|secret-1", at: "/buckets/site", expected });
+  const { page } = tab;
+  await page.getByTitle("notes.txt").waitFor();
+  await node.call("token_change_password", {
+    token: node.superToken,
+    target_token: "alice",
+    new_password: "secret-2",
+  });
+  await comesBack(page);
+  await dialog(page).getByRole("button", { name: "Password", pressed: true }).waitFor();
+  expect(await dialog(page).getByLabel("User name").inputValue()).toBe("alice");
+  // The focus is in the field that is empty.
+  await page.keyboard.type("secret-2");
+  await page.keyboard.press("Enter");
+  await dialog(page).waitFor({ state: "detached" });
+});

@@ -4,7 +4,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { VirtualRows } from "../../ui/virtual-rows.tsx";
 import { useFollowing } from "./following.ts";
-import { entryCount, segmentsOf } from "./line.ts";
+import { segmentsOf } from "./line.ts";
 import type { LogFeed } from "./log-feed.ts";
 import type { Row } from "./rows.ts";
 import type { MarkedPart, Search } from "./search.ts";
@@ -56,7 +56,7 @@ function JumpToEnd({ feed }: { readonly feed: LogFeed }) {
   return (
     <button type="button" class="button primary logs-to-end" onClick={() => feed.resume()}>
       <Icon name="down" />
-      <span>{waiting === 0 ? t.logs.toEnd : t.logs.newToEnd(entryCount(waiting))}</span>
+      <span>{waiting === 0 ? t.logs.toEnd : t.logs.newToEnd(waiting)}</span>
     </button>
   );
 }

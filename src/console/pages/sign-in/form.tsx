@@ -13,23 +13,34 @@ export interface SignInFormProps {
   readonly onSignIn: (token: string, persistent: boolean) => Promise<void>;
   /** Initial state of "Stay signed in". */
   readonly persistent?: boolean;
+  /** User name of a person who has signed in with it before. */
+  readonly username?: string | undefined;
   /** Content above the fields. */
   readonly children: ComponentChildren;
   /** Content beside the button. */
   readonly more?: ComponentChildren;
 }
 
-/** Form for a token, or for user name and password. Its first field has the focus. */
-export function SignInForm({ onSignIn, persistent: first = false, children, more }: SignInFormProps) {
+/** Form for a token, or for user name and password. Its first empty field has the focus. */
+export function SignInForm({
+  onSignIn,
+  persistent: first = false,
+  username,
+  children,
+  more,
+}: SignInFormProps) {
   const form = useRef<HTMLFormElement>(null);
-  const [way, setWay] = useState<Way>("token");
-  const [name, setName] = useState("");
+  const [way, setWay] = useState<Way>(username === undefined ? "token" : "password");
+  const [name, setName] = useState(username ?? "");
   const [secret, setSecret] = useState("");
   const [persistent, setPersistent] = useState(first);
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
   // Before the next paint: later it would take the focus from the field that the person has gone to.
-  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [way]);
+  useLayoutEffect(() => {
+    const inputs = [...(form.current?.querySelectorAll("input") ?? [])];
+    inputs.find(({ value }) => value === "")?.focus();
+  }, [way]);
   const choose = (chosen: Way) => {
     if (chosen === way) return;
     // A token in the field of the password would be taken for one.
@@ -82,6 +93,7 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
           name={way}
           autocomplete={way === "token" ? "off" : "current-password"}
           required
+          data-initial-focus={username === undefined ? undefined : true}
           value={secret}
           onInput={(event: Event) => setSecret(typed(event))}
         />
@@ -94,7 +106,7 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
       />
       <div class="sign-in-actions">
         {more}
-        <Button kind="primary" type="submit" disabled={busy}>
+        <Button kind="primary" type="submit" busy={busy}>
           {busy ? t.frame.signingIn : t.frame.signIn}
         </Button>
       </div>

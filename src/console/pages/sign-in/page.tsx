@@ -45,6 +45,7 @@ function SignInDialog({ session, why }: { readonly session: Session; readonly wh
       <div class="sign-in-again">
         <SignInForm
           persistent={!isLocked && isTokenPersistent()}
+          username={session.username}
           onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
           more={
             isLocked ? (

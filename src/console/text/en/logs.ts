@@ -35,7 +35,7 @@ export const logs = {
   byClient: "they came faster than this page could show them",
   entries: "Log entries",
   toEnd: "Jump to the end",
-  newToEnd: (entries: string) => `${entries} new, jump to the end`,
+  newToEnd: (n: number) => `${counted(n, { one: "new entry", other: "new entries" })}, jump to the end`,
   noneContains: (text: string) => `No entry here contains “${text}”.`,
   reading: "Reading the log…",
   correctFilter: "Correct the filter to see the log.",

@@ -35,7 +35,7 @@ export const logs: typeof en = {
   byClient: "到达太快，本页来不及显示",
   entries: "日志列表",
   toEnd: "跳到末尾",
-  newToEnd: (entries: string) => `${entries}新日志，跳到末尾`,
+  newToEnd: (n) => `${numberIn("zh", n)} 条新日志，跳到末尾`,
   noneContains: (text: string) => `没有包含“${text}”的日志。`,
   reading: "正在读取日志…",
   correctFilter: "请修正过滤条件以查看日志。",
