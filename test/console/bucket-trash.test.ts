@@ -1,4 +1,6 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { withKey } from "../../src/console/pages/config/reload.ts";
 import { siteWith } from "../support/bucket.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
@@ -72,4 +74,53 @@ inBrowser("nothing is deleted before it is told whether that can be undone", asy
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
   await page.getByRole("button", { name: "Undo" }).click();
   await page.getByText("1 item restored.").waitFor();
+});
+
+for (const [store, line] of [
+  ["disk", "trash_days = 30"],
+  ["objects over sqlite", "keep_removed_days = 30"],
+] as const)
+  inBrowser(`whoever may change the configuration turns on the trash: ${store}`, async () => {
+    await using node = await testNode({ store });
+    await siteWith(node, { "a.txt": "a" });
+    const token = node.superToken;
+    const config = readFileSync(node.configPath, "utf8").replace("[files]", "[files]\nkeep_removed_days = 0");
+    await node.call("node-server_edit_config", { token, config_string: config });
+    await using tab = await openConsole(node, { at: "/buckets/site/trash" });
+    const { page } = tab;
+    await page.getByText("The trash is off").waitFor();
+    await shoot(page, "trash-off");
+    if (store === "disk") {
+      await page.getByRole("button", { name: "中文" }).click();
+      await page.getByText("回收站已关闭").waitFor();
+      await page.getByRole("button", { name: "开启" }).click();
+      await page.getByRole("dialog").getByText("所有存储桶中删除或被替换的内容会保留").waitFor();
+      await shoot(page, "trash-turn-on-zh");
+      expect(await axeFindings(page)).toEqual([]);
+      await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();
+      await page.getByRole("button", { name: "English" }).click();
+    }
+    await page.getByRole("button", { name: "Turn on" }).click();
+    await page.getByRole("dialog").getByText(line).waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Turn on" }).click();
+    await page.getByText("The trash is on and keeps what is removed for 30 days.").waitFor();
+    await page.getByText("will be kept here for 30 days").waitFor();
+    expect(readFileSync(node.configPath, "utf8").split("\n")).toContain(line);
+    const colleague = await node.newToken([
+      { scopes: ["global"], permissions: ["read", "list"].map((action) => ({ static_bucket_file: action })) },
+    ]);
+    await node.call("node-server_edit_config", { token, config_string: config });
+    await using other = await openConsole(node, { at: "/buckets/site/trash", token: colleague });
+    await other.page.getByText("This server keeps nothing of what is deleted or replaced.").waitFor();
+    expect(await other.page.getByRole("button", { name: "Turn on" }).count()).toBe(0);
+  });
+
+test("a key is set in its own line, in that of its commented default, or in its table", () => {
+  const text = "# a = 1\nb = 2\n[files]\n# a = 3\n[other]\na = 4\n";
+  expect(withKey(text, { name: "a" }, "9")).toBe(text.replace("# a = 1", "a = 9"));
+  expect(withKey(text, { name: "b" }, "9")).toBe(text.replace("b = 2", "b = 9"));
+  expect(withKey(text, { name: "c" }, "9")).toBe(`c = 9\n${text}`);
+  expect(withKey(text, { table: "files", name: "a" }, "9")).toBe(text.replace("# a = 3", "a = 9"));
+  expect(withKey(text, { table: "other", name: "b" }, "9")).toBe(text.replace("[other]", "[other]\nb = 9"));
+  expect(withKey(text, { table: "new", name: "b" }, "9")).toBe(`${text.trimEnd()}\n\n[new]\nb = 9\n`);
 });

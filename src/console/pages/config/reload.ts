@@ -66,3 +66,47 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
   }
   return { ...reported, kind: "unheard", warnings, listening };
 }
+
+const header = /^[ \t]*\[/;
+
+export interface KeyPlace {
+  readonly table?: string;
+  readonly name: string;
+}
+
+/** Whether a line of a configuration sets a key. */
+export function hasKey(text: string, place: KeyPlace): boolean {
+  return lineOf(text.split("\n"), place, "") !== undefined;
+}
+
+/**
+ * Sets a key in the text of a configuration: in the line that sets it, in that of its commented default, else as the first of its
+ * table. The server checks the result.
+ */
+export function withKey(text: string, place: KeyPlace, value: string): string {
+  const lines = text.split("\n");
+  const set = `${place.name} = ${value}`;
+  const at = lineOf(lines, place, "") ?? lineOf(lines, place, "#");
+  if (at !== undefined) return lines.with(at, set).join("\n");
+  const table = tableIn(lines, place.table);
+  return table === undefined
+    ? `${text.trimEnd()}\n\n[${place.table}]\n${set}\n`
+    : lines.toSpliced(table.start, 0, set).join("\n");
+}
+
+/** Lines of a table, without its header; undefined without one. */
+function tableIn(lines: readonly string[], table: string | undefined) {
+  const isHeader = (line: string) => line.replace(/[ \t\r]|#.*/g, "") === `[${table}]`;
+  const start = table === undefined ? 0 : lines.findIndex(isHeader) + 1;
+  if (table !== undefined && start === 0) return undefined;
+  const next = lines.findIndex((line, at) => at >= start && header.test(line));
+  return { start, end: next === -1 ? lines.length : next };
+}
+
+/** Index of the line that sets a key, after `comment`. */
+function lineOf(lines: readonly string[], { table, name }: KeyPlace, comment: "" | "#"): number | undefined {
+  const { start, end } = tableIn(lines, table) ?? { start: 0, end: 0 };
+  const own = new RegExp(`^[ \\t]*${comment}[ \\t]*${name}[ \\t]*=`);
+  const found = lines.findIndex((line, at) => at >= start && at < end && own.test(line));
+  return found === -1 ? undefined : found;
+}

@@ -121,6 +121,14 @@ export const bucketTabs = {
   trashEmpty: (days: string) => `Nothing was deleted or replaced. What is will be kept here for ${days}.`,
   nothingKept:
     "This server keeps nothing of what is deleted or replaced. Set trash_days in the configuration, or keep_removed_days for an object store, to keep it.",
+  trashOff: "The trash is off: what is deleted or replaced on this server cannot be restored.",
+  turnOn: "Turn on",
+  turnOnQuestion: "Turn on the trash?",
+  turnOnText: (days: string, line: string) =>
+    `What is deleted or replaced in any bucket from now on is kept for ${days}, and takes space as long. This writes ${line} into the configuration.`,
+  turnedOn: (days: string) => `The trash is on and keeps what is removed for ${days}.`,
+  staysOff: (key: string) =>
+    `The trash is still off: the server was started with another ${key}, by its environment or its command line. Change it there.`,
   findVersion: "Filter by path",
   noVersion: (text: string) => `Nothing here has “${text}” in its path.`,
   removed: "Removed",

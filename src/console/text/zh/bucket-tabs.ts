@@ -110,6 +110,13 @@ export const bucketTabs: typeof en = {
   trashEmpty: (days) => `没有删除或替换过任何内容。今后的内容会在此保留 ${days}。`,
   nothingKept:
     "此服务器不保留已删除或被替换的内容。如需保留，请在配置中设置 trash_days（对象存储为 keep_removed_days）。",
+  trashOff: "回收站已关闭：在此服务器上删除或被替换的内容无法恢复。",
+  turnOn: "开启",
+  turnOnQuestion: "开启回收站？",
+  turnOnText: (days, line) =>
+    `从现在起，所有存储桶中删除或被替换的内容会保留 ${days}，期间占用磁盘空间。配置文件中会写入 ${line}。`,
+  turnedOn: (days) => `回收站已开启，移除的内容保留 ${days}。`,
+  staysOff: (key) => `回收站仍处于关闭状态：服务器启动时的环境变量或命令行指定了其他 ${key}，请在那里修改。`,
   findVersion: "按路径筛选",
   noVersion: (text) => `没有路径包含“${text}”的内容。`,
   removed: "移除时间",

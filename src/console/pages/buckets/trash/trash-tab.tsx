@@ -13,10 +13,13 @@ import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { hasKey, withKey, writeConfig } from "../../config/reload.ts";
 
 /** Versions of one request. */
 const pageSize = 1000;
 const rowHeight = 44;
+/** As in a new configuration. */
+const newDays = 30;
 /** Height of the heads and the frame. */
 const headHeight = 38;
 
@@ -59,6 +62,23 @@ export function TrashTab({ name }: { readonly name: string }) {
     toast(t.bucketTabs.emptied(t.bucketTabs.countVersions(purged.versions)));
     reload();
   };
+  const turnOn = async () => {
+    const file = await client.call("node-server_read_config");
+    const isObjectStore = hasKey(file, { table: "files", name: "url" });
+    const key = isObjectStore ? { table: "files", name: "keep_removed_days" } : { name: "trash_days" };
+    const sure = await confirm({
+      title: t.bucketTabs.turnOnQuestion,
+      text: t.bucketTabs.turnOnText(t.frame.countDays(newDays), `${key.name} = ${newDays}`),
+      action: t.bucketTabs.turnOn,
+    });
+    if (!sure) return;
+    const { kind, why } = await writeConfig(client, withKey(file, key, String(newDays)));
+    if (kind === "refused") throw new Error(why);
+    const kept = await client.call("static-bucket-file_retention", { name });
+    if (kept.days === 0) throw new Error(t.bucketTabs.staysOff(key.name));
+    toast(t.bucketTabs.turnedOn(t.frame.countDays(kept.days)));
+    reload();
+  };
   const { days, versions = [] } = value ?? {};
   const text = find.toLowerCase();
   const shown = versions.filter(({ path }) => path.toLowerCase().includes(text));
@@ -66,7 +86,16 @@ export function TrashTab({ name }: { readonly name: string }) {
     <>
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value === undefined && error === undefined && <Skeleton />}
-      {days === 0 && <p class="card empty">{t.bucketTabs.nothingKept}</p>}
+      {days === 0 && (
+        <div class="card empty">
+          <p>{rights.isSuper ? t.bucketTabs.trashOff : t.bucketTabs.nothingKept}</p>
+          {rights.isSuper && (
+            <Button kind="primary" onClick={turnOn}>
+              {t.bucketTabs.turnOn}
+            </Button>
+          )}
+        </div>
+      )}
       {days !== undefined && days > 0 && versions.length === 0 && (
         <p class="card empty">{t.bucketTabs.trashEmpty(t.frame.countDays(days))}</p>
       )}
