@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { NodeServerClient } from "../client/index.ts";
-import { serverUrl } from "./connection.ts";
+import { consoleFetch, serverUrl } from "./connection.ts";
 
 /** Name of the server, as the person knows it: the host in the address. It tells two servers apart. */
 export const serverName = location.hostname;
@@ -23,6 +23,8 @@ export function Brand() {
 
 /** Asks for the version, which needs no token. Without an answer the name is shown alone. */
 export async function loadVersion(): Promise<void> {
-  const { cargo_version } = await new NodeServerClient(serverUrl).call("node-server_version");
+  const { cargo_version } = await new NodeServerClient(serverUrl, { fetch: consoleFetch }).call(
+    "node-server_version",
+  );
   version.value = cargo_version;
 }

@@ -4,6 +4,13 @@ import { NodeServerClient, TimedOut, Unreachable } from "../client/index.ts";
 /** Address of the server, two folders above the console, so that it is right behind a proxy too. */
 export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "");
 
+/** Sends a request in the name of the console, so that charts of requests can leave it out. */
+export function consoleFetch(url: string, init: RequestInit = {}): Promise<Response> {
+  const headers = new Headers(init.headers);
+  headers.set("node-server-console", "yes");
+  return fetch(url, { ...init, headers });
+}
+
 /** Whether the server answers. One banner shows it for the whole console. */
 export const connection = signal<"online" | "offline">("online");
 
@@ -17,7 +24,7 @@ const answerTimeoutMs = 5000;
 /** Attempts for a request that fails although the server answers others. */
 const maxTries = 3;
 
-const client = new NodeServerClient(serverUrl, { timeoutMs: answerTimeoutMs });
+const client = new NodeServerClient(serverUrl, { timeoutMs: answerTimeoutMs, fetch: consoleFetch });
 let waiting: Promise<boolean> | undefined;
 let wake = () => {};
 

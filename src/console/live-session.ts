@@ -9,12 +9,12 @@ import {
   type Token,
   Unreachable,
 } from "../client/index.ts";
-import { serverUrl, whenReachable } from "./connection.ts";
+import { consoleFetch, serverUrl, whenReachable } from "./connection.ts";
 import { Rights } from "./rights.ts";
 import { t } from "./text/text.ts";
 
 /** `integers: "number"`: the console marks rounded numbers, and its JSON export cannot write a bigint. */
-const clientOptions = { timeoutMs: 60_000, integers: "number" } as const;
+const clientOptions = { timeoutMs: 60_000, integers: "number", fetch: consoleFetch } as const;
 
 /**
  * Session of one signed-in person. The object stays the same when the token ends and the person signs in again in the dialog, so

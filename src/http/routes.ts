@@ -171,6 +171,12 @@ const routes = new RouteTable<Handler>([
   { path: "*", serve: root },
 ]);
 
+/** countedAs is the part that a request counts for. The console names its own calls, which come as long as somebody looks at it. */
+function countedAs({ name }: Handler, { headers }: Request): HandlerName {
+  const isCall = name === "jsonrpc" || name === "health";
+  return isCall && headers.has("node-server-console") ? "console" : name;
+}
+
 /** Router answers the requests of one listener. */
 export class Router {
   readonly #deps: ListenerDeps;
@@ -238,7 +244,7 @@ export class Router {
     const isSocket = isHandshake(request);
     const handler = isSocket ? route.socket : handlerOf(route, request.method);
     if (handler === undefined) return isSocket ? refuseHandshake() : refuseMethod(route);
-    this.#handler = handler.name;
+    this.#handler = countedAs(handler, request);
     const host = handler.atBucketHost === undefined ? "" : hostNameOf(request);
     return isHostName(host) ? this.#answerUnlessOwned(handler, host, routed) : handler.answer(routed);
   }

@@ -4,6 +4,7 @@ import { z } from "zod";
 import { anyone } from "../../src/auth/need.ts";
 import { build } from "../../src/build.ts";
 import { method } from "../../src/methods/declare.ts";
+import { metricsText, valuesIn } from "../support/metrics.ts";
 import { databaseKinds } from "../support/node.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 import { copiedBy } from "./clipboard.ts";
@@ -342,3 +343,23 @@ inBrowser(
     await eventually("a day", async () => Math.abs((await begins()) - (1 - minutes / 1440)) < 0.03);
   },
 );
+
+inBrowser("what the console itself asks is not among the requests of its chart", async () => {
+  await using node = await testNode();
+  const countOf = async (handler: string) =>
+    [...valuesIn(await metricsText(node))]
+      .filter(([name]) => name.startsWith(`node_server_http_requests_total{handler="${handler}"`))
+      .reduce((sum, [, value]) => sum + value, 0);
+  await using tab = await openConsole(node);
+  await status(tab.page).getByText("Healthy").waitFor();
+  const [own, calls, health] = [await countOf("console"), await countOf("jsonrpc"), await countOf("health")];
+  await tab.page.reload();
+  await status(tab.page).getByText("Healthy").waitFor();
+  await eventually("its calls are counted", async () => (await countOf("console")) > own + 8);
+  // Only its WebSockets count as JSON-RPC, once each: browsers add no headers to them.
+  expect((await countOf("jsonrpc")) - calls).toBeLessThan(3);
+  expect(await countOf("health")).toBe(health);
+  const before = await countOf("jsonrpc");
+  await node.call("node-server_hello");
+  expect(await countOf("jsonrpc")).toBe(before + 1);
+});

@@ -93,7 +93,7 @@ export const theme = EditorView.theme({
   ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
   ".cm-panel.cm-search": {
     padding: "0.4rem 2.6rem 0.4rem 0.6rem",
-    "& input, & button, & label": { margin: "0.2rem 0.4rem 0.2rem 0" },
+    "& input, & button, & label": { margin: "0.2rem 0.4rem 0.2rem 0", verticalAlign: "middle" },
     "& input.cm-textfield": { width: "14rem", maxWidth: "100%" },
     "& label": { display: "inline-flex", alignItems: "center", fontSize: "inherit" },
     "& input[type=checkbox]": {
@@ -117,6 +117,7 @@ export const theme = EditorView.theme({
   },
   ".cm-panels :focus-visible": { outline: "2px solid var(--accent)", outlineOffset: "1px" },
   ".cm-textfield": {
+    boxSizing: "border-box",
     minHeight: "2.15rem",
     padding: "0.3rem 0.65rem",
     border: "1px solid var(--line-strong)",

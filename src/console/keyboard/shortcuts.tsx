@@ -76,7 +76,9 @@ function onKey(event: KeyboardEvent): void {
 function isTyping(target: EventTarget | null): boolean {
   return (
     target instanceof HTMLElement &&
-    target.closest("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], .editor") !== null
+    target.closest(
+      "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], .editor",
+    ) !== null
   );
 }
 

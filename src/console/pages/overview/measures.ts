@@ -1,11 +1,11 @@
-/** Series of requests, by the part of the server that answers. */
+/** Series of requests, by the part of the server that answers. Those of consoles are no use of the server, and are not shown. */
 const byHandler = {
   files: ["requests_static", "requests_links"],
   api: ["requests_jsonrpc"],
   webdav: ["requests_webdav"],
-  other: ["requests_console", "requests_health", "requests_metrics", "requests_other"],
+  other: ["requests_health", "requests_metrics", "requests_other"],
 };
-export const requestSeries: readonly string[] = Object.values(byHandler).flat();
+export const requestSeries: readonly string[] = [...Object.values(byHandler).flat(), "requests_console"];
 
 export type MeasureId =
   | "requests"
@@ -147,6 +147,7 @@ export const measures: readonly Measure[] = [
 /** Every series that the page asks for. */
 export const wantedSeries: readonly string[] = [
   ...new Set(measures.flatMap(({ lines }) => lines.flatMap(({ series }) => series))),
+  "requests_console",
   "event_loop_delay_seconds_p99",
 ];
 

@@ -1,4 +1,4 @@
-import { connection } from "../../connection.ts";
+import { connection, consoleFetch } from "../../connection.ts";
 import { serverUrl } from "../../session.ts";
 import { useLoad } from "../../ui/load.ts";
 import { usePolling } from "../../ui/polling.ts";
@@ -13,7 +13,7 @@ export function useMissing(): readonly string[] | undefined {
 }
 
 async function readMissing(signal: AbortSignal): Promise<readonly string[]> {
-  const response = await fetch(`${serverUrl}/node/ready`, { signal, credentials: "omit" });
+  const response = await consoleFetch(`${serverUrl}/node/ready`, { signal, credentials: "omit" });
   if (response.ok) return [];
   const { missing } = (await response.json()) as { readonly missing?: readonly string[] };
   return missing ?? [];

@@ -42,7 +42,7 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
   const hovering = useDrop((dropped, folder) => runOrShowError(dropped.then((all) => upload(all, folder))));
   // Marks the row of the folder, as for entries that are dragged within the page.
   useEffect(() => {
-    dropFolder.value = files && hovering;
+    dropFolder.value = files && (hovering || undefined);
   }, [hovering]);
   return (
     <>
