@@ -87,8 +87,6 @@ export const theme = EditorView.theme({
   },
   ".cm-completionDetail": { color: "var(--muted)" },
   "li[aria-selected] > .cm-completionDetail": { color: "inherit" },
-  // On a phone it would cover the list.
-  "@media (max-width: 760px)": { ".cm-tooltip.cm-completionInfo": { display: "none" } },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)", fontSize: "0.9rem" },
   ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
   ".cm-panel.cm-search": {
@@ -139,6 +137,19 @@ export const theme = EditorView.theme({
     cursor: "pointer",
     "&:hover": { backgroundColor: "var(--hover)" },
     "&:active": { backgroundColor: "var(--pressed)", backgroundImage: "none" },
+  },
+  // On a phone the text above the panel needs the place.
+  "@media (max-width: 760px)": {
+    ".cm-panels": { fontSize: "0.8rem" },
+    ".cm-panel.cm-search": {
+      padding: "0.2rem 2rem 0.2rem 0.4rem",
+      "& input, & button, & label": { margin: "0.1rem 0.25rem 0.1rem 0" },
+      "& input.cm-textfield": { width: "7.5rem" },
+      "& [name=close]": { top: "0.1rem", right: "0.1rem" },
+    },
+    ".cm-textfield, .cm-button": { minHeight: "1.7rem", padding: "0.1rem 0.4rem" },
+    // It would cover the list.
+    ".cm-tooltip.cm-completionInfo": { display: "none" },
   },
   ".cm-lintRange-error": {
     backgroundImage: "none",
