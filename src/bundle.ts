@@ -50,6 +50,8 @@ export async function bundleConsole(folder = sources, quality = releaseQuality):
     target: "browser",
     minify: true,
     splitting: true,
+    // The documentation, as it is in the repository.
+    loader: { ".md": "text" },
     naming: { entry: hashed, chunk: hashed, asset: hashed },
     define: { "process.env.NODE_ENV": '"production"' },
   });

@@ -15,7 +15,7 @@ export interface PageEntry {
   readonly opens?: (rights: Rights) => boolean;
   /** Required permission, shown to a person who opens the address without it. */
   readonly needs: string;
-  /** File of the repository that documents it. */
+  /** File of the documentation about it. */
   readonly docs: string;
   /** Groups of texts that its code uses. */
   readonly texts: readonly TextGroup[];
@@ -38,7 +38,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsAnyToken;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["overview", "logs", "activity"],
     load: () => import("./pages/overview/page.tsx"),
   },
@@ -52,7 +52,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsLogs;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["activity"],
     load: () => import("./pages/activity/page.tsx"),
   },
@@ -66,7 +66,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsLogs;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["logs"],
     load: () => import("./pages/logs/page.tsx"),
   },
@@ -80,7 +80,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsBucket;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["buckets", "files", "bucketTabs"],
     load: () => import("./pages/buckets/page.tsx"),
   },
@@ -94,7 +94,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsSql;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["sql"],
     load: () => import("./pages/sql/page.tsx"),
   },
@@ -108,7 +108,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsSuperToken;
     },
-    docs: "docs/config.md",
+    docs: "config.md",
     texts: ["config", "configKeys"],
     load: () => import("./pages/config/page.tsx"),
   },
@@ -124,7 +124,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsAnyToken;
     },
-    docs: "docs/console.md",
+    docs: "console.md",
     texts: ["tokens"],
     load: () => import("./pages/tokens/page.tsx"),
   },
@@ -138,7 +138,7 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsSuperToken;
     },
-    docs: "docs/releases.md",
+    docs: "releases.md",
     texts: ["update"],
     load: () => import("./pages/update/page.tsx"),
   },
@@ -152,8 +152,24 @@ export const pages: readonly PageEntry[] = [
     get needs() {
       return t.frame.needsAnyToken;
     },
-    docs: "docs/rpc.md",
+    docs: "rpc.md",
     texts: ["api"],
     load: () => import("./pages/explorer/page.tsx"),
+  },
+  {
+    path: "docs",
+    get title() {
+      return t.frame.documentation;
+    },
+    icon: "help",
+    // The help leads there.
+    shown: () => false,
+    opens: () => true,
+    get needs() {
+      return t.frame.needsAnyToken;
+    },
+    docs: "console.md",
+    texts: ["files"],
+    load: () => import("./pages/docs/page.tsx"),
   },
 ];

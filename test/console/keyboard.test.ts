@@ -103,7 +103,7 @@ inBrowser(
     await page.getByLabel("Find").waitFor();
     await page.keyboard.press("?");
     const help = page.getByRole("dialog", { name: "Help and shortcuts" });
-    await help.getByText("docs/console.md").waitFor();
+    await help.getByRole("link", { name: "console.md" }).waitFor();
     await help.getByText("Its secret is shown once.").waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await shoot(page, "help");
@@ -136,4 +136,26 @@ inBrowser("who goes on by keyboard while a page is loaded keeps the focus when i
   // Who stays gets the focus on the heading of the page, so that screen readers announce it.
   await page.getByLabel("Find a method").waitFor();
   await page.getByRole("heading", { name: "API", level: 1 }).and(page.locator(":focus")).waitFor();
+});
+
+inBrowser("the help of a page leads to its documentation, whose files lead to each other", async () => {
+  await using node = await sharedNode();
+  await using tab = await openConsole(node, { at: "/config" });
+  const { page } = tab;
+  await page.locator(".cm-content").getByText("ws_listener").waitFor();
+  await page.getByRole("button", { name: "Help and shortcuts" }).click();
+  await page.getByRole("dialog").getByRole("link", { name: "config.md" }).click();
+  await page.getByRole("heading", { name: "Documentation", level: 1 }).waitFor();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  const text = page.getByRole("region", { name: "Content of config.md" });
+  await text.getByRole("heading", { name: "The file that a first start writes" }).waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await shoot(page, "documentation");
+  await text.getByRole("link", { name: "storage.md" }).first().click();
+  await page.getByRole("heading", { name: "The trash of plain files" }).waitFor();
+  await page.evaluate(`location.hash = "#/docs/console.md"`);
+  await page.getByRole("heading", { name: "Activity" }).waitFor();
+  await page.setViewportSize({ width: 390, height: 844 });
+  expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(390);
+  await shoot(page, "documentation-phone");
 });

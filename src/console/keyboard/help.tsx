@@ -1,4 +1,5 @@
 import { version } from "../brand.tsx";
+import { linkTo } from "../route.ts";
 import { t } from "../text/text.ts";
 import { Dialog } from "../ui/dialog.tsx";
 import { rich } from "../ui/rich.tsx";
@@ -13,7 +14,14 @@ export function Help({ current, onClose }: KeyboardDialogProps) {
           <h3>{current.title}</h3>
           <p>{t.help.pages[current.path]}</p>
           <p class="muted">
-            {rich(t.help.documentation, { file: <code>{current.docs}</code>, version: version.value })}
+            {rich(t.help.documentation, {
+              file: (
+                <a href={linkTo("docs", [current.docs])} onClick={onClose}>
+                  {current.docs}
+                </a>
+              ),
+              version: version.value,
+            })}
           </p>
         </section>
       )}

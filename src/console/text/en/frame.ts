@@ -40,6 +40,8 @@ export const frame = {
   colours: "Colours",
   needsSuperToken: "the Super Token",
   overview: "Overview",
+  documentation: "Documentation",
+  noDocument: (name: string) => `There is no document ${name} here.`,
   needsAnyToken: "any token",
   logs: "Logs",
   activity: "Activity",

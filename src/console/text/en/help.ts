@@ -7,7 +7,7 @@ export const help = {
   openBucket: (name: string) => `Bucket ${name}`,
   newToken: "New token",
   newBucket: "New bucket",
-  documentation: "Documentation: <file> in the source code of version <version>.",
+  documentation: "Documentation of version <version>: <file>",
   shortcuts: "Keyboard shortcuts",
   keyPalette: "Go to a page or bucket, or start an action",
   keySearch: "Search or filter this page",
@@ -30,6 +30,7 @@ export const help = {
       "A token is a key and a secret with limits: permissions, each in a scope. Its secret is shown once. The menu of a row tells what a token may do, and by which limit.",
     update:
       "Installs another release. The server checks and tries it before it restarts, and goes back if it does not start.",
+    docs: "The documentation of this version of the server, in English.",
     api: "Every method of the JSON-RPC interface: a form, the request, the answer, and the same as a curl command.",
   } as Readonly<Record<string, string>>,
 };

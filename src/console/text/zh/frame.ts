@@ -34,6 +34,8 @@ export const frame: typeof en = {
   colours: "配色",
   needsSuperToken: "超级令牌",
   overview: "概览",
+  documentation: "文档",
+  noDocument: (name) => `这里没有文档 ${name}。`,
   needsAnyToken: "任意令牌",
   logs: "日志",
   activity: "活动",

@@ -8,7 +8,7 @@ export const help: typeof en = {
   openBucket: (name) => `存储桶 ${name}`,
   newToken: "新建令牌",
   newBucket: "新建存储桶",
-  documentation: "文档：版本 <version> 源代码中的 <file>。",
+  documentation: "版本 <version> 的文档（英文）：<file>",
   shortcuts: "键盘快捷键",
   keyPalette: "前往页面或存储桶，或执行操作",
   keySearch: "搜索或筛选本页",
@@ -29,6 +29,7 @@ export const help: typeof en = {
     tokens:
       "令牌由密钥 ID 和密钥组成，并带有限制：每项权限都有范围。密钥只显示一次。行菜单会说明令牌可以做什么，以及由哪条限制决定。",
     update: "安装其他版本。服务器会先校验并试运行，再重启；如果无法启动，会自动回滚。",
+    docs: "此版本服务器的文档（英文）。",
     api: "JSON-RPC 接口的所有方法：表单、请求、响应，以及等效的 curl 命令。",
   },
 };

@@ -1,14 +1,29 @@
-import type { ComponentChildren } from "preact";
+import { type ComponentChildren, createContext } from "preact";
+import { useContext } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import { type Block, parseMarkdown } from "./markdown.ts";
 
+/** Address in the console for the target of a link; undefined if it has none. */
+type LinkOf = (target: string) => string | undefined;
+
+const Links = createContext<LinkOf>(() => undefined);
+
+interface MarkdownViewProps {
+  readonly text: string;
+  readonly path: string;
+  /** For a document of the console's own. */
+  readonly linkOf?: LinkOf;
+}
+
 /** Markdown as elements. HTML in it is shown as text, images are links, and every link shows where it leads. */
-export default function MarkdownView({ text, path }: { readonly text: string; readonly path: string }) {
+export default function MarkdownView({ text, path, linkOf = () => undefined }: MarkdownViewProps) {
   return (
     // A scrolling element must be focusable to be scrolled by keyboard.
     <section class="preview-markdown" tabIndex={0} aria-label={t.files.contentOf(path)}>
-      <Blocks blocks={parseMarkdown(text)} />
+      <Links.Provider value={linkOf}>
+        <Blocks blocks={parseMarkdown(text)} />
+      </Links.Provider>
     </section>
   );
 }
@@ -34,7 +49,8 @@ function OneBlock({ block }: { readonly block: Block }) {
       return <p>{inline(block.text)}</p>;
     case "code":
       return (
-        <pre>
+        // A scrolling element must be focusable to be scrolled by keyboard.
+        <pre tabIndex={0}>
           <code>{block.text}</code>
         </pre>
       );
@@ -128,9 +144,11 @@ interface LinkProps {
 
 /** Link of a document. Only web addresses can be followed, and the text always shows where to. */
 function Link({ label, target, image }: LinkProps) {
+  const inside = useContext(Links)(target);
   const shown = visibleText(target);
   const text = label === "" ? shown : label;
   const title = image ? t.files.imageOf(text) : text;
+  if (inside !== undefined) return <a href={inside}>{text}</a>;
   const where = text === shown ? "" : ` (${shown})`;
   if (!/^https?:\/\//i.test(target))
     return (
