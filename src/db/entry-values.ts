@@ -78,7 +78,7 @@ export interface DeployValue {
   readonly version: number | null;
   /** Whether files were changed since it was first published. */
   readonly changed: boolean;
-  /** Counted when it is first listed and takes no more files; null before. */
+  /** Counted when it is first listed and takes no more files; null before, and while a large one is counted. */
   readonly files: number | null;
   readonly bytes: number | null;
   /** Set while its tree is being exchanged with that of the published deploy, which may not have happened after a crash. */

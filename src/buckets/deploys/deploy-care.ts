@@ -1,3 +1,4 @@
+import { atMost } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
 import { Pacer } from "../../base/turns.ts";
@@ -18,6 +19,8 @@ import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
 
 /** Trees are discarded one after the other. No bucket has such a path. */
 const discardTurn = "~discard";
+/** A list waits no longer for counts: those of a large tree take seconds. */
+const maxCountMs = 500;
 
 /** BucketPlace names a bucket and where its files are. */
 export type BucketPlace = Pick<Bucket, "name" | "path">;
@@ -51,6 +54,9 @@ export class DeployCare {
   readonly #mutex = new PathMutex();
   /** Work that nobody waits for. */
   readonly #background = new Set<Promise<void>>();
+  /** Counts that are under way, by bucket. */
+  readonly #counting = new Map<string, Promise<void>>();
+  readonly #closing = new AbortController();
   /** Paths of buckets whose published deploy is known to be changed, or that have none. */
   readonly #noted = new Set<string>();
 
@@ -144,10 +150,22 @@ export class DeployCare {
   }
 
   /**
-   * count counts the files of deploys that were not counted yet, and writes all counts in one transaction. An open deploy still
-   * grows. Only a list needs it: after a switch it would hold up the next one, by as much as the tree is large.
+   * count counts the files of deploys that were not counted yet, and resolves when that is done, or after `maxCountMs`: then it goes on in
+   * the background, and the counts are in a later list. Only a list needs it: after a switch it would hold up the next one, by as much as
+   * the tree is large.
    */
   async count(bucket: BucketPlace): Promise<void> {
+    const key = `${bucket.name}\n${bucket.path}`;
+    let counting = this.#counting.get(key);
+    if (counting === undefined) {
+      counting = this.inBackground(() => this.#count(bucket)).finally(() => this.#counting.delete(key));
+      this.#counting.set(key, counting);
+    }
+    await atMost(counting, { ms: maxCountMs });
+  }
+
+  /** Writes all counts in one transaction. An open deploy still grows. */
+  async #count(bucket: BucketPlace): Promise<void> {
     const pacer = new Pacer();
     const counted = new Map<string, { readonly place: string | null; readonly total: TreeTotal }>();
     for (const [id, { files, state, place }] of await this.#rows.list(bucket.path)) {
@@ -159,6 +177,7 @@ export class DeployCare {
       for await (const { sizes } of tree.files.reader.fileSizes()) {
         total.files += sizes.length;
         for (const size of sizes) total.bytes += size;
+        if (this.#closing.signal.aborted) return;
         if (pacer.isDue) await pacer.nextTurn();
       }
       counted.set(id, { place, total });
@@ -190,6 +209,7 @@ export class DeployCare {
 
   /** close waits for what runs in the background. */
   async close(): Promise<void> {
+    this.#closing.abort();
     await Promise.all(this.#background);
   }
 
