@@ -55,6 +55,20 @@ test("a strict read must show what was answered, or seen by another strict read,
   expect(rulesOf([...chain, unanswered, next, read("c", [10, 11])])).toEqual(["stale read"]);
 });
 
+test("what one listing shows was all true at one moment", () => {
+  const other = { ...write(absent, "z", [8, 9]), subject: "other" };
+  const listed = (saw: string) => [
+    { ...read(saw, [3, 10]), listing: "one" },
+    { ...read("z", [3, 10]), subject: "other", listing: "one" },
+  ];
+  expect(rulesOf([...chain, other, ...listed("c")])).toEqual([]);
+  // Each of them could be true alone: `c` replaced `b` while the listing was made, but before the other file was written.
+  expect(rulesOf([...chain, other, ...listed("b")])).toEqual(["stale read"]);
+  expect(rulesOf([...chain, other, ...listed("b").map((one) => ({ ...one, listing: one.subject }))])).toEqual(
+    [],
+  );
+});
+
 test("a removed file stays removed, and a created one is there", () => {
   const removed = [...chain, write("c", absent, [6, 7])];
   expect(rulesOf([...removed, read(absent, [8, 9]), read("c", [6, 8])])).toEqual([]);

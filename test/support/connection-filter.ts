@@ -8,4 +8,6 @@ export interface ConnectionFilter {
   /** Whether the connection is to be cut as soon as what has passed has arrived. */
   readonly isCut?: boolean;
   readonly delayMs?: number;
+  /** Set when the client is cut off at once, and what has passed arrives at the server only when this resolves. */
+  readonly arrival?: Promise<unknown> | undefined;
 }

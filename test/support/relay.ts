@@ -32,7 +32,8 @@ export async function openRelay(port: number, { onRequest, filter }: RelayOption
   const sockets = new Set<Socket>();
   let fault: "cut" | "refuse" | "silence" | undefined;
   let delayMs = 0;
-  const filterOf = filter ?? (onRequest ? (near: Socket) => new FaultyRequests(near, onRequest) : () => open);
+  const filterOf: (near: Socket) => ConnectionFilter =
+    filter ?? (onRequest ? (near) => new FaultyRequests(near, onRequest) : () => open);
   const endAll = () => {
     for (const socket of sockets) socket.destroy();
   };
@@ -48,13 +49,18 @@ export async function openRelay(port: number, { onRequest, filter }: RelayOption
       socket.on("error", () => {});
       socket.on("close", () => {
         sockets.delete(socket);
-        other.destroy();
+        if (socket === far || passing.arrival === undefined) other.destroy();
       });
       socket.on("data", (bytes: Buffer) => {
         // What comes while the relay is silent is lost, as on a network that drops every packet.
         if (fault === "silence") return;
         const passed = passing.pass(of, bytes);
         if (passed === undefined) return void near.destroy();
+        if (passing.arrival !== undefined) {
+          near.destroy();
+          if (of === "request") void passing.arrival.then(() => far.end(passed));
+          return;
+        }
         const wait = Math.max(delayMs, passing.delayMs ?? 0);
         if (passed.length > 0) send(passed, { from: socket, to: other, delayMs: wait });
         // What passed before the cut arrives.

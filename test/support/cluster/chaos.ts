@@ -36,9 +36,23 @@ const faults: Readonly<Record<string, Fault>> = {
   },
   "commit cut": (chaos, node, ms) =>
     chaos.outage([node], async () => {
-      node.database.cutCommit(chaos.storm.any(["before", "after"]));
+      node.database.cutCommit(chaos.storm.any(["before", "after", "late"]));
       await Bun.sleep(ms / 2);
     }),
+  "half of all commits cut": (chaos, _, ms) => {
+    const { storm } = chaos;
+    const { nodes } = storm.cluster;
+    const choose = () => {
+      if (storm.random() < 0.5) return undefined;
+      const where = storm.any(["before", "after", "late"] as const);
+      return { where, ...(where === "late" && { arrival: Bun.sleep(1500 * storm.random() ** 3) }) };
+    };
+    return chaos.outage(nodes, async () => {
+      for (const { database } of nodes) database.cutCommits(choose);
+      await Bun.sleep(3000 + 2 * ms);
+      for (const { database } of nodes) database.cutCommits();
+    });
+  },
   "no notifications": async (_, node, ms) => {
     node.database.passesNotifications = false;
     await Bun.sleep(ms);

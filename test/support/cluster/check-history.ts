@@ -33,7 +33,7 @@ export interface Violation {
  * unknown at any moment after its `begin`, or never.
  */
 export function checkHistory(history: History): Violation[] {
-  const bySubject = Map.groupBy(history.operations, (operation) =>
+  const bySubject = Map.groupBy(atOneMoment(history.operations), (operation) =>
     "subject" in operation ? operation.subject : "",
   );
   return [
@@ -52,6 +52,25 @@ export function checkHistory(history: History): Violation[] {
 
 const ofKind = <K extends Operation["kind"]>(operations: readonly Operation[], kind: K) =>
   operations.filter((operation): operation is Extract<Operation, { kind: K }> => operation.kind === kind);
+
+/** A listing shows a moment after the beginning of every write that it shows: none of its reads began before. */
+function atOneMoment(operations: readonly Operation[]): Operation[] {
+  const state = (subject: string, value?: string) => JSON.stringify([subject, value]);
+  const written = new Map(
+    ofKind(operations, "write").map(({ subject, child, begin }) => [state(subject, child), begin]),
+  );
+  const moments = new Map<string, number>();
+  for (const { listing, subject, saw, begin } of ofKind(operations, "read"))
+    if (listing !== undefined)
+      moments.set(
+        listing,
+        Math.max(moments.get(listing) ?? begin, written.get(state(subject, saw)) ?? begin),
+      );
+  return operations.map((operation) => {
+    const begin = operation.kind === "read" ? moments.get(operation.listing ?? "") : undefined;
+    return begin === undefined ? operation : { ...operation, begin };
+  });
+}
 
 class Register {
   readonly #writes: readonly Write[];

@@ -33,6 +33,8 @@ export interface Read extends Timed {
   readonly isStrict: boolean;
   /** The state that was seen; undefined if there was no answer to rely on. */
   readonly saw: string | undefined;
+  /** Names the listing that it is a part of: what that shows was all true at one moment. */
+  readonly listing?: string;
   /** Why the answer can be true of no state: a torn body, a folder at two places, an internal error. */
   readonly broken?: string;
 }

@@ -9,6 +9,7 @@ import { Storm } from "./storm.ts";
 import {
   createOrRemove,
   hotFiles,
+  listHotFiles,
   makeFiles,
   passingFiles,
   readHotFile,
@@ -45,6 +46,7 @@ export interface StormResult {
 const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Promise<void>]> = [
   [5, replace],
   [4, readHotFile],
+  [2, listHotFiles],
   [5, readLeased],
   [2, createOrRemove],
   [2, moveFolder],
@@ -90,10 +92,11 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   await readEverything(storm);
   for (const { server } of cluster.nodes) await server?.stop();
   const store = await sweptStore(cluster);
+  const commitCuts = cluster.nodes.reduce((sum, { database }) => sum + database.cuts, 0);
   const history = { operations: storm.operations, outages, deadlineMs, staleMs };
   const violations = checkHistory(history);
   console.log(
-    `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
+    `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${commitCuts} commits cut; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
   );
   if (violations.length > 0 || process.env.CLUSTER_KEEP)
     await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);

@@ -1,5 +1,6 @@
 import { faultKinds } from "../../../src/base/fault.ts";
 import { etagOf, sha256 } from "../blob-stores.ts";
+import { hrefsOf } from "../webdav.ts";
 import { type ClusterNode, superToken } from "./cluster.ts";
 import { absent } from "./history.ts";
 import { type Answer, davPath, plainPath, type Storm, stateOf, timesOf } from "./storm.ts";
@@ -45,6 +46,17 @@ export async function createOrRemove(storm: Storm): Promise<void> {
 
 const noCache = { "cache-control": "no-cache" };
 
+/** The entity tags in an answer to PROPFIND, by the path of the file. */
+function etagsOf({ bytes }: Answer): Map<string, string> {
+  const responses = Buffer.from(bytes).toString().split("<D:response>").slice(1);
+  return new Map(
+    responses.map((response) => [
+      hrefsOf(response)[0] ?? "",
+      (/<D:getetag>([^<]*)<\/D:getetag>/.exec(response)?.[1] ?? "").replaceAll("&quot;", '"'),
+    ]),
+  );
+}
+
 /** Every way to read a file that must show what was answered before. */
 const strictReads: ReadonlyArray<(storm: Storm, node: ClusterNode, file: string) => Promise<Answer>> = [
   (storm, node, file) => storm.send(node, "GET", plainPath(file), { headers: noCache, token: null }),
@@ -53,8 +65,7 @@ const strictReads: ReadonlyArray<(storm: Storm, node: ClusterNode, file: string)
   (storm, node, file) => storm.send(node, "HEAD", davPath(file)),
   async (storm, node, file) => {
     const answer = await storm.send(node, "PROPFIND", davPath(file), { headers: { depth: "0" } });
-    const etag = /<D:getetag>([^<]*)<\/D:getetag>/.exec(Buffer.from(answer.bytes).toString())?.[1] ?? "";
-    const headers = new Headers({ etag: etag.replaceAll("&quot;", '"') });
+    const headers = new Headers({ etag: etagsOf(answer).get(davPath(file)) ?? "" });
     return answer.status === 207 ? { ...answer, status: 304, headers } : answer;
   },
   async (storm, node, file) => {
@@ -80,6 +91,27 @@ export async function readStrict(
 ): Promise<string | undefined> {
   const answer = await storm.any(strictReads)(storm, node, file);
   return recordRead(storm, file, answer, true);
+}
+
+/** Lists the folder of the files that are replaced all the time. */
+export async function listHotFiles(storm: Storm): Promise<void> {
+  const headers = { depth: "1" };
+  const answer = await storm.send(storm.busyNode(), "PROPFIND", davPath("hot/"), { headers });
+  const listing = crypto.randomUUID();
+  const etags = etagsOf(answer);
+  for (const file of hotFiles) {
+    const etag = etags.get(davPath(file));
+    const { saw, broken } = answer.status === 207 ? { saw: etag ?? absent } : stateOf(answer);
+    storm.record({
+      kind: "read",
+      subject: file,
+      isStrict: true,
+      saw,
+      listing,
+      ...timesOf(answer),
+      ...(broken !== undefined && { broken }),
+    });
+  }
 }
 
 export async function readHotFile(storm: Storm): Promise<void> {
