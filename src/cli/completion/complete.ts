@@ -6,13 +6,7 @@ import { readServers } from "../login/known-servers.ts";
 import { remote } from "../options.ts";
 import type { RemoteOptions } from "../remote/remote.ts";
 import { fileActions, nodeActions } from "../tokens/token-options.ts";
-import { isRemoteKind, type RemoteKind, remoteNames } from "./remote-names.ts";
-
-/** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it, one that ends with `/` a name. */
-export interface Candidate {
-  readonly word: string;
-  readonly description: string;
-}
+import { type Candidate, isRemoteKind, type RemoteKind, remoteNames } from "./remote-names.ts";
 
 /** Prints the words that may replace the last of `typed`, one a line, with a description after a tab. For the scripts of shells. */
 export async function complete(
@@ -119,10 +113,10 @@ async function valuesOf(ctx: Context, { long, flags }: Option, typed: Typed): Pr
 }
 
 /** Completes the last word of a list such as `read,write`. */
-function listOf(words: readonly string[], beginning: string): Candidate[] {
+function listOf(choices: readonly string[], beginning: string): Candidate[] {
   const before = beginning.slice(0, beginning.lastIndexOf(",") + 1);
   const given = before.split(",");
-  return words
+  return choices
     .filter((word) => !given.includes(word))
     .map((word) => ({ word: before + word, description: "" }));
 }

@@ -5,7 +5,12 @@ import { openBuckets } from "../buckets/open-buckets.ts";
 import type { Context } from "../context.ts";
 import { BucketReader } from "../files/bucket-reader.ts";
 import { clientFor, findTarget, type RemoteOptions } from "../remote/remote.ts";
-import type { Candidate } from "./complete.ts";
+
+/** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it, one that ends with `/` a name. */
+export interface Candidate {
+  readonly word: string;
+  readonly description: string;
+}
 
 /** Somebody waits for the prompt. */
 const maxMs = 1500;
@@ -25,7 +30,7 @@ const kinds = {
 
 export type RemoteKind = keyof typeof kinds;
 
-interface Asked {
+interface NameQuery {
   readonly client: NodeServerClient;
   readonly signal: AbortSignal;
   /** The arguments before the word. */
@@ -33,7 +38,7 @@ interface Asked {
   readonly beginning: string;
 }
 
-type List = (asked: Asked) => Promise<Candidate[]>;
+type List = (query: NameQuery) => Promise<Candidate[]>;
 
 export function isRemoteKind(name: string): name is RemoteKind {
   return Object.hasOwn(kinds, name);
@@ -46,7 +51,7 @@ export function isRemoteKind(name: string): name is RemoteKind {
 export async function remoteNames(
   ctx: Context,
   kind: RemoteKind,
-  { options, ...typed }: Pick<Asked, "args" | "beginning"> & { readonly options: RemoteOptions },
+  { options, ...typed }: Pick<NameQuery, "args" | "beginning"> & { readonly options: RemoteOptions },
 ): Promise<Candidate[]> {
   const stop = new AbortController();
   const ask = async (): Promise<Candidate[]> => {
@@ -66,12 +71,12 @@ export async function remoteNames(
     .map(({ word, description }) => ({ word, description: visible(description) }));
 }
 
-async function bucketNames({ client }: Asked): Promise<Candidate[]> {
+async function bucketNames({ client }: NameQuery): Promise<Candidate[]> {
   const { names } = await openBuckets(client);
   return names.filter(isPlain).map((word) => ({ word, description: "bucket" }));
 }
 
-async function deploys({ client, args: [name = ""] }: Asked): Promise<Candidate[]> {
+async function deploys({ client, args: [name = ""] }: NameQuery): Promise<Candidate[]> {
   const found = await client.call("static-bucket_deploy_list", { name });
   return found
     .filter(({ deploy }) => isPlain(deploy))
@@ -81,7 +86,7 @@ async function deploys({ client, args: [name = ""] }: Asked): Promise<Candidate[
     }));
 }
 
-async function tokenKeys({ client }: Asked): Promise<Candidate[]> {
+async function tokenKeys({ client }: NameQuery): Promise<Candidate[]> {
   const { tokens } = await client.call("token_list_all_tokens");
   return tokens
     .filter(({ token_key }) => isPlain(token_key))
@@ -92,11 +97,11 @@ async function tokenKeys({ client }: Asked): Promise<Candidate[]> {
 }
 
 /** Completes `BUCKET/PATH`; the names of buckets and folders end with a slash. Paths of this machine are left to the shell. */
-async function places(asked: Asked): Promise<Candidate[]> {
-  const { client, signal, beginning } = asked;
+async function places(query: NameQuery): Promise<Candidate[]> {
+  const { client, signal, beginning } = query;
   if (/^[./~]/.test(beginning)) return [];
   if (!beginning.includes("/"))
-    return (await bucketNames(asked)).map((bucket) => ({ ...bucket, word: `${bucket.word}/` }));
+    return (await bucketNames(query)).map((bucket) => ({ ...bucket, word: `${bucket.word}/` }));
   const [bucket = "", ...names] = beginning.slice(0, beginning.lastIndexOf("/")).split("/");
   const entries = await new BucketReader(client, bucket).list(names.join("/"), { signal });
   return entries.map(({ name, folder }) => ({
