@@ -38,7 +38,7 @@ story("check-site names the lines of a folder or a bucket that cannot be used, a
     stderr: expect.stringContaining("the folder fine"),
   });
   const unknown = await run("check-site", "nowhere", "--json");
-  expect([unknown.code, errorOf(unknown)]).toMatchObject([1, { kind: "NotFound", field: "name" }]);
+  expect([unknown.code, errorOf(unknown)]).toMatchObject([1, { kind: "NotFound" }]);
 });
 
 story("check-site names rules that are never applied, and loops with clean URLs", async () => {

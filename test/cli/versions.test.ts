@@ -31,10 +31,7 @@ story("deleted and replaced files are listed and restored from the shell", async
   expect(await (await fetch(`${node.url}/node/static/site/b.txt`)).text()).toBe("first");
   expect((await run("buckets", "restore", "site", "a/f.txt", "latest")).code).toBe(2);
   const gone = await run("buckets", "restore", "site", "a/f.txt", "9999", "--json");
-  expect([gone.code, errorOf(gone)]).toMatchObject([
-    1,
-    { kind: "NotFound", path: "a/f.txt", version: "9999" },
-  ]);
+  expect([gone.code, errorOf(gone)]).toMatchObject([1, { kind: "NotFound", path: "a/f.txt", version: 9999 }]);
   expect((await run("buckets", "purge", "site")).code).toBe(1);
   expect(await run("buckets", "purge", "site", "--yes")).toMatchObject({
     code: 0,
