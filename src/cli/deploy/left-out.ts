@@ -3,10 +3,10 @@ import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 
 /**
- * Refusal is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
+ * LeftOutCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
  * refused has the reason of the server's error, or `refused` where it has none.
  */
-export interface Refusal {
+export interface LeftOutCause {
   readonly reason: LeftOutReason | FaultReason;
   readonly why: string;
 }
@@ -32,7 +32,7 @@ type LeftOutReason =
   | "refused";
 
 /** LeftOut is a file that was not transferred or not deleted, and why. */
-export interface LeftOut extends Refusal {
+export interface LeftOut extends LeftOutCause {
   readonly path: string;
 }
 

@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
-import type { LeftOut, Refusal } from "./left-out.ts";
+import type { LeftOut, LeftOutCause } from "./left-out.ts";
 import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
 export interface LocalFile {
@@ -112,7 +112,7 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   }
 
   /** Returns the file or folder behind a path; why it is left out; undefined when it vanished meanwhile. */
-  function resolveLink(disk: string): Found | Refusal | undefined {
+  function resolveLink(disk: string): Found | LeftOutCause | undefined {
     const stats = lstatSync(disk, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
     try {
@@ -141,8 +141,8 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function whyUnsendable(name: string, top: boolean): Refusal | undefined {
-  const refused = (why: string): Refusal => ({ reason: "name_not_accepted", why });
+function whyUnsendable(name: string, top: boolean): LeftOutCause | undefined {
+  const refused = (why: string): LeftOutCause => ({ reason: "name_not_accepted", why });
   if (name.includes("\\")) return refused("a name in a bucket cannot contain a backslash");
   if (top && /^[A-Za-z]:/.test(name)) return refused("it would be taken for a drive letter");
   return name.includes("\ufffd") || !name.isWellFormed() ? refused("its name is not UTF-8") : undefined;

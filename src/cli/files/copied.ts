@@ -1,7 +1,7 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type LeftOut, type Refusal, sayLeftOut } from "../deploy/left-out.ts";
+import { type LeftOut, type LeftOutCause, sayLeftOut } from "../deploy/left-out.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
 import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
@@ -21,7 +21,7 @@ export interface FileCopy {
 }
 
 /** CopyResult is undefined for a file that was copied; else why it was not, as far as that concerns this file alone. */
-export type CopyResult = Refusal | undefined;
+export type CopyResult = LeftOutCause | undefined;
 
 export interface CopyTools {
   readonly meter: Meter;

@@ -105,8 +105,8 @@ type WatchEvent =
   | { readonly event: "retrying"; readonly error: ErrorFacts };
 
 /** Reports an event in words on standard error, and with `--json` as a line on standard output. */
-async function tell(ctx: Context, { json }: PushOptions, event: WatchEvent, words: string): Promise<void> {
-  ctx.say(words);
+async function tell(ctx: Context, { json }: PushOptions, event: WatchEvent, message: string): Promise<void> {
+  ctx.say(message);
   if (json) await ctx.print(`${JSON.stringify(event)}\n`);
 }
 
