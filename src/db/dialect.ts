@@ -67,6 +67,8 @@ export interface Dialect {
   jsonInteger(column: string, member: string): RawBuilder<number | bigint | null>;
   /** Returns a member of a JSON object as text, as an SQL expression; NULL where the object has none. */
   jsonText(column: string, member: string): RawBuilder<string | null>;
+  /** The number that the key of a row of `kv` begins with, as the text of an SQL expression that an index can have. */
+  readonly numberOfKey: string;
   /** Returns a text column as an SQL expression that compares and sorts by code points, whatever the collation of the database. */
   byCodePoints(column: string): RawBuilder<string>;
   /** Returns a JSON column as an SQL expression in which `amount` is added to an integer member of the object. */

@@ -22,6 +22,9 @@ export function folderNamespace(folder: string): string {
   return filesPrefix + folder;
 }
 
+/** `isRemoved` is the condition of the index of removed rows: a statement has to contain it as it stands. */
+export const isRemoved = `substr("namespace", 1, ${removedPrefix.length}) = '${removedPrefix}'`;
+
 /** `removedNamespace` has what was deleted or replaced in a bucket. */
 export function removedNamespace(bucketPath: string): string {
   return removedPrefix + bucketPath;

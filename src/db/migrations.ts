@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import { isRemoved } from "./entry-rows.ts";
 import type { Schema } from "./schema.ts";
 import { fillSkeletons } from "./skeletons.ts";
 import { createStatements } from "./tables.ts";
@@ -75,6 +76,13 @@ export const migrations: readonly Migration[] = [
     ],
   },
   bucketAccess,
+  {
+    version: "m20261119_000001_removed_by_version",
+    effect: "expands",
+    statements: ({ numberOfKey }) => [
+      `CREATE INDEX "idx_kv_removed" ON "kv" ("namespace", (${numberOfKey})) WHERE ${isRemoved}`,
+    ],
+  },
 ];
 
 /** `lastUnrecorded` is the last migration whose effect is not recorded in the database: every version that reads such records knows it. */

@@ -158,6 +158,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
     jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
     jsonText: (column, member) => raw`${raw.ref(column)} ->> cast(${member} as text)`,
+    numberOfKey: `CAST(substring("key" from '^[0-9]{1,18}') AS bigint)`,
     byCodePoints: (column) => raw`${raw.ref(column)} COLLATE "C"`,
     addToJson: (column, member, amount) =>
       raw`${raw.ref(column)} || jsonb_build_object(cast(${member} as text), cast(${raw.ref(column)} ->> cast(${member} as text) as bigint) + cast(${amount} as bigint))`,

@@ -126,6 +126,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
     jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
     jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+    numberOfKey: 'CAST("key" AS INTEGER)',
     byCodePoints: (column) => raw`${raw.ref(column)}`,
     addToJson: (column, member, amount) => {
       const path = `$.${member}`;

@@ -1,6 +1,6 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import type { Dialect } from "./dialect.ts";
-import { filesPrefix, folderNamespace, headsNamespace, removedNamespace } from "./entry-rows.ts";
+import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
 import type { Schema } from "./schema.ts";
 
@@ -24,6 +24,12 @@ export interface NamedRow<V> {
   readonly value: V;
 }
 
+/** RemovedVersion is what one change of a bucket has deleted or replaced. */
+export interface RemovedVersion {
+  readonly version: number;
+  readonly removed: readonly RemovedValue[];
+}
+
 /**
  * `namesContent` is a statement that has a row if any file of an object store has content. Values of other namespaces are not
  * ours, and may be of any form.
@@ -34,9 +40,9 @@ export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(na
 /** StoredNames reads the rows of the object store as they were at one moment. */
 export class StoredNames {
   readonly #query: Kysely<Schema>;
-  readonly #dialect: Pick<Dialect, "fromJson" | "byCodePoints">;
+  readonly #dialect: Pick<Dialect, "fromJson" | "byCodePoints" | "numberOfKey">;
 
-  constructor(query: Kysely<Schema>, dialect: Pick<Dialect, "fromJson" | "byCodePoints">) {
+  constructor(query: Kysely<Schema>, dialect: Pick<Dialect, "fromJson" | "byCodePoints" | "numberOfKey">) {
     this.#query = query;
     this.#dialect = dialect;
   }
@@ -96,6 +102,42 @@ export class StoredNames {
 
   removed(bucketPath: string): AsyncGenerator<ReadonlyArray<NamedRow<RemovedValue>>> {
     return this.#rows<RemovedValue>(removedNamespace(bucketPath));
+  }
+
+  /**
+   * What was removed in a bucket, the newest first, and all of one version together; with `from` the versions up to that. It is read as it
+   * is asked for, `atOnce` rows in a statement.
+   */
+  async *newestRemoved(
+    bucketPath: string,
+    { from, atOnce = batchRows }: { readonly from?: number | undefined; readonly atOnce?: number },
+  ): AsyncGenerator<RemovedVersion> {
+    const version = sql<number>`${sql.raw(this.#dialect.numberOfKey)}`;
+    const rows = (condition?: RawBuilder<SqlBool>) => {
+      const all = this.#query
+        .selectFrom("kv")
+        .select(["key", "value", version.as("version")])
+        .where("namespace", "=", removedNamespace(bucketPath))
+        .where(sql<SqlBool>`${sql.raw(isRemoved)}`);
+      return condition === undefined ? all : all.where(condition);
+    };
+    for (let bound = from === undefined ? undefined : sql<SqlBool>`${version} <= ${from}`; ; ) {
+      const found = await rows(bound).orderBy(version, "desc").limit(atOnce).execute();
+      const last = found.at(-1)?.version;
+      if (last === undefined) return;
+      const isEnd = found.length < atOnce;
+      // Some of the last version may be missing.
+      const ofLast = isEnd ? [] : await rows(sql<SqlBool>`${version} = ${last}`).execute();
+      const complete = isEnd ? found : [...found.filter((row) => row.version !== last), ...ofLast];
+      const byVersion = Map.groupBy(complete, (row) => Number(row.version));
+      for (const [number, same] of byVersion)
+        yield {
+          version: number,
+          removed: same.map(({ value }) => this.#dialect.fromJson(value) as RemovedValue),
+        };
+      if (isEnd) return;
+      bound = sql<SqlBool>`${version} < ${last}`;
+    }
   }
 
   async *#rows<V>(

@@ -1,8 +1,10 @@
 import { expect } from "bun:test";
+import { SQL } from "bun";
 import { Versions } from "../../src/buckets/objects/versions.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { FileValue, FolderValue } from "../../src/db/entry-values.ts";
+import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases } from "../support/node.ts";
@@ -67,3 +69,53 @@ bothDatabases(
     expect(new Set(inTree)).toEqual(expected);
   },
 );
+
+bothDatabases("a page of a long history reads as many rows as it has, from the newest on", async (kind) => {
+  await using rows = await objectRows(kind);
+  const total = 6000;
+  const versions = new Map<string, unknown>();
+  for (let version = 1; version <= total; version += 1)
+    versions.set(`${version}/a.txt`, { path: "a.txt", entry: file(version), at: until - 86_400_000, until });
+  await rows.putAll("static-files/removed/site", versions);
+  await rows.removed("other", "7000/b.txt", { entry: file(7000), until });
+
+  const hub = new LogHub();
+  const statements: Array<{ readonly sql: string; readonly rows: number }> = [];
+  hub.attach({
+    filter: parseFilter("trace"),
+    write({ message, fields }) {
+      if (typeof fields.rows === "number") statements.push({ sql: message, rows: fields.rows });
+    },
+  });
+  const database = await openDatabase(settingsFor(rows.databaseUrl), hub, { create: false });
+  const history = new Versions(database, "site");
+  const seen: number[] = [];
+  let after: { readonly version: number; readonly path: TreePath } | undefined;
+  for (const max of [1000, 1000, 50]) {
+    statements.length = 0;
+    const page = await history.list(treeRoot, { max, after });
+    expect(page).toHaveLength(max);
+    expect(statements.reduce((sum, { rows }) => sum + rows, 0)).toBeLessThan(max * 1.5 + 20);
+    seen.push(...page.map(({ version }) => version));
+    after = page.at(-1);
+  }
+  expect(seen).toEqual(Array.from({ length: 2050 }, (_, at) => total - at));
+  await database.close();
+
+  // Neither reads the whole history, nor sorts it.
+  const { sql: read = "" } = statements.find(({ sql }) => sql.includes("desc")) ?? {};
+  const isPostgres = kind === "postgres";
+  await using outside = new SQL({ url: rows.databaseUrl, max: 1 });
+  const values = ["static-files/removed/site", 5000, 51];
+  const literal = values.reduce<string>(
+    (text, value, at) =>
+      text.replace(isPostgres ? `$${at + 1}` : "?", typeof value === "string" ? `'${value}'` : String(value)),
+    read,
+  );
+  if (isPostgres) await outside.unsafe("ANALYZE kv");
+  const plan = JSON.stringify(
+    await outside.unsafe(`${isPostgres ? "EXPLAIN" : "EXPLAIN QUERY PLAN"} ${literal}`),
+  );
+  expect(plan).toContain("idx_kv_removed");
+  expect(plan).not.toMatch(/Sort|TEMP B-TREE/);
+});

@@ -41,7 +41,7 @@ const indexes: Readonly<Record<string, readonly string[]>> = {
     "unique (username)",
     "unique (username_skeleton) where username_skeleton IS NOT NULL",
   ],
-  kv: ["unique (namespace, key)"],
+  kv: ["unique (namespace, key)", "(namespace, the number of key) where removed"],
   crontab: ["unique (name)"],
   crontab_result: ["(cron_id)", "(cron_name)", "(relative_id)", "(run_time desc)"],
   js_worker: ["unique (name)", "unique (route_name)"],
@@ -178,6 +178,13 @@ bothDatabases(
 
 /** `CREATE UNIQUE INDEX "i" ON "t" USING btree ("a", "b" DESC) WHERE c` → `unique (a, b desc) where c`. */
 function toWords(definition: string): string {
+  // Each database has its own words for the number that a text begins with.
+  if (
+    /^CREATE INDEX "?idx_kv_removed"? ON .*\("?namespace"?, .*key.*\) WHERE .*static-files\/removed\//i.test(
+      definition,
+    )
+  )
+    return "(namespace, the number of key) where removed";
   const match = /^CREATE (UNIQUE )?INDEX .+? \(([^()]+)\)(?: WHERE \(?([^()]+)\)?)?$/.exec(
     definition.replaceAll('"', ""),
   );

@@ -8,6 +8,9 @@ import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../file
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
 import { walkEntries } from "./manifest.ts";
 
+/** Rows that one statement of a list reads. */
+const maxAtOnce = 500;
+
 /** FoundVersion is what a version name leads to, within a transaction. */
 export interface FoundVersion {
   readonly entry: EntryValue;
@@ -26,42 +29,41 @@ export class Versions {
   }
 
   /**
-   * list implements `FileStore.history`. It reads the names that were removed, and of removed folders only as much as the answer
+   * list implements `FileStore.history`. It reads what was removed from the newest on, and of removed folders only as much as the answer
    * has: files of one version are in the order of their paths, in which a folder can be read.
    */
   async list(path: TreePath, { max, after, filesOnly = false }: HistoryOptions): Promise<FileVersion[]> {
     const { removed } = this.#database;
     const now = await removed.now();
     const pacer = new Pacer();
-    const tops = new NewestTops({ max, after, filesOnly });
-    for await (const batch of removed.current.removed(this.#bucketPath)) {
-      for (const { key, value } of batch) {
-        const at = parseTreePath(value.path);
-        const version = Number.parseInt(key, 10);
-        if (value.until < now || at === undefined || !tops.mayTake(version)) continue;
-        const top = await this.#topOf(path, at, value.entry);
-        if (top !== undefined) tops.add({ version, path: top.at, value: { ...value, entry: top.entry } });
-      }
-      if (pacer.isDue) await pacer.nextTurn();
-    }
     const found: FileVersion[] = [];
-    for (const { version, path: top, value } of tops.take()) {
-      if (found.length >= max) break;
-      const isPage = after?.version === version;
-      if (!filesOnly || !isFolderValue(value.entry)) {
-        if (!isPage || comparePaths(top, after.path) > 0) found.push(toVersion(version, top, value));
-        continue;
-      }
-      const from = isPage ? namesAfter(top, after.path) : [];
-      if (from === undefined) continue;
-      for await (const { path: below, value: entry } of filesInOrder(removed.current, value.entry.id, from)) {
-        const at = parseTreePath(`${top}/${below}`);
-        if (at !== undefined) found.push(toVersion(version, at, { ...value, entry }));
+    const atOnce = Math.min(max + 1, maxAtOnce);
+    const versions = removed.current.newestRemoved(this.#bucketPath, { from: after?.version, atOnce });
+    for await (const { version, removed: values } of versions) {
+      if (pacer.isDue) await pacer.nextTurn();
+      for (const { path: top, value } of await this.#topsOf(path, values, now)) {
+        const isPage = after?.version === version;
+        if (!filesOnly || !isFolderValue(value.entry)) {
+          if (!isPage || comparePaths(top, after.path) > 0) found.push(toVersion(version, top, value));
+          continue;
+        }
+        const from = isPage ? namesAfter(top, after.path) : [];
+        if (from === undefined) continue;
+        for await (const { path: below, value: entry } of filesInOrder(
+          removed.current,
+          value.entry.id,
+          from,
+        )) {
+          const at = parseTreePath(`${top}/${below}`);
+          if (at !== undefined) found.push(toVersion(version, at, { ...value, entry }));
+          if (found.length >= max) break;
+          if (pacer.isDue) await pacer.nextTurn();
+        }
         if (found.length >= max) break;
-        if (pacer.isDue) await pacer.nextTurn();
       }
+      if (found.length >= max) break;
     }
-    return found;
+    return found.slice(0, max);
   }
 
   /** measure implements `FileStore.measureKept`. */
@@ -83,6 +85,18 @@ export class Versions {
           }
       }
     return { versions, bytes };
+  }
+
+  /** What one change removed at `path`, above it or below it, and is still kept, by path. */
+  async #topsOf(path: TreePath, values: readonly RemovedValue[], now: number): Promise<Top[]> {
+    const tops: Top[] = [];
+    for (const value of values) {
+      const at = parseTreePath(value.path);
+      if (value.until < now || at === undefined) continue;
+      const top = await this.#topOf(path, at, value.entry);
+      if (top !== undefined) tops.push({ path: top.at, value: { ...value, entry: top.entry } });
+    }
+    return tops.sort((a, b) => comparePaths(a.path, b.path));
   }
 
   /** What was removed at `at`, as far as it is at `path` or below it; undefined if nothing is. */
@@ -139,48 +153,9 @@ export class Versions {
 }
 
 /** Top is a removed file or folder, as far as it is at the path that a history is about. */
-interface Top extends VersionName {
+interface Top {
+  readonly path: TreePath;
   readonly value: RemovedValue;
-}
-
-/** NewestTops are those of which a page of a history consists, the newest first; it holds little more than that. */
-class NewestTops {
-  readonly #options: HistoryOptions;
-  #tops: Top[] = [];
-  /** Older ones are on a later page. */
-  #oldest = 0;
-  #pruneAt: number;
-
-  constructor(options: HistoryOptions) {
-    this.#options = options;
-    this.#pruneAt = 2 * options.max + 1000;
-  }
-
-  mayTake(version: number): boolean {
-    const { after } = this.#options;
-    return version >= this.#oldest && (after === undefined || version <= after.version);
-  }
-
-  add(top: Top): void {
-    this.#tops.push(top);
-    if (this.#tops.length < this.#pruneAt) return;
-    this.#tops = this.take();
-    this.#pruneAt = 2 * this.#tops.length + 1000;
-  }
-
-  take(): Top[] {
-    const { max, after, filesOnly } = this.#options;
-    const sorted = this.#tops.sort(compareVersions);
-    // A folder may be empty, and what is of the version of `after` may be on an earlier page.
-    let sure = 0;
-    const end = sorted.findIndex(({ version, value }) => {
-      if (version !== after?.version && !(filesOnly && isFolderValue(value.entry))) sure += 1;
-      return sure > max;
-    });
-    if (end === -1) return sorted;
-    this.#oldest = sorted[end]?.version ?? 0;
-    return sorted.slice(0, end);
-  }
 }
 
 /** `filesInOrder` returns the files below a folder in the order of their paths, after the path of these names. */
@@ -205,11 +180,6 @@ async function* filesInOrder(
 function namesAfter(top: TreePath, path: TreePath): readonly string[] | undefined {
   if (isBelow(path, top)) return pathBelow(path, top).split("/");
   return comparePaths(top, path) > 0 ? [] : undefined;
-}
-
-/** By version, the newest first, and by path. */
-function compareVersions(a: VersionName, b: VersionName): number {
-  return a.version === b.version ? comparePaths(a.path, b.path) : b.version - a.version;
 }
 
 /** By the names from the top, so that what is in a folder follows it at once; by code points, as both databases can sort. */
