@@ -103,6 +103,18 @@ for (const size of [1, 4 * kib, 256 * kib, 256 * kib + 1, 5 * mib])
     expect(cached.unfinished()).toEqual([]);
   });
 
+test("content that was opened before its blob was cached is read from the disk afterwards", async () => {
+  await using cached = await cachedStore();
+  const { cache, store } = cached;
+  const blob = await cached.put(256 * kib + 1);
+  await using first = await cache.open(blob);
+  await using late = await cache.open(blob);
+  await first.bytes();
+  await untilCached(cache, blob);
+  const { reads } = store;
+  expect([sha256(await late.bytes()), store.reads]).toEqual([blob.sha256, reads]);
+});
+
 test("a blob that arrives before the folder of the cache is created is cached", async () => {
   await using cached = await cachedStore();
   const { store, root, path } = cached;

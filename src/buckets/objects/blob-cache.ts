@@ -61,7 +61,7 @@ export class BlobCache implements ContentSource {
     if (!this.#fills.has(blob.key)) await this.#probe(blob);
     return new RemoteContent(blob, {
       store: this.#store,
-      fill: (range) => this.#fillFor(blob, range),
+      cached: (range) => this.#read(blob, range),
     });
   }
 
@@ -107,6 +107,14 @@ export class BlobCache implements ContentSource {
     // Those who wait for the bytes get the error.
     const bytes = await fetching.catch(() => undefined);
     if (bytes !== undefined) await this.#folder.add(blob, bytes);
+  }
+
+  async *#read(blob: StoredBlob, range: ByteRange): AsyncGenerator<Uint8Array> {
+    const fill = await this.#fillFor(blob, range);
+    if (fill !== undefined) return yield* fill.chunks(range);
+    // A fill may have ended after the blob was opened.
+    await using local = await this.#openLocal(blob);
+    if (local !== undefined) yield* local.chunks(range);
   }
 
   /** A part of a blob is no reason to fetch all of it. */

@@ -1,7 +1,6 @@
 import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../file-reader.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
-import type { CacheFill } from "./cache-fill.ts";
 import type { BlobContent } from "./content-source.ts";
 import { verified } from "./verified-content.ts";
 
@@ -34,8 +33,8 @@ export class MemoryContent implements BlobContent {
 
 export interface RemoteContentOptions {
   readonly store: BlobStore;
-  /** Joins or starts a fill of the cache; undefined if the blob should not be cached. */
-  readonly fill: (range: ByteRange) => Promise<CacheFill | undefined>;
+  /** Reads what a cache has or gets of a range, from its start on: all of it, a part, or nothing. Without a cache it is undefined. */
+  readonly cached?: (range: ByteRange) => AsyncGenerator<Uint8Array>;
 }
 
 /** RemoteContent is a blob that is read from its store while it is sent, through a file of the cache where there is one. */
@@ -67,12 +66,10 @@ export class RemoteContent implements BlobContent {
 
   async *#arriving(range: ByteRange): AsyncGenerator<Uint8Array> {
     let at = range.start;
-    const fill = await this.#options.fill(range);
-    if (fill !== undefined)
-      for await (const chunk of fill.chunks(range)) {
-        at += chunk.length;
-        yield chunk;
-      }
+    for await (const chunk of this.#options.cached?.(range) ?? []) {
+      at += chunk.length;
+      yield chunk;
+    }
     if (at > range.end) return;
     const rest = { start: at, end: range.end };
     yield* await this.#options.store.get(this.#blob.key, rest, this.#stop.signal);

@@ -23,6 +23,6 @@ export class UncachedContent implements ContentSource {
 
   async open(blob: StoredBlob): Promise<BlobContent> {
     if (blob.size <= maxShortBytes) return new MemoryContent(await fetchVerified(this.#store, blob, never));
-    return new RemoteContent(blob, { store: this.#store, fill: async () => undefined });
+    return new RemoteContent(blob, { store: this.#store });
   }
 }
