@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import type { LogEntry, Token } from "../../src/client/index.ts";
 import { Actors } from "../../src/console/pages/activity/actors.ts";
+import { auditKinds } from "../../src/console/pages/activity/audit-events.ts";
 import {
   type AuditFilter,
-  auditKinds,
   auditRows,
   kindOf,
   passesFilter,

@@ -20,9 +20,6 @@ export function openKeyboardDialog(dialog: KeyboardDialog): void {
   openedDialog.value = dialog;
 }
 
-/** Ends what the page shows in the place of its search, such as the actions for a selection. */
-export const coverOfSearch: { current: (() => void) | undefined } = { current: undefined };
-
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform);
 /** Name of the key that starts the command palette, as the keyboard shows it. */
 export const paletteKey = isMac ? "⌘K" : "Ctrl+K";

@@ -3,8 +3,8 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { importCode } from "../connection.ts";
 import { loadTexts } from "../text/text.ts";
 import { showError } from "../ui/toasts.tsx";
+import { coverOfSearch } from "./cover-of-search.ts";
 import {
-  coverOfSearch,
   isMac,
   type KeyboardDialog,
   type KeyboardDialogProps,

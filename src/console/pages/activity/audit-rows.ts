@@ -1,12 +1,6 @@
-import { eventOf, type LogEntry, type ServerEvent, type ServerEvents } from "../../../client/index.ts";
+import { eventOf, type LogEntry, type ServerEvent } from "../../../client/index.ts";
 import { commonFolder, parentOf } from "../buckets/path.ts";
-
-/** Codes of changes that callers make: their fields have the address of the caller. */
-export type AuditCode = {
-  [C in keyof ServerEvents]: ServerEvents[C] extends { readonly address: string } ? C : never;
-}[keyof ServerEvents];
-
-export type AuditEvent = Extract<ServerEvent, { readonly event: AuditCode }>;
+import type { AuditEvent, AuditKind } from "./audit-events.ts";
 
 /** One line of the list: a change, or many changes of files by one client in a row. */
 export interface AuditRow {
@@ -77,9 +71,6 @@ function runKeyOf(event: AuditEvent | undefined): string | undefined {
   const { event: code, token_key, username, address, bucket } = event;
   return JSON.stringify([code, token_key, username, address, bucket]);
 }
-
-export const auditKinds = ["file", "bucket", "deploy", "link", "token", "server", "sign_in"] as const;
-export type AuditKind = (typeof auditKinds)[number];
 
 const kindsByPrefix: Readonly<Record<string, AuditKind>> = {
   file: "file",

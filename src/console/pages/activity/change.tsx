@@ -5,7 +5,8 @@ import { FileName, visibleText } from "../../ui/visible-text.tsx";
 import { linkToTab } from "../buckets/bucket-tabs.ts";
 import { nameOf, parentOf } from "../buckets/path.ts";
 import type { Actor, Actors } from "./actors.ts";
-import { type AuditEvent, type AuditRow, withoutDeploy } from "./audit-rows.ts";
+import type { AuditEvent } from "./audit-events.ts";
+import { type AuditRow, withoutDeploy } from "./audit-rows.ts";
 import { detailsOf, labelOf } from "./details.ts";
 
 interface ChangeProps {

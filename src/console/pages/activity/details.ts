@@ -1,7 +1,8 @@
 import { bytes, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { visibleText } from "../../ui/visible-text.tsx";
-import type { AuditEvent, AuditRow } from "./audit-rows.ts";
+import type { AuditEvent } from "./audit-events.ts";
+import type { AuditRow } from "./audit-rows.ts";
 
 /** What happened, in words. An event of a newer server keeps the server's own message. */
 export function labelOf({ event, entry, count }: AuditRow): string {

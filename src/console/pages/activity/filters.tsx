@@ -2,7 +2,8 @@ import { t } from "../../text/text.ts";
 import { Field } from "../../ui/field.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
 import type { Actor } from "./actors.ts";
-import { type AuditFilter, type AuditRow, auditKinds, bucketOf } from "./audit-rows.ts";
+import { auditKinds } from "./audit-events.ts";
+import { type AuditFilter, type AuditRow, bucketOf } from "./audit-rows.ts";
 
 interface FiltersProps {
   readonly filter: AuditFilter;

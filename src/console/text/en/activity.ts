@@ -1,4 +1,4 @@
-import type { AuditCode, AuditKind } from "../../pages/activity/audit-rows.ts";
+import type { AuditCode, AuditKind } from "../../pages/activity/audit-events.ts";
 import { counted } from "../counted.ts";
 
 const events: Readonly<Record<AuditCode, string>> = {

@@ -1,6 +1,6 @@
 import { useLayoutEffect } from "preact/hooks";
 import { bytes, number } from "../../../format.ts";
-import { coverOfSearch } from "../../../keyboard/dialogs.ts";
+import { coverOfSearch } from "../../../keyboard/cover-of-search.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
