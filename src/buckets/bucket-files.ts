@@ -1,3 +1,4 @@
+import type { DatabaseTransaction } from "../db/dialect.ts";
 import { BucketLocks } from "./bucket-locks.ts";
 import {
   type FileEntry,
@@ -24,6 +25,19 @@ import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
 import { SiteFiles } from "./site-files.ts";
 import type { WriteConditions } from "./write-conditions.ts";
+
+/** PlacedFile is a file that was put in place. */
+export interface PlacedFile {
+  /** Whether nothing was there before. */
+  readonly created: boolean;
+  readonly stats: FileStats;
+}
+
+export interface WriteOptions extends PlaceOptions {
+  readonly conditions: WriteConditions;
+  /** Called in the transaction of the database that names the file, in a store whose names are rows; if it throws, nothing is changed. */
+  readonly onPlaced?: (placed: PlacedFile, transaction: DatabaseTransaction) => Promise<void>;
+}
 
 /** TransferOptions are those of a COPY or MOVE. */
 export interface TransferOptions {
@@ -86,19 +100,21 @@ export class BucketFiles implements BucketView {
     await this.metadata.locks.assertUnlocked(conditions, { path, changesParent: entry === undefined });
   }
 
-  /** write puts a staged file in place, atomically. */
+  /** write puts a staged file in place, atomically, and with it what `onPlaced` writes in the same transaction of the database, if there is one. */
   async write(
     path: TreePath,
     staged: StagedFile,
-    { conditions, ...options }: PlaceOptions & { readonly conditions: WriteConditions },
-  ): Promise<{ readonly created: boolean; readonly stats: FileStats }> {
+    { conditions, onPlaced, ...options }: WriteOptions,
+  ): Promise<PlacedFile> {
     return this.#change(path, conditions, async (transaction, target) => {
       const created = target.entry === undefined;
       const affected =
         created && options.makeParents ? await firstMissing(transaction.reader, target) : target.path;
       await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
       if (created) await forgetMetadata(transaction.metadata, target.path);
-      return { created, stats: await transaction.place(staged, target.path, options) };
+      const placed = { created, stats: await transaction.place(staged, target.path, options) };
+      if (transaction.database !== undefined) await onPlaced?.(placed, transaction.database);
+      return placed;
     });
   }
 

@@ -1,4 +1,5 @@
 import type { Fault } from "../base/fault.ts";
+import type { DatabaseTransaction } from "../db/dialect.ts";
 import type { FileEntry, FileReader, FileStats, ResolvedPath } from "./file-reader.ts";
 import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "./file-version.ts";
 import type { Metadata } from "./metadata/metadata.ts";
@@ -47,6 +48,8 @@ export interface PlaceOptions extends Times {
  * begun while this one is open.
  */
 export interface WriteTransaction extends BucketView {
+  /** The transaction of the database that all this is a part of; undefined where names are not rows. */
+  readonly database: DatabaseTransaction | undefined;
   /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
   place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
   /** Creates an empty file in a folder that exists. InvalidInput when something else than a file exists there. */

@@ -72,6 +72,13 @@ export interface UploadName {
   readonly id: string;
 }
 
+export interface FinishOptions {
+  readonly outcome: UploadOutcome;
+  /** How long the outcome is kept. */
+  readonly keepMs: number;
+  readonly within?: Transaction<Schema>;
+}
+
 /** UploadRows are the resumable uploads of all buckets, and the pieces of their content where those are blobs. */
 export class UploadRows {
   readonly #dialect: Dialect;
@@ -209,18 +216,20 @@ export class UploadRows {
 
   /**
    * Records that the file is in place, for `keepMs`, and returns the blobs that are needed no more. What only the way there needed
-   * is not kept.
+   * is not kept. Undefined, and nothing is changed, if the upload has ended or another request has put the file in place. With
+   * `within` it is done in that transaction.
    */
-  async finish(name: UploadName, outcome: UploadOutcome, keepMs: number): Promise<string[]> {
-    return this.#change(name, async (upload, transaction) => {
+  async finish(name: UploadName, { outcome, keepMs, within }: FinishOptions): Promise<string[] | undefined> {
+    const work = async (upload: UploadValue | undefined, transaction: Transaction<Schema>) => {
+      if (upload === undefined || upload.outcome !== undefined) return undefined;
       const blobs = await this.#deleteParts(name.id, transaction);
-      if (upload === undefined) return blobs;
       const expires = Math.min(upload.expires, (await readClock(this.#dialect, transaction)) + keepMs);
       const { metadata: _, sha256: __, ...kept } = upload;
       const finished = { ...kept, conditions: {}, offset: upload.length, expires, outcome };
       await this.#write(name, finished, transaction);
       return blobs;
-    });
+    };
+    return within === undefined ? this.#change(name, work) : work(await this.#locked(name, within), within);
   }
 
   /** Deletes an upload and returns the blobs that are needed no more. */
@@ -283,19 +292,28 @@ export class UploadRows {
   }
 
   #change<T>(
-    { bucketId, id }: UploadName,
+    name: UploadName,
     work: (upload: UploadValue | undefined, transaction: Transaction<Schema>) => Promise<T>,
   ): Promise<T> {
-    const namespace = uploadsNamespace(bucketId);
-    return this.#dialect.exclusively(namespaceScope(`${namespace}/${id}`), async (transaction) => {
-      const row = await transaction
-        .selectFrom("kv")
-        .select("value")
-        .where("namespace", "=", namespace)
-        .where("key", "=", id)
-        .executeTakeFirst();
-      return work(row && (this.#dialect.fromJson(row.value) as UploadValue), transaction);
-    });
+    const scope = namespaceScope(`${uploadsNamespace(name.bucketId)}/${name.id}`);
+    return this.#dialect.exclusively(scope, async (transaction) =>
+      work(await this.#locked(name, transaction), transaction),
+    );
+  }
+
+  /** Reads an upload that nobody else changes until the transaction ends. */
+  async #locked(
+    { bucketId, id }: UploadName,
+    transaction: Transaction<Schema>,
+  ): Promise<UploadValue | undefined> {
+    const row = await transaction
+      .selectFrom("kv")
+      .select("value")
+      .where("namespace", "=", uploadsNamespace(bucketId))
+      .where("key", "=", id)
+      .modifyEnd(this.#dialect.forUpdate)
+      .executeTakeFirst();
+    return row && (this.#dialect.fromJson(row.value) as UploadValue);
   }
 
   async #write(

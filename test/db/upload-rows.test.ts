@@ -27,7 +27,7 @@ bothDatabases(
     let keepMs = 3_600_000;
     const finish = (id: string) => {
       keepMs += 1000;
-      return rows.finish(name(id), { created: true, etag: '"e"', modified: 1 }, keepMs);
+      return rows.finish(name(id), { outcome: { created: true, etag: '"e"', modified: 1 }, keepMs });
     };
     const remembered = async (ids: string) => {
       const found = await Promise.all([...ids].map(async (id) => [id, await rows.get(name(id))] as const));

@@ -49,6 +49,7 @@ export interface DiskWriterOptions {
  * last.
  */
 export class DiskWriter implements WriteTransaction {
+  readonly database = undefined;
   readonly reader: DiskReader;
   readonly metadata: Metadata;
   readonly #paths: PathResolver;

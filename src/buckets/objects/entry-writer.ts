@@ -1,3 +1,4 @@
+import type { DatabaseTransaction } from "../../db/dialect.ts";
 import {
   type EntryRows,
   entryRow,
@@ -35,6 +36,7 @@ export interface EntryWriterOptions {
   readonly bucketPath: string;
   readonly reader: EntryReader;
   readonly metadata: Metadata;
+  readonly transaction: DatabaseTransaction;
   /** The rows as the transaction sees and changes them. */
   readonly entries: EntryRows;
   /** What the reader remembers, to be cleared with every change. */
@@ -70,6 +72,7 @@ export interface Written {
 export class EntryWriter implements WriteTransaction {
   readonly reader: EntryReader;
   readonly metadata: Metadata;
+  readonly database: DatabaseTransaction;
   readonly #options: EntryWriterOptions;
   readonly #rows: EntryRows;
   #written: Written;
@@ -80,6 +83,7 @@ export class EntryWriter implements WriteTransaction {
     this.#options = options;
     this.reader = options.reader;
     this.metadata = options.metadata;
+    this.database = options.transaction;
     this.#rows = options.entries;
     this.#written = unwritten(options.head, options.head);
   }

@@ -214,6 +214,7 @@ export class ObjectStore implements TreeStore {
       bucketPath: this.#bucketPath,
       reader: new EntryReader({ ...this.#readerOptions, entries, located }),
       metadata: this.metadata.within(metadataRowsWithin(database, transaction, nowMs)),
+      transaction,
       entries,
       findVersion: (wanted) => this.#versions.find(wanted, { transaction, nowMs }),
       located,

@@ -1,8 +1,9 @@
 import { messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
+import { isUnavailable } from "../../db/unavailable.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/upload-rows.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { FileStats } from "../file-reader.ts";
+import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
 import type { StagedFile } from "../file-store.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { Bucket } from "../record.ts";
@@ -44,7 +45,10 @@ export interface ReceiveOptions {
   /** Called while content is read that has arrived already, which may take long. */
   readonly onProgress: () => void;
   /** Puts the whole file in place, by all the rules of a PUT. */
-  readonly place: (staged: StagedFile) => Promise<{ readonly created: boolean; readonly stats: FileStats }>;
+  readonly place: (
+    staged: StagedFile,
+    options: Required<Pick<WriteOptions, "onPlaced">>,
+  ) => Promise<PlacedFile>;
 }
 
 /** Received is the state of an upload after a request. */
@@ -206,23 +210,34 @@ export class Uploads {
     return offset;
   }
 
+  /**
+   * In a store whose names are rows, the outcome is written in the transaction that names the file: no other request puts it in place
+   * again, and one whose answer was lost, or that was overtaken on another node, finds the outcome.
+   */
   async #finish(
     bucketPath: string,
-    { name, path, length, sha256: wanted }: Upload,
+    upload: Upload,
     { place, onProgress }: Pick<ReceiveOptions, "place" | "onProgress">,
   ): Promise<UploadOutcome> {
     const { rows, contents, log } = this.#options;
-    const whole = { id: name.id, bucketPath, path, length, onProgress, wantsHash: wanted !== undefined };
-    const { staged, sha256 } = await contents.assemble({ ...whole, parts: await rows.parts(name.id) });
-    await using _ = staged;
-    if (wanted !== undefined && sha256 !== wanted) {
-      await contents.discard(name.id, await rows.remove(name));
-      throw wrongDigest();
-    }
-    const { created, stats } = await place(staged);
-    const outcome = { created, etag: stats.etag, modified: stats.modifiedMs };
+    const { name } = upload;
+    let unneeded: string[] | undefined;
+    const onPlaced: WriteOptions["onPlaced"] = async (placed, within) => {
+      unneeded = await rows.finish(name, { outcome: outcomeOf(placed), keepMs: outcomeMs, within });
+      if (unneeded === undefined) throw isBusy();
+    };
+    let outcome: UploadOutcome;
     try {
-      await contents.discard(name.id, await rows.finish(name, outcome, outcomeMs));
+      await using staged = await this.#assemble(bucketPath, upload, onProgress);
+      outcome = outcomeOf(await place(staged, { onPlaced }));
+    } catch (error) {
+      const known = await this.#outcomeOf(name);
+      if (known === undefined) throw error;
+      outcome = known;
+    }
+    try {
+      unneeded ??= await rows.finish(name, { outcome, keepMs: outcomeMs });
+      await contents.discard(name.id, unneeded ?? []);
     } catch (error) {
       // The file is in place, and that is what the client is told. What is left here ends with the time of the upload.
       log.event("upload.work_failed", "what a finished upload left could not be removed", {
@@ -231,4 +246,32 @@ export class Uploads {
     }
     return outcome;
   }
+
+  async #assemble(
+    bucketPath: string,
+    { name, path, length, sha256: wanted }: Upload,
+    onProgress: () => void,
+  ): Promise<StagedFile> {
+    const { rows, contents } = this.#options;
+    const whole = { id: name.id, bucketPath, path, length, onProgress, wantsHash: wanted !== undefined };
+    const { staged, sha256 } = await contents.assemble({ ...whole, parts: await rows.parts(name.id) });
+    if (wanted === undefined || sha256 === wanted) return staged;
+    await staged[Symbol.asyncDispose]();
+    await contents.discard(name.id, await rows.remove(name));
+    throw wrongDigest();
+  }
+
+  /** The outcome of an upload whose file could not be put in place: another request may have done it, or this one without learning it. */
+  async #outcomeOf(name: UploadName): Promise<UploadOutcome | undefined> {
+    try {
+      return (await this.#options.rows.get(name))?.outcome;
+    } catch (error) {
+      if (isUnavailable(error)) return undefined;
+      throw error;
+    }
+  }
+}
+
+function outcomeOf({ created, stats }: PlacedFile): UploadOutcome {
+  return { created, etag: stats.etag, modified: stats.modifiedMs };
 }

@@ -213,10 +213,15 @@ async function receive(dav: DavRequest, upload: Upload, from: number): Promise<R
     from,
     content: arriving(dav),
     onProgress: restartIdleTimer,
-    async place(staged) {
+    async place(staged, options) {
       const conditions = putConditions(dav, conditionsOf(upload, request));
       const modified = upload.modified === undefined ? undefined : new Date(upload.modified);
-      const placed = await files.write(path, staged, { conditions, makeParents: makesParents, modified });
+      const placed = await files.write(path, staged, {
+        ...options,
+        conditions,
+        makeParents: makesParents,
+        modified,
+      });
       audit("file.written", { bucket: bucket.name, path, bytes: placed.stats.size });
       return placed;
     },
