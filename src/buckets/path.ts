@@ -18,9 +18,17 @@ export const treeRoot = "" as TreePath;
  */
 export const stagedPrefix = ".~staged-";
 
-/** treePath checks the form of a path: the first of two path checks. The second, on the disk, is `PathResolver`'s. */
+/** maxPathBytes is the longest path: Linux takes no longer one, and files can be moved between stores. Work on a path grows with its depth. */
+export const maxPathBytes = 4095;
+
+/**
+ * treePath checks the form of a path that a caller names: the first of two path checks. The second, on the disk, is `PathResolver`'s. What
+ * is stored already may have a longer path, after its folder was moved.
+ */
 export function treePath(text: string): TreePath {
-  const problem = problemIn(text);
+  const problem = isLongerThan(maxPathBytes, text)
+    ? `is too long; it may have ${maxPathBytes} bytes`
+    : problemIn(text);
   if (problem !== undefined) throw new Fault("InvalidInput", `path ${problem}`, { field: "path" });
   return text as TreePath;
 }
@@ -109,6 +117,11 @@ function problemIn(text: string): string | undefined {
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** A character has three bytes at most for each of its UTF-16 units. */
+function isLongerThan(maxBytes: number, text: string): boolean {
+  return text.length > maxBytes || (text.length * 3 > maxBytes && Buffer.byteLength(text) > maxBytes);
 }
 
 function problemInSegment(name: string): string | undefined {

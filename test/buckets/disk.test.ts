@@ -113,7 +113,8 @@ test("a name or a path that is too long for the disk is refused before anything 
     expect([105, 108]).toContain((await refused("read", { path })).code);
     expect([105, 108]).toContain((await refused("rename", { from: path, to: "b.txt" })).code);
     expect([105, 108]).toContain((await refused("list", { path })).code);
-    await remove(path);
+    if (Buffer.byteLength(path) > 4095) expect(await refused("delete", { path })).toMatchObject(tooLong);
+    else await remove(path);
     expect([400, 404]).toContain((await get(`/${encodeURI(path)}`)).status);
     expect(readdirSync(folder).map((name) => name.slice(0, 20))).toEqual(["a.txt"]);
   }

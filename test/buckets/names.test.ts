@@ -140,18 +140,31 @@ for (const [stored, asked] of [
 }
 
 for (const kind of ["objects over sqlite", "objects over postgres"] as const)
-  test(`a path longer than any disk takes is kept, read, listed, moved and deleted (${kind})`, async () => {
+  test(`a path of 4,095 bytes is kept, read, listed, moved and deleted, and a longer one is refused (${kind})`, async () => {
     await using node = await testNode({ store: kind });
     const { get } = await siteWith(node, {});
     const { upload, list, read, rename, remove, refused } = filesOf(node);
-    const deep = `${"d".repeat(200)}/`.repeat(25);
-    const wide = `${"ä".repeat(100)}/`.repeat(21);
+    const deep = `${"d".repeat(200)}/`.repeat(20);
+    const wide = `${"ä".repeat(100)}/`.repeat(20);
+    const longest = `${deep}${"x".repeat(4095 - deep.length)}`;
     await upload(`${deep}x`, "deep");
     expect([await list(), await read(`${deep}x`)]).toEqual([[`${deep}x`], "deep"]);
     await rename(`${deep}x`, `${wide}x`);
     expect([await list(wide), await read(`${wide}x`)]).toEqual([[`${wide}x`], "deep"]);
     expect(await (await get(`/${encodeURI(wide)}x`)).text()).toBe("deep");
     await remove(`${wide}x`);
+    await upload(longest, "longest");
+    expect([await list(), await read(longest)]).toEqual([[longest], "longest"]);
+    await rename(longest, "x");
+    // One request that made thousands of folders took all memory.
+    for (const path of [`${longest}x`, `${wide}${"ä".repeat(38)}`, `${"a/".repeat(20_000)}x`])
+      for (const [method, params] of [
+        ["upload", { path, body: "x" }],
+        ["rename", { from: "x", to: path }],
+        ["delete", { path }],
+      ] as const)
+        expect(await refused(method, params)).toMatchObject(error(108, /4095 bytes/));
+    await remove("x");
     expect(await list()).toEqual([]);
     for (const path of ["n".repeat(256), "ü".repeat(128), `new/${"n".repeat(256)}`])
       expect(await refused("upload", { path, body: "x" })).toMatchObject(error(108, /255 bytes/));

@@ -2,7 +2,8 @@ import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { FileEntry } from "../file-reader.ts";
-import { maxPathBytes, type PathResolver } from "./resolve.ts";
+import { maxPathBytes } from "../path.ts";
+import type { PathResolver } from "./resolve.ts";
 
 /**
  * refuseTooDeep throws InvalidInput if a tree, put at any of these disk paths, would contain a path above the limit of the disk: what is

@@ -15,6 +15,7 @@ import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-reader.ts";
 import {
   childPath,
+  maxPathBytes,
   parseSegment,
   parseTreePath,
   type Segment,
@@ -33,9 +34,8 @@ import {
 } from "./local-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
-/** Limits of Linux file systems. */
+/** The longest name on Linux file systems. */
 const maxNameBytes = 255;
-export const maxPathBytes = 4095;
 /** Looks at a folder whose tree keeps being exchanged, before it counts as missing. */
 const maxAttempts = 20;
 

@@ -3,8 +3,8 @@ import { fstatSync } from "node:fs";
 import { fileClockTickMs } from "../../base/file-clock.ts";
 import type { FileState } from "../../base/file-state.ts";
 import { openLibc } from "../../base/libc.ts";
+import { maxPathBytes } from "../path.ts";
 import { sameContent } from "./etag.ts";
-import { maxPathBytes } from "./resolve.ts";
 
 // A deploy knows the SHA-256 of each file. It is kept in an extended attribute of the file, so that it goes where the file goes: into
 // the place of the published tree, and back. It counts only while nothing has changed the file since; a file that was copied, restored

@@ -1,5 +1,4 @@
-import { Fault } from "../../base/fault.ts";
-import { folderPath, type TreePath, treePath } from "../../buckets/path.ts";
+import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 
 export interface DecodedPath {
   readonly path: TreePath;
@@ -18,10 +17,12 @@ export function decodePath(raw: string): DecodedPath | undefined {
     const segments = raw.split("/").map(decodeURIComponent);
     if (segments.some((segment) => segment.includes("/"))) return undefined;
     const text = segments.join("/");
-    if (text === "") return { path: folderPath(""), slash: true, text };
-    return { path: treePath(text.replace(/\/$/, "")), slash: text.endsWith("/"), text };
+    if (text === "") return { path: treeRoot, slash: true, text };
+    const name = text.replace(/\/$/, "");
+    const path = name === "" ? undefined : parseTreePath(name);
+    return path && { path, slash: text.endsWith("/"), text };
   } catch (error) {
-    if (error instanceof URIError || error instanceof Fault) return undefined;
+    if (error instanceof URIError) return undefined;
     throw error;
   }
 }
