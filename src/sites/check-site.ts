@@ -44,8 +44,8 @@ async function doubtIn({ pattern, target, status, isForced }: Redirect, source: 
   const isExact = pattern.splat === undefined && pattern.placeholders.length === 0;
   if (!isForced && isExact && (await isPage(source, pattern.segments.join("/"))))
     return `a file exists at /${pattern.segments.join("/")}, which is sent in place of this rule; write ${status}! to apply it all the same`;
-  const path =
-    isExact && isForced && isLiteral && target.origin === undefined ? pathOf(target, noCaptures) : "";
+  const isOwnPage = isExact && isForced && isLiteral && target.origin === undefined;
+  const path = (isOwnPage ? pathOf(target, noCaptures) : undefined) ?? "";
   if (withoutEnding(path) === pattern.segments.join("/") && (await source.isFile(path)))
     return `with clean URLs /${path} is redirected to this address, which the rule redirects back: an endless loop`;
   return undefined;
@@ -90,7 +90,8 @@ function keyOf({ segments, splat }: Pick<PathPattern, "segments" | "splat">): st
 
 const everyPath = keyOf({ segments: [], splat: { before: "", between: [], behind: "", isLast: true } });
 
-async function isPage(source: SiteSource, path: string): Promise<boolean> {
+async function isPage(source: SiteSource, path: string | undefined): Promise<boolean> {
+  if (path === undefined) return false;
   const name = path.endsWith("/") ? path.slice(0, -1) : path;
   if (name === "") return source.isFile("index.html");
   const found = await Promise.all([name, `${name}/index.html`, `${name}.html`].map(source.isFile));

@@ -1,6 +1,6 @@
 import { hostWideHeaders, listHeaders, problemInHeader } from "./header-policy.ts";
 import { linesOf } from "./lines.ts";
-import { type Match, type PathPattern, PatternTable, parsePattern } from "./path-pattern.ts";
+import { type Captures, type Match, type PathPattern, PatternTable, parsePattern } from "./path-pattern.ts";
 import { ProblemList, quoted, type SiteProblem } from "./problem.ts";
 
 /** Blocks of one file, and headers of one block, that are used, at most. */
@@ -11,8 +11,11 @@ const maxStars = 4;
 const maxAnswerChars = 16 * 1024;
 
 type HeaderLine =
-  | { readonly kind: "set"; readonly name: string; readonly value: string }
+  | { readonly kind: "set"; readonly name: string; readonly value: string | readonly Part[] }
   | { readonly kind: "remove"; readonly name: string };
+
+/** A part of a value that has placeholders: literal text, or a placeholder, as Cloudflare has it. */
+type Part = string | { readonly placeholder: string };
 
 interface Block {
   readonly number: number;
@@ -20,6 +23,8 @@ interface Block {
   readonly lines: HeaderLine[];
   /** Whether it asks for a password, as Netlify has it. */
   isLocked: boolean;
+  /** Whether the value of a header has placeholders, so that it depends on the path. */
+  hasPlaceholders: boolean;
 }
 
 /** MatchedHeaders are the headers for one path. */
@@ -66,20 +71,19 @@ export class HeaderRules {
     if (matches.length === 0) return none;
     const blocks = matches.map(({ value }) => value);
     const key = `${isOwnHost ? "h" : ""}${blocks.map(({ number }) => number).join()}`;
-    if (blocks.some((block) => block.lines.some((line) => usesPlaceholder(block, line)))) {
-      const values = merge(matches.map(filled), isOwnHost);
+    if (blocks.some(({ hasPlaceholders }) => hasPlaceholders)) {
+      const values = merge(matches, isOwnHost);
       return { key: `${key} ${JSON.stringify([...values])}`, values };
     }
     const known = this.#kept.get(key);
     if (known !== undefined) return known;
-    const made = { key, values: merge(blocks, isOwnHost) };
+    const made = { key, values: merge(matches, isOwnHost) };
     if (this.#kept.size === maxKept) this.#kept.clear();
     this.#kept.set(key, made);
     return made;
   }
 }
 
-/** A placeholder in a value, as Cloudflare has it. */
 const placeholderForm = /:([A-Za-z]\w*)/g;
 
 /** Of several `*`, what each matched cannot be told. */
@@ -87,28 +91,34 @@ function isKnown({ placeholders, splat }: PathPattern, name: string): boolean {
   return name === "splat" ? splat?.between.length === 0 : placeholders.some((one) => one.name === name);
 }
 
-function usesPlaceholder({ pattern }: Block, line: HeaderLine): boolean {
-  if (line.kind !== "set" || (pattern.placeholders.length === 0 && pattern.splat === undefined)) return false;
-  return [...line.value.matchAll(placeholderForm)].some(([, name = ""]) => isKnown(pattern, name));
+/** Cuts a value at the placeholders that the pattern has; other colons are literal. A value without placeholders stays as it is. */
+function partsOf(value: string, pattern: PathPattern): string | readonly Part[] {
+  const parts: Part[] = [];
+  let end = 0;
+  for (const { index, 0: whole, 1: name = "" } of value.matchAll(placeholderForm)) {
+    if (!isKnown(pattern, name)) continue;
+    if (index > end) parts.push(value.slice(end, index));
+    parts.push({ placeholder: name });
+    end = index + whole.length;
+  }
+  if (parts.length === 0) return value;
+  if (end < value.length) parts.push(value.slice(end));
+  return parts;
 }
 
 /**
- * The block with the texts that its placeholders matched. They are percent-encoded, as they are in an address: clients choose them, and
- * nothing of them may end a header, a part of its value or a quoted text.
+ * The value with the texts that its placeholders matched; undefined if it is longer than `maxChars`, which is found out before the texts
+ * are put together. They are percent-encoded, as they are in an address: clients choose them, and nothing of them may end a header, a
+ * part of its value or a quoted text.
  */
-function filled({ value: block, captures }: Match<Block>): Block {
-  const texts = captures();
-  const lines = block.lines.map((line) =>
-    usesPlaceholder(block, line) && line.kind === "set"
-      ? {
-          ...line,
-          value: line.value.replace(placeholderForm, (text, name: string) =>
-            isKnown(block.pattern, name) ? encoded(texts.get(name) ?? "") : text,
-          ),
-        }
-      : line,
-  );
-  return { ...block, lines };
+function filled(parts: readonly Part[], captures: Captures, maxChars: number): string | undefined {
+  let text = "";
+  for (const part of parts) {
+    const own = typeof part === "string" ? part : (captures.get(part.placeholder) ?? "");
+    if (text.length + own.length > maxChars) return undefined;
+    text += typeof part === "string" ? part : encoded(own);
+  }
+  return text;
 }
 
 function encoded(text: string): string {
@@ -121,12 +131,13 @@ function encoded(text: string): string {
 }
 
 /** A later block replaces what an earlier one has set, and adds to lists. */
-function merge(blocks: readonly Block[], isOwnHost: boolean): ReadonlyMap<string, string> {
+function merge(matches: readonly Match<Block>[], isOwnHost: boolean): ReadonlyMap<string, string> {
   const values = new Map<string, string>();
   let chars = 0;
-  for (const { lines } of blocks) {
+  for (const { value: block, captures } of matches) {
     const own = new Set<string>();
-    for (const line of lines) {
+    const texts = block.hasPlaceholders ? captures() : undefined;
+    for (const line of block.lines) {
       const before = values.get(line.name);
       if (line.kind === "remove") {
         values.delete(line.name);
@@ -134,9 +145,14 @@ function merge(blocks: readonly Block[], isOwnHost: boolean): ReadonlyMap<string
       }
       if (hostWideHeaders.has(line.name) && !isOwnHost) continue;
       const isAdded = before !== undefined && (own.has(line.name) || listHeaders.has(line.name));
-      chars += line.name.length + line.value.length + 4;
+      const value =
+        typeof line.value === "string" || texts === undefined
+          ? line.value
+          : filled(line.value, texts, maxAnswerChars - chars);
+      if (typeof value !== "string") return values;
+      chars += line.name.length + value.length + 4;
       if (chars > maxAnswerChars) return values;
-      values.set(line.name, isAdded ? `${before}, ${line.value}` : line.value);
+      values.set(line.name, isAdded ? `${before}, ${value}` : value);
       own.add(line.name);
     }
   }
@@ -174,7 +190,7 @@ export function parseHeaders(content: Uint8Array): {
         problems.add(number, `there are more than ${maxBlocks} blocks; those from here on are not used`);
         break;
       } else {
-        block = { number: blocks.length, pattern, lines: [], isLocked: false };
+        block = { number: blocks.length, pattern, lines: [], isLocked: false, hasPlaceholders: false };
         blocks.push(block);
         lonely = number;
       }
@@ -187,7 +203,11 @@ export function parseHeaders(content: Uint8Array): {
     if (typeof line === "string") problems.add(number, line);
     else if (block?.lines.length === maxHeadersPerBlock)
       problems.add(number, `a block may have ${maxHeadersPerBlock} headers at most`);
-    else block?.lines.push(line);
+    else if (block !== undefined) {
+      const value = line.kind === "set" ? partsOf(line.value, block.pattern) : "";
+      block.lines.push(line.kind === "set" ? { ...line, value } : line);
+      block.hasPlaceholders ||= typeof value !== "string";
+    }
   }
   warnOfLonely();
   return { headers: new HeaderRules(blocks), problems: problems.found };
@@ -202,11 +222,11 @@ function parsePath(text: string) {
   return typeof pattern === "string" ? `${quoted(text)}: ${pattern}` : pattern;
 }
 
-function parseLine(text: string): HeaderLine | string {
+function parseLine(text: string) {
   if (text.startsWith("!")) {
     const name = text.slice(1).trim().toLowerCase();
     return /^[\w-]+$/.test(name)
-      ? { kind: "remove", name }
+      ? ({ kind: "remove", name } as const)
       : `${quoted(text)}: write ! and the name of a header`;
   }
   const colon = text.indexOf(":");
@@ -216,5 +236,7 @@ function parseLine(text: string): HeaderLine | string {
   const value = text.slice(colon + 1).trim();
   const problem = problemInHeader(name, value);
   if (problem !== undefined) return `${shown.slice(0, 80)}: ${problem}`;
-  return value === "" ? `${shown.slice(0, 80)}: the header has no value` : { kind: "set", name, value };
+  return value === ""
+    ? `${shown.slice(0, 80)}: the header has no value`
+    : ({ kind: "set", name, value } as const);
 }

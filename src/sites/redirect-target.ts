@@ -15,6 +15,9 @@ export interface RedirectTarget {
   readonly fragment: readonly Part[];
 }
 
+/** The length of an address that a target makes of a path, at most: browsers and proxies refuse more. */
+const maxTargetChars = 16 * 1024;
+
 const originForm = /^https?:\/\/[^/?#]*/i;
 
 /** parseTarget returns what is wrong with the text, if it is not a target. `names` are the placeholders of the rule's path. */
@@ -41,20 +44,18 @@ export function parseTarget(text: string, names: ReadonlySet<string>): RedirectT
   };
 }
 
-/** pathOf is the path of a target, decoded, without the slash at its beginning, for a file of the bucket. */
-export function pathOf({ path }: RedirectTarget, captures: Captures): string {
-  return path
-    .map((part) =>
-      typeof part === "string" ? decodeURIComponent(part) : (captures.get(part.placeholder) ?? ""),
-    )
-    .join("")
-    .slice(1);
+/**
+ * pathOf is the path of a target, decoded, without the slash at its beginning, for a file of the bucket. Undefined if it is too long
+ * for an address.
+ */
+export function pathOf({ path }: RedirectTarget, captures: Captures): string | undefined {
+  return filled(path, captures, { literal: decodeURIComponent, matched: (text) => text })?.slice(1);
 }
 
 /**
  * locationOf is the value of a Location header. `base` is where the bucket's files begin, with a slash at its end; `search` is
  * the query of the request, with its `?`, or nothing. `slash` is whether what the splat matched ends with a slash, which captures
- * do not have.
+ * do not have. Undefined if it is too long for an address.
  */
 export function locationOf(
   target: RedirectTarget,
@@ -64,18 +65,35 @@ export function locationOf(
     search,
     slash = false,
   }: { readonly base: string; readonly search: string; readonly slash?: boolean },
-): string {
-  const text = (parts: readonly Part[], encode: (value: string) => string) =>
-    parts
-      .map((part) => (typeof part === "string" ? part : encode(captures.get(part.placeholder) ?? "")))
-      .join("");
+): string | undefined {
+  const text = (parts: readonly Part[], matched: (value: string) => string) =>
+    filled(parts, captures, { literal: (value) => value, matched });
   const end = slash && endsWithSplat(target) && captures.get("splat") !== "" ? "/" : "";
-  const path = `${text(target.path, encodePath)}${end}`;
+  const path = text(target.path, encodePath);
   const query = target.query === undefined ? search : text(target.query, encodeURIComponent);
   const fragment = text(target.fragment, encodeURIComponent);
-  if (target.origin !== undefined) return `${target.origin}${path}${query}${fragment}`;
+  if (path === undefined || query === undefined || fragment === undefined) return undefined;
+  if (target.origin !== undefined) return `${target.origin}${path}${end}${query}${fragment}`;
   // Two slashes at the beginning would name a host: what a visitor sends must not lead to another site.
-  return `${base}${path.replace(/^\/+/, "")}${query}${fragment}`;
+  return `${base}${`${path}${end}`.replace(/^\/+/, "")}${query}${fragment}`;
+}
+
+/** Undefined above `maxTargetChars`, which is found out before the parts are put together: a target may repeat a long text often. */
+function filled(
+  parts: readonly Part[],
+  captures: Captures,
+  {
+    literal,
+    matched,
+  }: { readonly literal: (text: string) => string; readonly matched: (text: string) => string },
+): string | undefined {
+  let text = "";
+  for (const part of parts) {
+    const own = typeof part === "string" ? part : (captures.get(part.placeholder) ?? "");
+    if (text.length + own.length > maxTargetChars) return undefined;
+    text += typeof part === "string" ? literal(own) : matched(own);
+  }
+  return text;
 }
 
 function endsWithSplat({ path }: RedirectTarget): boolean {

@@ -441,3 +441,17 @@ eachStore("placeholders in values of _headers are replaced by what the path has,
     expect(await header("/v/one", "x-plain")).toBe("a:name");
   }
 });
+
+test("a redirect whose address would be above 16 KiB is not found", async () => {
+  await using node = await testNode();
+  const { get } = await siteWith(node, {
+    _redirects: "/go/* https://docs.example.org/:splat/:splat/:splat 301\n/page/* /:splat/:splat/:splat 200",
+  });
+  const long = "x".repeat(6000);
+  const went = await get("/go/a", { redirect: "manual" });
+  expect([went.status, went.headers.get("location")]).toEqual([301, "https://docs.example.org/a/a/a"]);
+  for (const path of [`/go/${long}`, `/page/${long}`]) {
+    const response = await get(path, { redirect: "manual" });
+    expect([response.status, response.headers.get("location")]).toEqual([404, null]);
+  }
+});

@@ -126,6 +126,7 @@ async function applyRule(
       search,
       slash: decoded.slash && rule.pattern.splat?.isLast === true,
     });
+    if (location === undefined) return missing(target);
     const isSame = rule.target.origin === undefined && isSameAddress(location, pathname);
     return isSame ? undefined : redirectNow(rule.status, location);
   }
