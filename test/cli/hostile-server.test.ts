@@ -74,3 +74,11 @@ story("a result of a hostile server cannot control the terminal", async () => {
     expect([args, stdout]).toEqual([args, expect.stringContaining("\\u{1b}")]);
   }
 });
+
+story("the health that a hostile server tells cannot control the terminal", async () => {
+  await using user = await User.open();
+  using server = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response(`ok ${escapes}`) });
+  const { code, stdout, stderr } = await user.run(["health", server.url.origin]);
+  expect([code, control.exec(stdout + stderr)?.[0]]).toEqual([0, undefined]);
+  expect(stdout).toContain("ok \\u{1b}]0;owned");
+});

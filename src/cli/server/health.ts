@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { visibleLines } from "../../base/visible-text.ts";
 import type { Fetch, Unreachable } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
@@ -36,7 +37,7 @@ export async function health(url: string | undefined, options: HealthOptions, ct
   const { status, text } = await ask(address, server, timeoutMs);
   if (status < 200 || status > 299)
     throw new Fault("Other", `${server.shown(address)} answers ${status}${text === "" ? "" : `: ${text}`}`);
-  await ctx.print(`${text}\n`);
+  await ctx.print(`${visibleLines(text)}\n`);
   return exitCodes.done;
 }
 
