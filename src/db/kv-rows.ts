@@ -62,6 +62,52 @@ export class KvRows {
     return this.#read(this.#query, namespace, keys);
   }
 
+  /**
+   * getInParts returns the values of keys in parts of about `maxBytes`, or of one larger value: all of them together may be more than the
+   * memory. `count` is how many of the keys, in their order, a part is about.
+   */
+  async *getInParts(
+    namespace: string,
+    keys: readonly string[],
+    maxBytes: number,
+  ): AsyncGenerator<{ readonly count: number; readonly rows: readonly KvRow[] }> {
+    const sizes = new Map<string, number>();
+    if (keys.length > 0 && !(await this.#isKnownEmpty(namespace))) {
+      const found = await this.#query
+        .selectFrom("kv")
+        .select(["key", sql<number | bigint>`octet_length(cast(value as text))`.as("bytes")])
+        .where("namespace", "=", namespace)
+        .where("key", "in", keys)
+        .execute();
+      for (const { key, bytes } of found) sizes.set(key, Number(bytes));
+    }
+    let [from, total] = [0, 0];
+    const part = async (to: number) => {
+      const wanted = keys.slice(from, to).filter((key) => sizes.has(key));
+      const count = to - from;
+      [from, total] = [to, 0];
+      return { count, rows: await this.#read(this.#query, namespace, wanted) };
+    };
+    for (const [at, key] of keys.entries()) {
+      const bytes = sizes.get(key) ?? 0;
+      if (total > 0 && total + bytes > maxBytes) yield await part(at);
+      total += bytes;
+    }
+    if (from < keys.length) yield await part(keys.length);
+  }
+
+  /** subtreeKeys returns a key, if it exists, and all keys below it. */
+  async subtreeKeys(namespace: string, key: string): Promise<string[]> {
+    if (await this.#isKnownEmpty(namespace)) return [];
+    const rows = await this.#query
+      .selectFrom("kv")
+      .select("key")
+      .where("namespace", "=", namespace)
+      .where(isWithin(key))
+      .execute();
+    return rows.map((row) => row.key);
+  }
+
   /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
     if (await this.#isKnownEmpty(namespace)) return [];

@@ -46,6 +46,49 @@ for (const [what, body] of Object.entries(propfinds)) {
   });
 }
 
+const largeFiles = 200;
+/** SQLite commits the 200 MB of a COPY in one step. */
+const maxCommitMs = 10_000;
+/** One property of nearly 1 MiB for each of them. */
+const largeProperties = `
+  WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${largeFiles})
+  INSERT INTO kv (namespace, key, value)
+  SELECT 'static-webdav/properties/b', '/folder/' || i,
+    json_object('{u}a', '<n:a xmlns:n="u">' || hex(zeroblob(480000)) || '</n:a>') FROM n`;
+
+for (const verb of ["PROPFIND", "COPY"]) {
+  attackTest(
+    `a ${verb} of a folder of files with large properties holds a few of them at a time`,
+    async () => {
+      await using target = await WatchedServer.withBucket();
+      const { server } = target;
+      for (let file = 1; file <= largeFiles; file += 1)
+        await server.call("static-bucket-file_upload", [server.superToken, "b", `folder/${file}`, "x"]);
+      const stored = await server.call("node-server_exec_sql", [server.superToken, largeProperties]);
+      expect(stored).toMatchObject({ row_count: largeFiles });
+      const attack = async () => {
+        const { statuses } = await target.attack(4 * attackMs, {
+          connections: 1,
+          awaitsAnswers: true,
+          payload: davRequest(
+            target,
+            `${verb} /node/static-webdav/b/folder/`,
+            "",
+            `Depth: ${verb === "COPY" ? "infinity" : 1}`,
+            "Destination: /node/static-webdav/b/copy/",
+          ),
+        });
+        console.log(`${verb}: statuses ${JSON.stringify(statuses)}`);
+      };
+      await target.survives(
+        `${verb} of 200 MB of properties`,
+        attack,
+        verb === "COPY" ? maxCommitMs : undefined,
+      );
+    },
+  );
+}
+
 const lockDiscovery = '<D:propfind xmlns:D="DAV:"><D:prop><D:lockdiscovery/></D:prop></D:propfind>';
 
 /** As many locks as a bucket may have, of tokens that exist: locks of deleted ones are removed by the first request that meets them. */

@@ -8,6 +8,10 @@ export type Properties = Readonly<Record<string, string>>;
 
 /** Names and values of the properties of one resource together. */
 const maxBytesPerResource = 1024 * 1024;
+/** Properties of several resources that are read at a time. */
+const maxBytesAtOnce = 1024 * 1024;
+/** Keys of one statement: databases limit the number of parameters. */
+const keysAtOnce = 500;
 const none: Properties = {};
 
 /** PropertyRecords stores the dead properties of one bucket (RFC 4918 §4.2), by canonical path. */
@@ -26,25 +30,40 @@ export class PropertyRecords {
   }
 
   async get(path: TreePath): Promise<Properties> {
-    return (await this.getMany([path])).get(path) ?? none;
+    const [row] = await this.#rows.getMany(this.#namespace, [keyOf(path)]);
+    return (row?.value as Properties | undefined) ?? none;
   }
 
-  /** getMany has no entry for a resource without properties. */
-  async getMany(paths: readonly TreePath[]): Promise<Map<TreePath, Properties>> {
-    if (this.#rows.isKeptEmpty(this.#namespace)) return new Map();
-    const byKey = new Map(paths.map((path) => [keyOf(path), path]));
-    const found = new Map<TreePath, Properties>();
-    for (const { key, value } of await this.#rows.getMany(this.#namespace, [...byKey.keys()])) {
-      const path = byKey.get(key);
-      if (path !== undefined) found.set(path, value as Properties);
+  /**
+   * inParts tells the properties of resources, in parts that the memory can hold. A part is about the next `count` of the paths, and has
+   * no entry for a resource without properties.
+   */
+  async *inParts(
+    paths: readonly TreePath[],
+  ): AsyncGenerator<{ readonly count: number; readonly found: ReadonlyMap<TreePath, Properties> }> {
+    if (this.#rows.isKeptEmpty(this.#namespace)) {
+      yield { count: paths.length, found: new Map() };
+      return;
     }
-    return found;
+    const byKey = new Map(paths.map((path) => [keyOf(path), path]));
+    for await (const { count, rows } of this.#rows.getInParts(
+      this.#namespace,
+      [...byKey.keys()],
+      maxBytesAtOnce,
+    )) {
+      const found = new Map<TreePath, Properties>();
+      for (const { key, value } of rows) {
+        const path = byKey.get(key);
+        if (path !== undefined) found.set(path, value as Properties);
+      }
+      yield { count, found };
+    }
   }
 
   /** paths are those of all resources that have properties. */
   async paths(): Promise<TreePath[]> {
-    const rows = await this.#rows.subtree(this.#namespace, keyOf(treeRoot));
-    return rows.flatMap(({ key }) => pathOfKey(key) ?? []);
+    const keys = await this.#rows.subtreeKeys(this.#namespace, keyOf(treeRoot));
+    return keys.flatMap((key) => pathOfKey(key) ?? []);
   }
 
   async isEmpty(): Promise<boolean> {
@@ -86,16 +105,16 @@ export class PropertyRecords {
    */
   async copy(from: TreePath, to: TreePath, { recursive }: { readonly recursive: boolean }): Promise<void> {
     await this.forget(to);
-    const rows = recursive
-      ? await this.#rows.subtree(this.#namespace, keyOf(from))
-      : await this.#rows.getMany(this.#namespace, [keyOf(from)]);
-    if (rows.length === 0) return;
-    const write = new Map(
-      rows
-        .map(({ key, value }) => [keyOf(to) + key.slice(keyOf(from).length), value] as const)
-        .filter(([key]) => Buffer.byteLength(key) <= maxKeyBytes),
-    );
-    await this.#rows.change(this.#namespace, { keys: [] }, () => ({ write, result: undefined }));
+    const target = (key: string) => keyOf(to) + key.slice(keyOf(from).length);
+    const all = recursive ? await this.#rows.subtreeKeys(this.#namespace, keyOf(from)) : [keyOf(from)];
+    const keys = all.filter((key) => Buffer.byteLength(target(key)) <= maxKeyBytes);
+    for (let at = 0; at < keys.length; at += keysAtOnce) {
+      const some = keys.slice(at, at + keysAtOnce);
+      for await (const { rows } of this.#rows.getInParts(this.#namespace, some, maxBytesAtOnce)) {
+        const write = new Map(rows.map(({ key, value }) => [target(key), value]));
+        await this.#rows.change(this.#namespace, { keys: [] }, () => ({ write, result: undefined }));
+      }
+    }
   }
 
   /** forget deletes the properties of a resource and of all below it. */

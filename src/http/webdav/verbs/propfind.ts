@@ -129,16 +129,20 @@ async function* responses(
   const text = new TextParts();
   let startedAt = performance.now();
   for await (const entries of batches) {
-    const dead = hasNoDead
-      ? undefined
-      : await files.metadata.properties.getMany(entries.map(({ path }) => path));
-    for (const entry of entries) {
-      writer.describe({ entry, bucket: bucket.name, locks, diskUsage }, dead?.get(entry.path), text);
-      if (performance.now() - startedAt > maxWorkMs) {
-        await turns.pause(request);
-        startedAt = performance.now();
+    const parts = hasNoDead
+      ? [{ count: entries.length, found: undefined }]
+      : files.metadata.properties.inParts(entries.map(({ path }) => path));
+    let described = 0;
+    for await (const { count, found } of parts) {
+      for (const entry of entries.slice(described, described + count)) {
+        writer.describe({ entry, bucket: bucket.name, locks, diskUsage }, found?.get(entry.path), text);
+        if (performance.now() - startedAt > maxWorkMs) {
+          await turns.pause(request);
+          startedAt = performance.now();
+        }
+        if (text.length >= pieceBytes) yield* text.take();
       }
-      if (text.length >= pieceBytes) yield* text.take();
+      described += count;
     }
     yield* text.take();
   }
