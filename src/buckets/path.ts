@@ -142,3 +142,8 @@ function problemInName(name: string): string | undefined {
     return `contains a name that begins with ${stagedPrefix}, which the server keeps for itself`;
   return undefined;
 }
+
+/** isAscii is whether a path has one Unicode form only. */
+export function isAscii(path: string): boolean {
+  return /^[\x20-\x7e]*$/.test(path);
+}

@@ -122,7 +122,7 @@ export interface Methods {
   "static-bucket_deploy_publish": { readonly params: { token?: string | undefined; name: string; deploy: string }; readonly result: PublishedDeploy; };
   /** Publishes an earlier deploy again, at once: that one, or without `deploy` the one that was published before the present one. The result is that of `static-bucket_deploy_publish`. */
   "static-bucket_deploy_rollback": { readonly params: { token?: string | undefined; name: string; deploy?: string | null | undefined }; readonly result: PublishedDeploy; };
-  /** Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled), and whether files were `changed` since it was published. */
+  /** Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled, and until a large one is counted in the background), and whether files were `changed` since it was published. */
   "static-bucket_deploy_list": { readonly params: { token?: string | undefined; name: string }; readonly result: Deploy[]; };
   /** Deletes a deploy that is not published, with its files. */
   "static-bucket_deploy_delete": { readonly params: { token?: string | undefined; name: string; deploy: string }; readonly result: { success: true }; };

@@ -252,7 +252,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_list": method({
-    doc: "Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled), and whether files were `changed` since it was published.",
+    doc: "Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled, and until a large one is counted in the background), and whether files were `changed` since it was published.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },

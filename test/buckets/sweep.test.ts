@@ -214,7 +214,12 @@ bothDatabases("a purge of many versions lets others write between its small tran
   const until = Date.now() + 86_400_000;
   const versions = new Map<string, unknown>();
   for (let version = 1; version <= 1000; version += 1)
-    versions.set(`${version}/a.txt`, { path: "a.txt", entry: fileValue(null, "a"), at: until - 86_400_000, until });
+    versions.set(`${version}/a.txt`, {
+      path: "a.txt",
+      entry: fileValue(null, "a"),
+      at: until - 86_400_000,
+      until,
+    });
   await rows.putAll("static-files/removed/site", versions);
   const ended: string[] = [];
   const write = async (name: string) => {

@@ -3,7 +3,7 @@ import type { EntryRows } from "../../db/entry-rows.ts";
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue } from "../../db/entry-values.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
-import { segmentsOf, type TreePath } from "../path.ts";
+import { isAscii, segmentsOf, type TreePath } from "../path.ts";
 import type { ContentSource } from "./content-source.ts";
 import type { Head, Heads } from "./heads.ts";
 import { blobOf } from "./values.ts";
@@ -86,9 +86,4 @@ export class EntrySnapshot implements FileSnapshot {
     this.#head = head;
     return true;
   }
-}
-
-/** isAscii is whether a path has one Unicode form only. */
-export function isAscii(path: string): boolean {
-  return /^[\x20-\x7e]*$/.test(path);
 }

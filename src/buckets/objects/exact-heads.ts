@@ -1,8 +1,8 @@
 import type { Database } from "../../db/database.ts";
 import type { HeadValue } from "../../db/entry-values.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
-import type { Head, Heads, LastHead } from "./heads.ts";
-import { KnownRows } from "./known-rows.ts";
+import type { Head, Heads } from "./heads.ts";
+import { KnownRows, type LastHead } from "./known-rows.ts";
 
 /** ExactHeads are for a database that can be read without waiting: every question looks whether it has changed. */
 export class ExactHeads implements Heads {

@@ -1,18 +1,9 @@
 import type { HeadValue } from "../../db/entry-values.ts";
 import type { HeadListener } from "../bucket-stores.ts";
-import type { KnownRows } from "./known-rows.ts";
+import type { KnownRows, LastHead } from "./known-rows.ts";
 
 /** Head is what tells one state of a bucket's files from all others: `root` is another one after the bucket was emptied. */
 export type Head = Pick<HeadValue, "version" | "root">;
-
-/** LastHead is what is known of the head of a bucket without asking the database. */
-export interface LastHead {
-  /** Undefined where it is not known. */
-  readonly version: number | undefined;
-  readonly root: string | undefined;
-  /** When it was last known to be the present one, by a clock that nobody sets. */
-  readonly readAt: number;
-}
 
 /** Heads are the versions of all buckets as this process knows them, for answers from memory. */
 export interface Heads extends HeadListener {

@@ -4,7 +4,6 @@ import type { EntryValue, HeadValue } from "../../db/entry-values.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import { maxLookWaitMs } from "../bucket-cache.ts";
 import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../path.ts";
-import type { LastHead } from "./heads.ts";
 import type { Located } from "./locate.ts";
 import { rootValue } from "./values.ts";
 
@@ -12,6 +11,15 @@ import { rootValue } from "./values.ts";
 const maxRows = 20_000;
 const maxTrees = 10_000;
 const maxPathChars = 512;
+
+/** LastHead is what is known of the head of a bucket without asking the database. */
+export interface LastHead {
+  /** Undefined where it is not known. */
+  readonly version: number | undefined;
+  readonly root: string | undefined;
+  /** When it was last known to be the present one, by a clock that nobody sets. */
+  readonly readAt: number;
+}
 
 /** KnownRow is what was found under a name of a folder. Times are of a clock that nobody sets. */
 interface KnownRow {

@@ -1,8 +1,8 @@
 import type { Clock } from "../../base/clock.ts";
 import type { HeadValue } from "../../db/entry-values.ts";
 import { leaseMs } from "../bucket-cache.ts";
-import type { Head, Heads, LastHead } from "./heads.ts";
-import { KnownRows } from "./known-rows.ts";
+import type { Head, Heads } from "./heads.ts";
+import { KnownRows, type LastHead } from "./known-rows.ts";
 
 /** KnownHead is the head of a bucket as this process knows it. Times are of a clock that nobody sets. */
 interface KnownHead {

@@ -4,6 +4,7 @@ import type { EntryValue, FolderValue, HeadValue } from "../../db/entry-values.t
 import { notFound } from "../file-reader.ts";
 import {
   childPath,
+  isAscii,
   parseSegment,
   type Segment,
   segmentsOf,
@@ -11,7 +12,6 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
-import { isAscii } from "./entry-snapshot.ts";
 import { rootValue } from "./values.ts";
 
 /** Longer names do not exist on a disk, and so not here: files can be moved between stores. */
