@@ -1,5 +1,5 @@
 import { Fault, messageOf } from "../base/fault.ts";
-import { lowerPriority } from "../base/low-priority.ts";
+import { lowerPriority } from "../base/process.ts";
 import { selfCommand } from "../build.ts";
 import { LogHub } from "../log/hub.ts";
 import { type BackupResult, type BackupSource, makeBackupFile } from "./make-backup.ts";

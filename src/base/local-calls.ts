@@ -4,8 +4,7 @@ import { readdir } from "node:fs/promises";
 import { codeOf } from "./fault.ts";
 import { type FileState, StatxBuffer } from "./file-state.ts";
 import { openLibc } from "./libc.ts";
-import { byCodeUnits } from "./sort-in-turns.ts";
-import { Pacer } from "./turns.ts";
+import { byCodeUnits, Pacer } from "./turns.ts";
 
 // Calls of Linux for a local disk, past Node: it would reach a name in an open folder by a path through `/proc`, which takes three
 // times as long, and it has no way to open a path only if no link is in it. A call that fails has no reason here; callers let Node

@@ -12,7 +12,7 @@ export class XmlError extends Error {
   override readonly name = "XmlError";
 }
 
-export const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
 const declarations = "http://www.w3.org/2000/xmlns/";
 const maxDepth = 64;
 /** Namespace names are repeated on every element of an answer, so they are limited. */
@@ -23,7 +23,7 @@ const nameForm =
   /[A-Za-z_:\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2FF}\u{370}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}][\w:.\-\u{B7}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{203F}\u{2040}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}]*/uy;
 const space = /[ \t\r\n]*/y;
 /** `unwritable` matches characters that XML 1.0 cannot contain. */
-export const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
 /** Scope maps prefixes to namespaces, within an outer scope. Linked instead of copied: there may be thousands of each. */
 interface Scope {
@@ -273,4 +273,53 @@ export function isElement(child: XmlElement | string): child is XmlElement {
 /** `textOf` is all text below an element. */
 export function textOf({ children }: XmlElement): string {
   return children.map((child) => (typeof child === "string" ? child : textOf(child))).join("");
+}
+
+/** What `escapeXml` replaces. */
+const special = new RegExp(`[&<>"\\r]|${unwritable.source}`);
+const eachSpecial = new RegExp(special, "g");
+const references: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\r": "&#13;",
+};
+
+/** `escapeXml` writes text as XML content. Characters that XML cannot contain become U+FFFD. */
+export function escapeXml(text: string): string {
+  if (!special.test(text)) return text;
+  return text.replace(eachSpecial, (character) => references[character] ?? "\ufffd");
+}
+
+/** `escapeAttribute` writes text as an attribute's value, in which a plain line end would be read as a space. */
+function escapeAttribute(text: string): string {
+  return escapeXml(text).replaceAll("\t", "&#9;").replaceAll("\n", "&#10;");
+}
+
+/** `tagFor` returns a tag for a name in a namespace, and the namespace declaration that the tag needs. */
+export function tagFor(
+  namespace: string,
+  name: string,
+): { readonly tag: string; readonly declaration: string } {
+  if (namespace === "") return { tag: name, declaration: ' xmlns=""' };
+  if (namespace === xmlNamespace) return { tag: `xml:${name}`, declaration: "" };
+  return { tag: `n:${name}`, declaration: ` xmlns:n="${escapeAttribute(namespace)}"` };
+}
+
+/** `printXml` writes an element as XML that does not depend on its context: every namespace is declared where it is used. */
+export function printXml({ namespace, name, attributes, children }: XmlElement): string {
+  const { tag, declaration } = tagFor(namespace, name);
+  const own = [...attributes].map(([full, value], at) => {
+    const end = full.lastIndexOf("}");
+    const [space, local] = [full.slice(1, end), full.slice(end + 1)];
+    const shown = `="${escapeAttribute(value)}"`;
+    if (space === xmlNamespace) return ` xml:${local}${shown}`;
+    if (space === "") return ` ${local}${shown}`;
+    return ` xmlns:a${at}="${escapeAttribute(space)}" a${at}:${local}${shown}`;
+  });
+  const inner = children
+    .map((child) => (typeof child === "string" ? escapeXml(child) : printXml(child)))
+    .join("");
+  return `<${tag}${declaration}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
 }

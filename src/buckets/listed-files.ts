@@ -1,4 +1,4 @@
-import { byCodeUnits, sortInTurns } from "../base/sort-in-turns.ts";
+import { byCodeUnits, sortInTurns } from "../base/turns.ts";
 import type { FileEntry, ListedFile } from "./file-reader.ts";
 
 /** `listedFiles` are the files among what is found below a folder, sorted by path. */

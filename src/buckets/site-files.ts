@@ -1,6 +1,6 @@
 import { BatchLoader } from "../base/batch-loader.ts";
 import { Fault } from "../base/fault.ts";
-import { PerTick } from "../base/per-tick.ts";
+import { PerTick } from "../base/turns.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import { checkSite } from "../sites/check-site.ts";
 import { maxFileBytes } from "../sites/lines.ts";

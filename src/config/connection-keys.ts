@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type IpNetwork, parseIpNetwork } from "../base/ip-network.ts";
+import { type IpNetwork, parseIpNetwork } from "../base/address.ts";
 import { key } from "./key.ts";
 
 /** `proxies` reads a list of networks. A network of all addresses is refused: every client could claim any address. */

@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import type { Transaction } from "kysely";
-import { type Clock, systemClock } from "../base/clock.ts";
+import { type Clock, millisecondsSince, systemClock } from "../base/clock.ts";
 import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
-import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
 import type { Logger, LogHub } from "../log/hub.ts";

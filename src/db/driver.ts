@@ -1,5 +1,5 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
-import { millisecondsSince } from "../base/elapsed.ts";
+import { millisecondsSince } from "../base/clock.ts";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
-import { PerTick } from "../base/per-tick.ts";
+import { PerTick } from "../base/turns.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { unavailable } from "./unavailable.ts";

@@ -5,7 +5,7 @@ import { accessMessage, fileProblem } from "../base/access.ts";
 import { sqliteLockPath } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { makeFile, makeFolder } from "../base/inherited-owner.ts";
-import { isRunning } from "../base/is-running.ts";
+import { isRunning } from "../base/process.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 
 /** The offset of `user_version` in the header of a SQLite file: four bytes, big-endian. */

@@ -1,5 +1,5 @@
 import type { Server } from "bun";
-import { httpDate } from "../base/dates.ts";
+import { httpDate } from "../base/clock.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import type { BucketCache } from "../buckets/bucket-cache.ts";
 import { isHostName } from "../buckets/record.ts";

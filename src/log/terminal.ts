@@ -1,4 +1,4 @@
-import { jsonLine } from "../base/json-line.ts";
+import { jsonLine } from "../base/json.ts";
 import { visible } from "../base/visible-text.ts";
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
 import { hiddenOnTerminal } from "./events.ts";

@@ -1,4 +1,4 @@
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson } from "../base/json.ts";
 import type { OpenFile } from "../buckets/file-reader.ts";
 import type { StreamedJson } from "../rpc/large-answer.ts";
 

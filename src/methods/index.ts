@@ -1,5 +1,5 @@
 import { anyone } from "../auth/need.ts";
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson } from "../base/json.ts";
 import { build } from "../build.ts";
 import { discover, openRpcDocument } from "../rpc/discover.ts";
 import type { MethodTable } from "../rpc/method.ts";

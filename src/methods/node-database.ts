@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { globally, type Need, superToken } from "../auth/need.ts";
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson } from "../base/json.ts";
 import { method } from "./declare.ts";
 
 /** `storageSizes` is the size of each table and their sum, in bytes. */

@@ -5,7 +5,7 @@ import { anyToken, globally, superToken } from "../auth/need.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
 import { labelProblem, usernameProblem } from "../auth/username.ts";
 import { Fault } from "../base/fault.ts";
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson } from "../base/json.ts";
 import { nextTurn } from "../base/turns.ts";
 import { tokenText } from "../rpc/method.ts";
 import { method } from "./declare.ts";

@@ -1,11 +1,10 @@
 import type { AuditLog } from "../auth/audit-log.ts";
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";
-import type { Clock } from "../base/clock.ts";
-import { millisecondsSince } from "../base/elapsed.ts";
+import { type Clock, millisecondsSince } from "../base/clock.ts";
 import { Fault, type FaultKind } from "../base/fault.ts";
+import { toJsonText } from "../base/json.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
-import { toJsonText } from "../base/raw-json.ts";
 import type { Turns } from "../base/turns.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { RawJson } from "../base/raw-json.ts";
+import { RawJson } from "../base/json.ts";
 
 export const maxBatch = 1000;
 

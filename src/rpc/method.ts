@@ -3,8 +3,8 @@ import type { Audit } from "../auth/audit-log.ts";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
+import type { RawJson } from "../base/json.ts";
 import type { Dropped } from "../base/mailbox.ts";
-import type { RawJson } from "../base/raw-json.ts";
 import type { StreamedJson } from "./large-answer.ts";
 import type { EndReason } from "./session.ts";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { sortInTurns } from "../../src/base/sort-in-turns.ts";
+import { sortInTurns } from "../../src/base/turns.ts";
 import { randomFrom } from "../support/random.ts";
 
 const byText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import { parseXml, XmlError } from "../../src/base/xml.ts";
-import { printXml } from "../../src/base/xml-text.ts";
+import { parseXml, printXml, XmlError } from "../../src/base/xml.ts";
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 

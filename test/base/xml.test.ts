@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { parseXml, textOf, type XmlElement, XmlError } from "../../src/base/xml.ts";
-import { escapeXml, printXml } from "../../src/base/xml-text.ts";
+import { escapeXml, parseXml, printXml, textOf, type XmlElement, XmlError } from "../../src/base/xml.ts";
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 

@@ -1,6 +1,5 @@
 import { expect } from "bun:test";
-import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { printXml } from "../../src/base/xml-text.ts";
+import { isElement, parseXml, printXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { openNode } from "../../src/node.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";

@@ -1,6 +1,5 @@
 import { expect } from "bun:test";
-import { isElement, parseXml, type XmlElement } from "../../src/base/xml.ts";
-import { printXml } from "../../src/base/xml-text.ts";
+import { isElement, parseXml, printXml, type XmlElement } from "../../src/base/xml.ts";
 import { eachStore, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";

@@ -1,7 +1,6 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { isDiskFull } from "../../base/exhausted.ts";
-import { Fault } from "../../base/fault.ts";
+import { Fault, isDiskFull } from "../../base/fault.ts";
 import type { FileEntry } from "../file-reader.ts";
 import type { Failure } from "../file-store.ts";
 import { pathBelow, type TreePath, transplant } from "../path.ts";

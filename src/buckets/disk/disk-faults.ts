@@ -1,5 +1,4 @@
-import { outOfDescriptors } from "../../base/exhausted.ts";
-import { codeOf, Fault, type FaultReason } from "../../base/fault.ts";
+import { codeOf, Fault, type FaultReason, outOfDescriptors } from "../../base/fault.ts";
 import type { TreePath } from "../path.ts";
 
 const faultsByCode: Readonly<

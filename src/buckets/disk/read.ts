@@ -3,8 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import type { FileDescriptor } from "../../base/file-calls.ts";
 import type { FileState } from "../../base/file-state.ts";
 import type { Folder } from "../../base/folder.ts";
-import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
-import { nextTurn, Pacer } from "../../base/turns.ts";
+import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { diskUsageOf } from "../disk-usage.ts";
 import {
   type DiskUsage,

@@ -11,7 +11,7 @@ import {
 import type { FileState } from "../../base/file-state.ts";
 import { Folder, heldPlace, isInside } from "../../base/folder.ts";
 import type { FolderContent } from "../../base/local-calls.ts";
-import { PerTick } from "../../base/per-tick.ts";
+import { PerTick } from "../../base/turns.ts";
 import { folderIsGone, notFound } from "../file-reader.ts";
 import {
   childPath,

@@ -1,5 +1,4 @@
-import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
-import { nextTurn, Pacer } from "../../base/turns.ts";
+import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";

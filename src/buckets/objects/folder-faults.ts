@@ -1,5 +1,4 @@
-import { outOfDescriptors } from "../../base/exhausted.ts";
-import { codeOf, Fault } from "../../base/fault.ts";
+import { codeOf, Fault, outOfDescriptors } from "../../base/fault.ts";
 import { storeUnavailable, storeUnusable } from "./blob-faults.ts";
 
 const denied =

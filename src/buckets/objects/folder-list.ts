@@ -1,8 +1,7 @@
 import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { byCodeUnits, sortInTurns } from "../../base/sort-in-turns.ts";
-import { Pacer } from "../../base/turns.ts";
+import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
 import { storeUnavailable } from "./blob-faults.ts";
 import { isBlobKey } from "./blob-key.ts";
 import type { BlobInfo } from "./blob-store.ts";

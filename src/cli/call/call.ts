@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exactJson } from "../../base/raw-json.ts";
+import { exactJson } from "../../base/json.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";

@@ -1,4 +1,4 @@
-import { exactJson } from "../../base/raw-json.ts";
+import { exactJson } from "../../base/json.ts";
 import { callExactly } from "../call/exact.ts";
 import { parseValue, readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";

@@ -1,4 +1,4 @@
-import { exactJson } from "../../base/raw-json.ts";
+import { exactJson } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/visible-text.ts";
 import { type Context, PipeClosed } from "../context.ts";
 import type { Paint } from "./colour.ts";

@@ -1,4 +1,4 @@
-import { exactJson } from "../../base/raw-json.ts";
+import { exactJson } from "../../base/json.ts";
 import { visible } from "../../base/visible-text.ts";
 import type { Paint } from "./colour.ts";
 

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { RawJson } from "../../base/raw-json.ts";
+import type { RawJson } from "../../base/json.ts";
 
 /** `maxRows` is the number of rows that one answer may have; further ones are left out, and `truncated` is true. */
 export const maxRows = 10_000;

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { RawJson } from "../../base/raw-json.ts";
+import type { RawJson } from "../../base/json.ts";
 import { type Bounds, maxRows } from "./operator-sql.ts";
 
 /** RowWriter collects rows as JSON text, within bounds. */

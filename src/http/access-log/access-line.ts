@@ -1,5 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
-import { jsonLine } from "../../base/json-line.ts";
+import { jsonLine } from "../../base/json.ts";
 import { formatTimestamp } from "../../log/entry.ts";
 import type { HandlerName } from "../request/request-observer.ts";
 

@@ -1,4 +1,4 @@
-import { httpDate } from "../../base/dates.ts";
+import { httpDate } from "../../base/clock.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
 import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";

@@ -1,5 +1,5 @@
 import type { AuditLog } from "../../auth/audit-log.ts";
-import { millisecondsSince } from "../../base/elapsed.ts";
+import { millisecondsSince } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import type { Bucket } from "../../buckets/record.ts";

@@ -1,7 +1,7 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
 import type { Clock } from "../../base/clock.ts";
-import { isOutOfDescriptors } from "../../base/exhausted.ts";
+import { isOutOfDescriptors } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { ListenerSlot } from "./listener-slot.ts";
 

@@ -1,6 +1,5 @@
 import type { Server } from "bun";
-import { localAddress } from "../../base/address.ts";
-import { canonicalIp, type IpNetwork, IpNetworks } from "../../base/ip-network.ts";
+import { canonicalIp, type IpNetwork, IpNetworks, localAddress } from "../../base/address.ts";
 import { plainText } from "../content/plain.ts";
 import { hopsOf, type ProxyHeader } from "./forwarded.ts";
 

@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from "node:net";
-import { canonicalIp } from "../../base/ip-network.ts";
+import { canonicalIp } from "../../base/address.ts";
 
 /** `proxyHeaders` are the headers in which a proxy can name the client. */
 export const proxyHeaders = ["x-forwarded-for", "forwarded"] as const;

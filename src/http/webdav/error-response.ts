@@ -1,5 +1,4 @@
-import { isDiskFull, isOutOfDescriptors } from "../../base/exhausted.ts";
-import { codeOf, type Fault } from "../../base/fault.ts";
+import { codeOf, type Fault, isDiskFull, isOutOfDescriptors } from "../../base/fault.ts";
 import type { Failure } from "../../buckets/file-store.ts";
 import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";

@@ -2,7 +2,7 @@ import type { AuditLog } from "../../auth/audit-log.ts";
 import { authorise } from "../../auth/authorise.ts";
 import { whoFields } from "../../auth/caller.ts";
 import { inBucket, type Need } from "../../auth/need.ts";
-import { millisecondsSince } from "../../base/elapsed.ts";
+import { millisecondsSince } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";

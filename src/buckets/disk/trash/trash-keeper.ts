@@ -1,6 +1,5 @@
 import { lstat, rename, rm } from "node:fs/promises";
-import { isDiskFull } from "../../../base/exhausted.ts";
-import { codeOf } from "../../../base/fault.ts";
+import { codeOf, isDiskFull } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/file-calls.ts";
 import type { Folder } from "../../../base/folder.ts";
 import type { Logger } from "../../../log/hub.ts";

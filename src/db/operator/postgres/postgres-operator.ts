@@ -1,7 +1,7 @@
 import type { Clock } from "../../../base/clock.ts";
 import { FairSemaphore } from "../../../base/fair-semaphore.ts";
 import { Fault } from "../../../base/fault.ts";
-import { RawJson } from "../../../base/raw-json.ts";
+import { RawJson } from "../../../base/json.ts";
 import {
   abandonedFault,
   maxRows,

@@ -1,4 +1,4 @@
-import { exactJson } from "../../../base/raw-json.ts";
+import { exactJson } from "../../../base/json.ts";
 import { doubleJson } from "../rows.ts";
 
 /** OIDs of the types that become something else than a JSON string. */

@@ -1,6 +1,6 @@
 import type { SQLInputValue } from "node:sqlite";
 import { Fault } from "../../../base/fault.ts";
-import { exactJson } from "../../../base/raw-json.ts";
+import { exactJson } from "../../../base/json.ts";
 
 /** Binding is a parameter on its way to the child; integers as digits, because JSON would round them to 53 bits. */
 export type Binding = null | { readonly text: string } | { readonly real: number } | { readonly int: string };

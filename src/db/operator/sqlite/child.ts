@@ -1,7 +1,7 @@
 import { readSync, writeSync } from "node:fs";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { openLibc } from "../../../base/libc.ts";
-import { lowerPriority } from "../../../base/low-priority.ts";
+import { lowerPriority } from "../../../base/process.ts";
 import { type BatchMemory, ChildBatch, openBatchMemory } from "./batch-memory.ts";
 import {
   channelVariable,

@@ -1,6 +1,6 @@
 import type { Clock } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
-import { RawJson } from "../../../base/raw-json.ts";
+import { RawJson } from "../../../base/json.ts";
 import { abandonedFault, maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
 import { toBinding } from "./bindings.ts";
 import { type ChannelKind, channelKind } from "./channel.ts";

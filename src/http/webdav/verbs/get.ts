@@ -1,4 +1,4 @@
-import { escapeXml } from "../../../base/xml-text.ts";
+import { escapeXml } from "../../../base/xml.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { plainOnly } from "../../content/encoding.ts";
 import { respond } from "../../content/respond.ts";

@@ -1,7 +1,6 @@
 import { mayActFor } from "../../../auth/authorise.ts";
 import { wholeNumber } from "../../../base/numbers.ts";
-import { isElement, type XmlElement } from "../../../base/xml.ts";
-import { escapeXml, printXml } from "../../../base/xml-text.ts";
+import { escapeXml, isElement, printXml, type XmlElement } from "../../../base/xml.ts";
 import { type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
 import { isBelow } from "../../../buckets/path.ts";
 import { HttpError } from "../../request/http-error.ts";

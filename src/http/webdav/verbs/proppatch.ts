@@ -1,6 +1,5 @@
 import { decimalNumber } from "../../../base/numbers.ts";
-import { isElement, textOf, type XmlElement } from "../../../base/xml.ts";
-import { escapeXml, printXml } from "../../../base/xml-text.ts";
+import { escapeXml, isElement, printXml, textOf, type XmlElement } from "../../../base/xml.ts";
 import type { Times } from "../../../buckets/file-store.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";

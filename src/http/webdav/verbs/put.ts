@@ -1,4 +1,4 @@
-import { httpDate } from "../../../base/dates.ts";
+import { httpDate } from "../../../base/clock.ts";
 import type { ResolvedPath } from "../../../buckets/file-reader.ts";
 import type { WriteConditions } from "../../../buckets/write-conditions.ts";
 import { HttpError } from "../../request/http-error.ts";

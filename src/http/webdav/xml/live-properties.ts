@@ -1,5 +1,5 @@
-import { httpDate, isoDate } from "../../../base/dates.ts";
-import { escapeXml } from "../../../base/xml-text.ts";
+import { httpDate, isoDate } from "../../../base/clock.ts";
+import { escapeXml } from "../../../base/xml.ts";
 import type { DiskUsage, FileEntry } from "../../../buckets/file-reader.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../../buckets/path.ts";

@@ -1,4 +1,4 @@
-import { escapeXml } from "../../../base/xml-text.ts";
+import { escapeXml } from "../../../base/xml.ts";
 import type { Lock } from "../../../buckets/metadata/locks.ts";
 import { hrefOf } from "../dav-path.ts";
 

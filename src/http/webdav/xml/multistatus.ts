@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { escapeXml } from "../../../base/xml-text.ts";
+import { escapeXml } from "../../../base/xml.ts";
 import {
   answerEncoding,
   compressLong,

@@ -1,4 +1,4 @@
-import { escapeXml, tagFor } from "../../../base/xml-text.ts";
+import { escapeXml, tagFor } from "../../../base/xml.ts";
 import type { Properties } from "../../../buckets/metadata/properties.ts";
 import { hrefOf } from "../dav-path.ts";
 import { type LiveProperty, liveProperties, type Resource } from "./live-properties.ts";
