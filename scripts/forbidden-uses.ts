@@ -18,8 +18,8 @@ const rules: readonly Rule[] = [
     allowed: {
       "src/base/clock.ts": "is the clock of the system",
       "src/base/fair-semaphore.ts": "bounds a wait behind real work",
-      "src/base/leftovers.ts": "compares with the times of files",
-      "src/base/read-regular.ts": "bounds an answer of the disk",
+      "src/base/local-fs/replace-file.ts": "compares with the times of files",
+      "src/base/local-fs/read-regular.ts": "bounds an answer of the disk",
       "src/backup/unfinished-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
       "src/buckets/disk/trash/trash-care.ts": "rests in proportion to real work",

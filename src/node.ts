@@ -2,7 +2,7 @@ import { AuditLog } from "./auth/audit-log.ts";
 import { BackendPart } from "./backend.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
 import { systemClock } from "./base/clock.ts";
-import { clearLeftoversOf } from "./base/leftovers.ts";
+import { clearLeftoversOf } from "./base/local-fs/replace-file.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { loadConsole } from "./bundle.ts";

@@ -9,6 +9,9 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
+import { Fault } from "./base/fault.ts";
+import { parseFilesUrl } from "./base/files-url.ts";
 import {
   type AccessProblem,
   accessBits,
@@ -18,11 +21,8 @@ import {
   fileProblem,
   folderProblem,
   shellQuoted,
-} from "./base/access.ts";
-import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
-import { Fault } from "./base/fault.ts";
-import { parseFilesUrl } from "./base/files-url.ts";
-import { isInside } from "./base/folder.ts";
+} from "./base/local-fs/access.ts";
+import { isInside } from "./base/local-fs/folder.ts";
 import { openBlobs, proveBlobs } from "./buckets/objects/open-blobs.ts";
 import { assertNotForeign, readMark } from "./buckets/objects/store-mark.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/store-identity.ts";

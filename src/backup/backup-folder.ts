@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
-import { makeFolder } from "../base/inherited-owner.ts";
+import { makeFolder } from "../base/local-fs/access.ts";
 import { databaseFile } from "../db/database.ts";
 import type { BackupSource } from "./make-backup.ts";
 

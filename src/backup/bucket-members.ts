@@ -1,8 +1,8 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
-import { asyncFileCalls } from "../base/file-calls.ts";
-import { Folder, heldPlace, isInside } from "../base/folder.ts";
+import { asyncFileCalls } from "../base/local-fs/file-calls.ts";
+import { Folder, heldPlace, isInside } from "../base/local-fs/folder.ts";
 import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
 import { filesFolder } from "./manifest.ts";
 import { bytesMember, folderMember, type Member } from "./member.ts";

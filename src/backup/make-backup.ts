@@ -1,8 +1,8 @@
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { Folder } from "../base/folder.ts";
-import { readRegularFile } from "../base/read-regular.ts";
+import { Folder } from "../base/local-fs/folder.ts";
+import { readRegularFile } from "../base/local-fs/read-regular.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";

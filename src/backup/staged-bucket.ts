@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { chmod, lchown, lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
-import type { Folder } from "../base/folder.ts";
-import { inheritedOwner, type Owner } from "../base/inherited-owner.ts";
+import { inheritedOwner, type Owner } from "../base/local-fs/access.ts";
+import type { Folder } from "../base/local-fs/folder.ts";
 import { randomText } from "../base/random.ts";
 import { stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
 import type { TarMember } from "./tar-reader.ts";

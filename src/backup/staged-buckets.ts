@@ -1,8 +1,8 @@
 import { lchown, mkdir, open, realpath } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
-import { Folder } from "../base/folder.ts";
-import { inheritedOwner, makeFolder } from "../base/inherited-owner.ts";
-import { openLibc } from "../base/libc.ts";
+import { inheritedOwner, makeFolder } from "../base/local-fs/access.ts";
+import { Folder } from "../base/local-fs/folder.ts";
+import { openLibc } from "../base/local-fs/local-calls.ts";
 import type { BucketPath } from "./member-rules.ts";
 import { StagedBucket } from "./staged-bucket.ts";
 import type { TarMember } from "./tar-reader.ts";

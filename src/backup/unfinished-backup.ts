@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { lstat, rm } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
-import type { Folder } from "../base/folder.ts";
+import type { Folder } from "../base/local-fs/folder.ts";
 import { isRunning } from "../base/process.ts";
 
 const form = /^\.node-server-backup-(\d+)-[0-9a-f]{16}\.tmp$/;

@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import type { FileDescriptor } from "../base/file-calls.ts";
+import type { FileDescriptor } from "../base/local-fs/file-calls.ts";
 import type { ByteRange, ChunkOptions } from "./file-reader.ts";
 
 /** Divisible by three, so that the chunks of a file can be written as base64 one by one. */

@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
-import { currentUser } from "../base/access.ts";
 import { codeOf } from "../base/fault.ts";
+import { currentUser } from "../base/local-fs/access.ts";
 import type { LeftOutCause } from "./deploy/left-out.ts";
 
 /** Messages for the system's error codes about a path that the user named, each with what to do. */

@@ -1,10 +1,9 @@
 import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { temporaryName } from "../base/leftovers.ts";
-import { readRegularBytes } from "../base/read-regular.ts";
-import { writeWhole } from "../base/replace-file.ts";
+import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/local-fs/access.ts";
+import { readRegularBytes } from "../base/local-fs/read-regular.ts";
+import { temporaryName, writeWhole } from "../base/local-fs/replace-file.ts";
 import { decodeConfig } from "./characters.ts";
 import { defaultOf, type Key } from "./key.ts";
 import { sections } from "./schema.ts";

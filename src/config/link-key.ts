@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Fault, messageOf } from "../base/fault.ts";
-import { inheritedOwner } from "../base/inherited-owner.ts";
+import { inheritedOwner } from "../base/local-fs/access.ts";
 import { readOnce, storeOnce } from "./once-file.ts";
 import { placesOf } from "./server-uuid.ts";
 

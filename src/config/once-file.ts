@@ -1,6 +1,6 @@
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { readRegularFile } from "../base/read-regular.ts";
-import { createFile, type Ownership, replaceFile } from "../base/replace-file.ts";
+import { readRegularFile } from "../base/local-fs/read-regular.ts";
+import { createFile, type Ownership, replaceFile } from "../base/local-fs/replace-file.ts";
 
 /** OnceForm is the one line of a file that is made once and never changed. */
 export interface OnceForm {

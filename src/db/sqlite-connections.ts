@@ -1,9 +1,8 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
-import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { makeFile } from "../base/inherited-owner.ts";
+import { accessMessage, fileProblem, folderProblem, makeFile } from "../base/local-fs/access.ts";
 import type { ConnectionSource, Execute } from "./driver.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 import { toSqliteFault } from "./sqlite-errors.ts";

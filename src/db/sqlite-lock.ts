@@ -1,10 +1,9 @@
 import { Database } from "bun:sqlite";
 import { closeSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { accessMessage, fileProblem } from "../base/access.ts";
 import { sqliteLockPath } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { makeFile, makeFolder } from "../base/inherited-owner.ts";
+import { accessMessage, fileProblem, makeFile, makeFolder } from "../base/local-fs/access.ts";
 import { isRunning } from "../base/process.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 

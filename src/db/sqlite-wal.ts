@@ -1,6 +1,6 @@
 import { open } from "node:fs/promises";
 import { codeOf, messageOf } from "../base/fault.ts";
-import { SharedSync } from "../base/shared-sync.ts";
+import { SharedSync } from "../base/local-fs/sync.ts";
 import { unavailable } from "./unavailable.ts";
 
 /**

@@ -12,7 +12,7 @@ import {
 import type { Clock } from "../base/clock.ts";
 import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
-import { makeFolder } from "../base/inherited-owner.ts";
+import { makeFolder } from "../base/local-fs/access.ts";
 import { PerTick } from "../base/turns.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";

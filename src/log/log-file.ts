@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { tryLock } from "../base/file-lock.ts";
+import { tryLock } from "../base/local-fs/file-lock.ts";
 
 /** Rotation says when a log file is put aside, and how many of the old ones are kept: `<path>.1` is the newest. */
 export interface Rotation {

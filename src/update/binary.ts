@@ -1,8 +1,8 @@
 import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
-import { Folder } from "../base/folder.ts";
-import { isTemporaryName } from "../base/leftovers.ts";
+import { Folder } from "../base/local-fs/folder.ts";
+import { isTemporaryName } from "../base/local-fs/replace-file.ts";
 import { randomText } from "../base/random.ts";
 
 /**

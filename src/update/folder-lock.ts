@@ -1,5 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { tryLock } from "../base/file-lock.ts";
+import { tryLock } from "../base/local-fs/file-lock.ts";
 
 /**
  * `lockFolder` allows one update of a folder at a time, whichever process runs it. It returns a function that unlocks, or undefined

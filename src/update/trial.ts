@@ -1,6 +1,6 @@
 import { readFile, rm } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
-import { replaceFile } from "../base/replace-file.ts";
+import { replaceFile } from "../base/local-fs/replace-file.ts";
 import type { Binary } from "./binary.ts";
 import { lockFolder } from "./folder-lock.ts";
 

@@ -6,7 +6,7 @@ import { tempFolder } from "../support/node.ts";
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;
 const me = isRoot ? nobody : (process.getuid?.() ?? 0);
-const source = resolve(import.meta.dir, "../../src/base/access.ts");
+const source = resolve(import.meta.dir, "../../src/base/local-fs/access.ts");
 
 /** The problems of paths for an ordinary account, asked in a process of its own: a process cannot take its rights back. */
 async function problemsOf(...asked: readonly (readonly ["file" | "folder", string, number?])[]) {

@@ -2,7 +2,12 @@ import { expect, test } from "bun:test";
 import { lstatSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { asyncFileCalls, type FileCalls, fileCallsFor, syncFileCalls } from "../../src/base/file-calls.ts";
+import {
+  asyncFileCalls,
+  type FileCalls,
+  fileCallsFor,
+  syncFileCalls,
+} from "../../src/base/local-fs/file-calls.ts";
 import { tempFolder } from "../support/node.ts";
 
 const forms: Record<string, FileCalls> = { synchronous: syncFileCalls, asynchronous: asyncFileCalls };

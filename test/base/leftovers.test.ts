@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryName } from "../../src/base/leftovers.ts";
-import { replaceFile } from "../../src/base/replace-file.ts";
+import { replaceFile, temporaryName } from "../../src/base/local-fs/replace-file.ts";
 import { openNode } from "../../src/node.ts";
 import { Binary } from "../../src/update/binary.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -23,7 +23,7 @@ import {
   stateAt,
   stateIn,
   stateOf,
-} from "../../src/base/local-calls.ts";
+} from "../../src/base/local-fs/local-calls.ts";
 import { tempFolder } from "../support/node.ts";
 import { randomFrom } from "../support/random.ts";
 

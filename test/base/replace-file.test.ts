@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createFile, replaceFile } from "../../src/base/replace-file.ts";
+import { createFile, replaceFile } from "../../src/base/local-fs/replace-file.ts";
 import { tempFolder } from "../support/node.ts";
 
 test("a file is made or replaced whole, readable by its owner alone unless told otherwise", async () => {

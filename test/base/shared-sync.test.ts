@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SharedSync } from "../../src/base/shared-sync.ts";
+import { SharedSync } from "../../src/base/local-fs/sync.ts";
 
 /** A sync that ends when the test says so. */
 function controlled() {

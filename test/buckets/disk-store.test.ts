@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { exchangeFolders } from "../../src/base/exchange-folders.ts";
+import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { DiskStore, type DiskStoreOptions } from "../../src/buckets/disk/disk-store.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";

@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Folder } from "../../src/base/folder.ts";
+import { Folder } from "../../src/base/local-fs/folder.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { BucketTrash } from "../../src/buckets/disk/trash/bucket-trash.ts";
 import { treePath } from "../../src/buckets/path.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, renameSync, rmSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { exchangeInSteps, type FolderExchange } from "../../src/base/exchange-folders.ts";
+import { exchangeInSteps, type FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { diskBuckets, filesIn } from "../support/disk-buckets.ts";
 import { eachDatabase, migratedDatabase, tempFolder } from "../support/node.ts";

@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { tryLock } from "../../src/base/file-lock.ts";
+import { tryLock } from "../../src/base/local-fs/file-lock.ts";
 import { LogFile, type Rotation } from "../../src/log/log-file.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { FolderExchange } from "../../src/base/exchange-folders.ts";
+import type { FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { Buckets } from "../../src/buckets/buckets.ts";
 import { DiskStores } from "../../src/buckets/disk/disk-stores.ts";
 import { StoreIdentity } from "../../src/buckets/store-identity.ts";

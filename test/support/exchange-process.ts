@@ -1,5 +1,5 @@
 import { renameSync } from "node:fs";
-import { exchangeInSteps } from "../../src/base/exchange-folders.ts";
+import { exchangeInSteps } from "../../src/base/local-fs/folder.ts";
 import { diskBuckets } from "./disk-buckets.ts";
 
 // A process that publishes a deploy on a system that cannot exchange two folders at once, and is killed before one of the renames, or

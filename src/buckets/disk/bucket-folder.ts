@@ -1,6 +1,6 @@
 import { lstat, mkdir, readdir, realpath } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { Folder, isInside } from "../../base/folder.ts";
+import { Folder, isInside } from "../../base/local-fs/folder.ts";
 import { openOrCreate } from "./resolve.ts";
 
 export interface FolderClaim {

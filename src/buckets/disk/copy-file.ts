@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { copyFile, open } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import type { FileDescriptor } from "../../base/file-calls.ts";
-import type { FileState } from "../../base/file-state.ts";
+import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
+import type { FileState } from "../../base/local-fs/local-calls.ts";
 import type { DiskFile } from "./open-file.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */

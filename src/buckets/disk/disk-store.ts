@@ -1,5 +1,5 @@
-import type { FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
+import type { FolderExchange } from "../../base/local-fs/folder.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
 import type { OpenBucket, StoreActivity } from "../bucket-stores.ts";
 import type { ResolvedPath } from "../file-reader.ts";

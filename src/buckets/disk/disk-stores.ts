@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { Clock } from "../../base/clock.ts";
-import { exchangeFolders, type FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
+import { exchangeFolders, type FolderExchange } from "../../base/local-fs/folder.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity } from "../bucket-stores.ts";
 import { treeRoot } from "../path.ts";

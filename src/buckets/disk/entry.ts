@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { FileState } from "../../base/file-state.ts";
+import type { FileState } from "../../base/local-fs/local-calls.ts";
 import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 import { etagOf, settledAtMs } from "./etag.ts";

@@ -1,5 +1,5 @@
-import { fileClockTickMs } from "../../base/file-clock.ts";
-import type { FileState } from "../../base/file-state.ts";
+import { fileClockTickMs } from "../../base/local-fs/file-calls.ts";
+import type { FileState } from "../../base/local-fs/local-calls.ts";
 
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 

@@ -1,5 +1,5 @@
 import { writeFile } from "node:fs/promises";
-import type { FileCalls } from "../../base/file-calls.ts";
+import type { FileCalls } from "../../base/local-fs/file-calls.ts";
 import { writeAll } from "./copy-file.ts";
 
 export interface FillFileOptions {

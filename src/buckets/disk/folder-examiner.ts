@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { folderProblem } from "../../base/access.ts";
 import { codeOf, messageOf } from "../../base/fault.ts";
+import { folderProblem } from "../../base/local-fs/access.ts";
 import { quietly } from "../../log/span.ts";
 import type { DiskSpace } from "../bucket-stores.ts";
 import type { StoreProblem } from "../store-watch.ts";

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor } from "../../base/file-calls.ts";
+import { asyncFileCalls, type FileDescriptor } from "../../base/local-fs/file-calls.ts";
 import type { StoreActivity } from "../bucket-stores.ts";
 import type {
   AssembledFile,

@@ -1,16 +1,16 @@
 import { closeSync, constants, lstatSync } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
-import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../base/file-calls.ts";
-import type { FileState } from "../../base/file-state.ts";
-import { heldPath } from "../../base/folder.ts";
+import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../base/local-fs/file-calls.ts";
+import { heldPath } from "../../base/local-fs/folder.ts";
 import {
   contentOf,
+  type FileState,
   type FolderContent,
   openWithoutLinks,
   stateAt,
   stateIn,
   stateOf,
-} from "../../base/local-calls.ts";
+} from "../../base/local-fs/local-calls.ts";
 
 // A few calls on a local disk, made without waiting: a promise for each of them would take longer than they do. Every function
 // returns undefined for whatever is not as simple, errors included: the code that waits finds them again and reports them.

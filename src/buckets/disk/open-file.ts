@@ -1,4 +1,4 @@
-import type { FileDescriptor } from "../../base/file-calls.ts";
+import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
 import type { FileSnapshot, OpenFile } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import type { TreePath } from "../path.ts";

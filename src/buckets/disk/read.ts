@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { Fault } from "../../base/fault.ts";
-import type { FileDescriptor } from "../../base/file-calls.ts";
-import type { FileState } from "../../base/file-state.ts";
-import type { Folder } from "../../base/folder.ts";
+import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../base/local-fs/folder.ts";
+import type { FileState } from "../../base/local-fs/local-calls.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { diskUsageOf } from "../disk-usage.ts";
 import {

@@ -1,7 +1,7 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
-import type { FileCalls } from "../../base/file-calls.ts";
+import type { FileCalls } from "../../base/local-fs/file-calls.ts";
 import { folderExists } from "../file-reader.ts";
 import type { Failure } from "../file-store.ts";
 import type { TreePath } from "../path.ts";

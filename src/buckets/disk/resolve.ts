@@ -7,10 +7,9 @@ import {
   type FileDescriptor,
   fileCallsFor,
   syncFileCalls,
-} from "../../base/file-calls.ts";
-import type { FileState } from "../../base/file-state.ts";
-import { Folder, heldPlace, isInside } from "../../base/folder.ts";
-import type { FolderContent } from "../../base/local-calls.ts";
+} from "../../base/local-fs/file-calls.ts";
+import { Folder, heldPlace, isInside } from "../../base/local-fs/folder.ts";
+import type { FileState, FolderContent } from "../../base/local-fs/local-calls.ts";
 import { PerTick } from "../../base/turns.ts";
 import { folderIsGone, notFound } from "../file-reader.ts";
 import {

@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
-import type { FileState } from "../../base/file-state.ts";
+import type { FileState } from "../../base/local-fs/local-calls.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, lstatNow, statOrUndefined, statSyncOrUndefined } from "./stat.ts";

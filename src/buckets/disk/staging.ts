@@ -13,8 +13,8 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor } from "../../base/file-calls.ts";
-import type { Folder } from "../../base/folder.ts";
+import { type FileCalls, fileCallsFor } from "../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../base/local-fs/folder.ts";
 import { randomText } from "../../base/random.ts";
 import type { StagedFile } from "../file-store.ts";
 import { stagedPrefix } from "../path.ts";

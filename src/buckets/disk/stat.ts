@@ -1,7 +1,6 @@
 import { lstatSync, type Stats } from "node:fs";
 import { codeOf } from "../../base/fault.ts";
-import type { FileState } from "../../base/file-state.ts";
-import { stateAt } from "../../base/local-calls.ts";
+import { type FileState, stateAt } from "../../base/local-fs/local-calls.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
 

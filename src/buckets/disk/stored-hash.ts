@@ -1,8 +1,7 @@
 import { ptr } from "bun:ffi";
 import { fstatSync } from "node:fs";
-import { fileClockTickMs } from "../../base/file-clock.ts";
-import type { FileState } from "../../base/file-state.ts";
-import { openLibc } from "../../base/libc.ts";
+import { fileClockTickMs } from "../../base/local-fs/file-calls.ts";
+import { type FileState, openLibc } from "../../base/local-fs/local-calls.ts";
 import { maxPathBytes } from "../path.ts";
 import { sameContent } from "./etag.ts";
 

@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { syncFiles } from "../../base/sync-files.ts";
+import { syncFiles } from "../../base/local-fs/sync.ts";
 import { Pacer } from "../../base/turns.ts";
 import { splitPath, type TreePath, treeRoot } from "../path.ts";
 import type { WantedFile } from "../tree-store.ts";

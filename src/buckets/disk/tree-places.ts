@@ -2,7 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, rename, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { Folder } from "../../base/folder.ts";
+import { Folder } from "../../base/local-fs/folder.ts";
 import { folderIsGone } from "../file-reader.ts";
 import { treeRoot } from "../path.ts";
 import { removeTreeAt } from "./remove-tree.ts";

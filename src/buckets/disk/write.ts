@@ -1,9 +1,9 @@
 import { lstatSync, renameSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/file-calls.ts";
-import type { Folder } from "../../base/folder.ts";
-import { SharedSync } from "../../base/shared-sync.ts";
+import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../base/local-fs/folder.ts";
+import { SharedSync } from "../../base/local-fs/sync.ts";
 import { type FileEntry, notFound } from "../file-reader.ts";
 import type {
   CopyOptions,

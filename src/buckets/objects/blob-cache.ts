@@ -1,5 +1,5 @@
 import { codeOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
+import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs/file-calls.ts";
 import type { ByteRange, HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";

@@ -2,9 +2,14 @@ import { constants } from "node:fs";
 import { open, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileCalls, type FileDescriptor, fileCallsFor } from "../../base/file-calls.ts";
+import {
+  asyncFileCalls,
+  type FileCalls,
+  type FileDescriptor,
+  fileCallsFor,
+} from "../../base/local-fs/file-calls.ts";
+import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
-import { SharedSync } from "../../base/shared-sync.ts";
 import { writeAll } from "../disk/copy-file.ts";
 import { diskUsageOf } from "../disk-usage.ts";
 import type { ByteRange, DiskUsage } from "../file-reader.ts";

@@ -1,8 +1,8 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { createFolderCommand, currentUser, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { createFolderCommand, currentUser, folderProblem } from "../../base/local-fs/access.ts";
 import { statOrUndefined } from "../disk/stat.ts";
 import { storeUnavailable } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";

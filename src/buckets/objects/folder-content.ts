@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
+import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs/file-calls.ts";
 import { statOrUndefined } from "../disk/stat.ts";
 import type { HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";

@@ -1,5 +1,5 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
-import type { FileCalls, FileDescriptor } from "../../base/file-calls.ts";
+import type { FileCalls, FileDescriptor } from "../../base/local-fs/file-calls.ts";
 import type { ByteRange, ChunkOptions, HeldContent } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";

@@ -2,11 +2,15 @@ import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { VerifiedBackup } from "../../backup/read-backup.ts";
-import { formerPath } from "../../base/former-path.ts";
-import { inheritedOwner, makeFolder } from "../../base/inherited-owner.ts";
-import { temporaryName } from "../../base/leftovers.ts";
-import { readRegularFile } from "../../base/read-regular.ts";
-import { type Ownership, replaceFile, writeWhole } from "../../base/replace-file.ts";
+import { inheritedOwner, makeFolder } from "../../base/local-fs/access.ts";
+import { readRegularFile } from "../../base/local-fs/read-regular.ts";
+import {
+  formerPath,
+  type Ownership,
+  replaceFile,
+  temporaryName,
+  writeWhole,
+} from "../../base/local-fs/replace-file.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { replaceFile } from "../../base/replace-file.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { readConfigFile } from "../../config/default-config.ts";
 import { replaceUrl } from "../../config/replace-value.ts";
 

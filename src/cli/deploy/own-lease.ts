@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
-import { replaceFile } from "../../base/replace-file.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import type { Context } from "../context.ts";
 import { explainFileError } from "../file-error.ts";
 import { stateFolder } from "../user-folders.ts";

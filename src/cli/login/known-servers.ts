@@ -1,8 +1,8 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { replaceFile } from "../../base/replace-file.ts";
+import { accessMessage, folderProblem } from "../../base/local-fs/access.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
 import type { Context } from "../context.ts";
 import { isUnixAddress, toUnixAddress } from "../remote/unix.ts";

@@ -1,9 +1,9 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/access.ts";
 import { sqliteLockPath } from "../../base/database-url.ts";
 import { codeOf } from "../../base/fault.ts";
-import { isInside } from "../../base/folder.ts";
+import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/local-fs/access.ts";
+import { isInside } from "../../base/local-fs/folder.ts";
 import { linkKeyPaths } from "../../config/link-key.ts";
 import type { Config } from "../../config/schema.ts";
 import { placesOf } from "../../config/server-uuid.ts";

@@ -1,10 +1,9 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { createFolderCommand, shellQuoted } from "../../base/access.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
-import { isInside } from "../../base/folder.ts";
-import type { User } from "../../base/users.ts";
+import { createFolderCommand, shellQuoted, type User } from "../../base/local-fs/access.ts";
+import { isInside } from "../../base/local-fs/folder.ts";
 import { type ConfiguredFile, configuredFiles, folderModeOf } from "../../config/paths.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";

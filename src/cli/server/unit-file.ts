@@ -1,5 +1,5 @@
 import { dirname } from "node:path";
-import type { User } from "../../base/users.ts";
+import type { User } from "../../base/local-fs/access.ts";
 
 export interface UnitSettings {
   readonly binary: string;

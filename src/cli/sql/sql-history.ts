@@ -1,7 +1,7 @@
 import { appendFile, chmod, mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf, messageOf } from "../../base/fault.ts";
-import { replaceFile } from "../../base/replace-file.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import type { Context } from "../context.ts";
 import { stateFolder } from "../user-folders.ts";
 

@@ -1,8 +1,8 @@
 import type { Server } from "bun";
-import { currentUser, shellQuoted } from "../../base/access.ts";
 import { type Address, formatAddress } from "../../base/address.ts";
 import { atMost } from "../../base/clock.ts";
 import { codeOf, Fault, isOutOfDescriptors, messageOf, outOfDescriptors } from "../../base/fault.ts";
+import { currentUser, shellQuoted } from "../../base/local-fs/access.ts";
 import type { Logger } from "../../log/hub.ts";
 import { toFault } from "../../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { accessMessage, readProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { readRegularFileSync } from "../../base/read-regular.ts";
+import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
+import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
 export interface Tls {

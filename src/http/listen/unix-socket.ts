@@ -12,9 +12,8 @@ import {
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 import type { Server } from "bun";
-import { currentUser } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { groupId } from "../../base/users.ts";
+import { currentUser, groupId } from "../../base/local-fs/access.ts";
 
 /** SocketAccess says who may connect to a Unix socket. */
 export interface SocketAccess {

@@ -1,7 +1,7 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { codeOf, isDiskFull } from "../../../base/fault.ts";
-import type { FileCalls } from "../../../base/file-calls.ts";
-import type { Folder } from "../../../base/folder.ts";
+import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { Logger } from "../../../log/hub.ts";
 import type { Failure } from "../../file-store.ts";
 import type { Segment, TreePath } from "../../path.ts";

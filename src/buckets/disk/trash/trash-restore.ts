@@ -1,8 +1,8 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
-import type { FileCalls } from "../../../base/file-calls.ts";
-import { Folder } from "../../../base/folder.ts";
+import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
+import { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileVersion, VersionName } from "../../file-version.ts";
 import { parseTreePath, pathBelow, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import { isTaken, keepsNoVersions, notKept } from "../../version-faults.ts";

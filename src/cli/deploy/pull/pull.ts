@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { folderProblem } from "../../../base/access.ts";
 import { Fault } from "../../../base/fault.ts";
+import { folderProblem } from "../../../base/local-fs/access.ts";
 import { visible } from "../../../base/visible-text.ts";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";

@@ -1,8 +1,8 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
-import { fileClockTickMs } from "../../../base/file-clock.ts";
-import { replaceFile } from "../../../base/replace-file.ts";
+import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
+import { replaceFile } from "../../../base/local-fs/replace-file.ts";
 import type { Context } from "../../context.ts";
 import { explainFileError } from "../../file-error.ts";
 import { stateFolder } from "../../user-folders.ts";

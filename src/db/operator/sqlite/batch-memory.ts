@@ -1,6 +1,6 @@
 import { ptr } from "bun:ffi";
 import { closeSync, ftruncateSync } from "node:fs";
-import { openLibc } from "../../../base/libc.ts";
+import { openLibc } from "../../../base/local-fs/local-calls.ts";
 
 /** The numbers at the begin of the memory: requests begun, bytes of answers, and microseconds that a request took on average. */
 const [begunAt, answeredAt, averageAt, numberCount] = [0, 1, 2, 3];

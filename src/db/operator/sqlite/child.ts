@@ -1,6 +1,6 @@
 import { readSync, writeSync } from "node:fs";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
-import { openLibc } from "../../../base/libc.ts";
+import { openLibc } from "../../../base/local-fs/local-calls.ts";
 import { lowerPriority } from "../../../base/process.ts";
 import { type BatchMemory, ChildBatch, openBatchMemory } from "./batch-memory.ts";
 import {

@@ -84,7 +84,7 @@ export interface FileCalls {
 }
 
 /** LocalFileCalls are those of a local disk: they return their results at once, except for the names in a large folder. */
-export interface LocalFileCalls extends FileCalls {
+interface LocalFileCalls extends FileCalls {
   stat(path: string): Stats;
   lstat(path: string): Stats;
   realpath(path: string): string;
@@ -198,3 +198,8 @@ export class LocalFile implements FileDescriptor {
 function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
   return new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
 }
+
+/**
+ * `fileClockTickMs` is more than one tick of a file system's clock: two changes within one tick have the same modification time.
+ */
+export const fileClockTickMs = 50;

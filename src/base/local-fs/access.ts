@@ -1,7 +1,19 @@
-import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs";
-import { dirname } from "node:path";
-import { codeOf, messageOf } from "./fault.ts";
-import { nameOfUid, type User } from "./users.ts";
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  type Stats,
+  statfsSync,
+  statSync,
+} from "node:fs";
+import { dirname, resolve } from "node:path";
+import { codeOf, messageOf } from "../fault.ts";
 
 /** File systems of the kernel (proc, sysfs, cgroup2): no file can be created in them, even where the permissions allow it. */
 const kernelFileSystems = new Set([0x9fa0, 0x62656572, 0x63677270]);
@@ -80,7 +92,7 @@ export function readProblem(path: string): AccessProblem | undefined {
  * Subject is what an access message is about: `the database`, its path, and what failed if the cause is another path (`cannot be
  * created`).
  */
-export interface Subject {
+interface Subject {
   readonly name: string;
   readonly path: string;
   readonly failed: string;
@@ -104,7 +116,7 @@ export function mayAccess({ uid, gids }: User, { uid: owner, gid, mode }: Stats,
 }
 
 /** `modeText` writes a mode in the form that `chmod` takes: `0644`. */
-export function modeText(mode: number): string {
+function modeText(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
@@ -165,4 +177,110 @@ function statOrProblem(path: string): Stats | AccessProblem | undefined {
 export function currentUser(): string {
   const uid = process.geteuid?.();
   return uid === undefined ? "this user" : nameOfUid(uid);
+}
+
+export interface Owner {
+  readonly uid: number;
+  readonly gid: number;
+}
+
+/**
+ * `inheritedOwner` is the owner that something at `path` gets if root creates or replaces it: that of what exists there, or of the
+ * nearest folder above. A server that runs as another user must be able to write it. Undefined if this process is not root.
+ */
+export function inheritedOwner(path: string): Owner | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const stats = statSync(at, { throwIfNoEntry: false });
+    if (stats !== undefined) return { uid: stats.uid, gid: stats.gid };
+    if (at === dirname(at)) return undefined;
+  }
+}
+
+/** `makeFolder` creates a folder and the missing ones above it, all with the inherited owner. */
+export function makeFolder(path: string, mode = 0o777): void {
+  const whole = resolve(path);
+  const owner = inheritedOwner(whole);
+  const first = mkdirSync(whole, { recursive: true, mode });
+  if (owner === undefined || first === undefined) return;
+  // Without following links: another user may own the folder and put one there.
+  for (let at = whole; at.length >= first.length; at = dirname(at)) lchownSync(at, owner.uid, owner.gid);
+}
+
+/**
+ * `makeFile` creates an empty file, as root with the owner that `like` has or inherits. A file that exists stays as it is. The target
+ * of a link gets no other owner: whoever can put a link there would get a file of theirs anywhere.
+ */
+export function makeFile(path: string, mode: number, like = path): void {
+  const owner = inheritedOwner(like);
+  let file: number;
+  try {
+    file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode);
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (!existsSync(path)) closeSync(openSync(path, "a", mode));
+    return;
+  }
+  try {
+    if (owner !== undefined) fchownSync(file, owner.uid, owner.gid);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** User is an account of the operating system. */
+export interface User {
+  readonly name: string;
+  readonly uid: number;
+  /** The groups, the primary one first. */
+  readonly gids: readonly number[];
+}
+
+/** `userByName` finds an account by its name; undefined if there is none. */
+export function userByName(name: string): User | undefined {
+  return find(name, ([found]) => found === name);
+}
+
+/** `userByUid` finds an account by its number. (`$USER` is unset in containers, cron and cloud-init.) */
+export function userByUid(uid: number): User | undefined {
+  return find(String(uid), ([, , found]) => found === String(uid));
+}
+
+/** `nameOfUid` is the name of an account, or its number if it has no name, as in many containers; `chown` takes both. */
+function nameOfUid(uid: number): string {
+  return userByUid(uid)?.name ?? String(uid);
+}
+
+/** `groupId` is the number of a group, given by its name or number; undefined if there is none with this name. */
+export function groupId(group: string): number | undefined {
+  if (/^\d+$/.test(group)) return Number(group);
+  const [, , gid] = rowsOf("group").find(([name]) => name === group) ?? askDirectory("group", group) ?? [];
+  return gid === undefined ? undefined : Number(gid);
+}
+
+function find(key: string, matches: (row: string[]) => boolean): User | undefined {
+  const [name, , uid, gid] = rowsOf("passwd").find(matches) ?? askDirectory("passwd", key) ?? [];
+  if (name === undefined || uid === undefined || gid === undefined) return undefined;
+  const others = rowsOf("group").filter(([, , , members]) => members?.split(",").includes(name));
+  return { name, uid: Number(uid), gids: [gid, ...others.map(([, , other]) => other)].map(Number) };
+}
+
+function rowsOf(database: "passwd" | "group"): string[][] {
+  try {
+    return readFileSync(`/etc/${database}`, "utf8").split("\n").map(fieldsOf);
+  } catch {
+    // A system without the file has no names.
+    return [];
+  }
+}
+
+/** `askDirectory` finds accounts and groups of a directory service (LDAP, systemd-homed), which are not in the file. */
+function askDirectory(database: "passwd" | "group", key: string): string[] | undefined {
+  if (Bun.which("getent") === null || !/^[\w.@-]+$/.test(key)) return undefined;
+  const { exitCode, stdout } = Bun.spawnSync(["getent", database, key]);
+  return exitCode === 0 ? fieldsOf(stdout.toString().trim()) : undefined;
+}
+
+function fieldsOf(line: string): string[] {
+  return line.split(":");
 }

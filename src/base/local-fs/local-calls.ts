@@ -1,10 +1,8 @@
-import { ptr } from "bun:ffi";
-import { closeSync, constants, openSync, readlinkSync } from "node:fs";
+import { dlopen, type FFIFunction, type Library, ptr } from "bun:ffi";
+import { closeSync, constants, openSync, readlinkSync, type Stats } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { codeOf } from "./fault.ts";
-import { type FileState, StatxBuffer } from "./file-state.ts";
-import { openLibc } from "./libc.ts";
-import { byCodeUnits, Pacer } from "./turns.ts";
+import { codeOf } from "../fault.ts";
+import { byCodeUnits, Pacer } from "../turns.ts";
 
 // Calls of Linux for a local disk, past Node: it would reach a name in an open folder by a path through `/proc`, which takes three
 // times as long, and it has no way to open a path only if no link is in it. A call that fails has no reason here; callers let Node
@@ -228,4 +226,101 @@ async function namesInTurns(path: string, calls: LocalCalls): Promise<string[] |
   } finally {
     closeSync(fd);
   }
+}
+
+/** `openLibc` opens functions of the C library, glibc or musl; undefined if the system has neither. */
+export function openLibc<const S extends Record<string, FFIFunction>>(
+  symbols: S,
+): Library<S>["symbols"] | undefined {
+  for (const name of ["libc.so.6", "libc.so"]) {
+    try {
+      return dlopen(name, symbols).symbols;
+    } catch {
+      // Try the other library.
+    }
+  }
+  return undefined;
+}
+
+/** FileState is what the system tells about a file or folder: the members of Node's `Stats` that buckets need. */
+export type FileState = Pick<
+  Stats,
+  | "dev"
+  | "ino"
+  | "mode"
+  | "size"
+  | "blocks"
+  | "mtimeMs"
+  | "ctimeMs"
+  | "atimeMs"
+  | "birthtimeMs"
+  | "isFile"
+  | "isDirectory"
+  | "isSymbolicLink"
+>;
+
+/** The part of a file's mode that is its type. */
+const typeBits = 0o170000;
+const [fileType, folderType, linkType] = [0o100000, 0o040000, 0o120000];
+
+/** StatxBuffer is memory for a result of `statx(2)` of Linux, whose layout is the same on every processor. */
+class StatxBuffer {
+  readonly bytes = Buffer.alloc(256);
+  readonly #view = new DataView(this.bytes.buffer, this.bytes.byteOffset, this.bytes.length);
+
+  /** The present result, with the numbers that Node has for it. */
+  state(): FileState {
+    return new StatxState(this.#view);
+  }
+}
+
+class StatxState implements FileState {
+  readonly dev: number;
+  readonly ino: number;
+  readonly mode: number;
+  readonly size: number;
+  readonly blocks: number;
+  readonly mtimeMs: number;
+  readonly ctimeMs: number;
+  readonly atimeMs: number;
+  readonly birthtimeMs: number;
+
+  constructor(result: DataView) {
+    this.mode = result.getUint16(28, true);
+    this.ino = numberAt(result, 32);
+    this.size = numberAt(result, 40);
+    this.blocks = numberAt(result, 48);
+    this.atimeMs = timeMsAt(result, 64);
+    this.birthtimeMs = timeMsAt(result, 80);
+    this.ctimeMs = timeMsAt(result, 96);
+    this.mtimeMs = timeMsAt(result, 112);
+    this.dev = deviceNumber(result.getUint32(136, true), result.getUint32(140, true));
+  }
+
+  isFile(): boolean {
+    return (this.mode & typeBits) === fileType;
+  }
+
+  isDirectory(): boolean {
+    return (this.mode & typeBits) === folderType;
+  }
+
+  isSymbolicLink(): boolean {
+    return (this.mode & typeBits) === linkType;
+  }
+}
+
+function numberAt(result: DataView, at: number): number {
+  return result.getUint32(at, true) + result.getUint32(at + 4, true) * 2 ** 32;
+}
+
+/** Seconds, which are negative before 1970, and nanoseconds. */
+function timeMsAt(result: DataView, at: number): number {
+  const seconds = result.getUint32(at, true) + result.getInt32(at + 4, true) * 2 ** 32;
+  return seconds * 1000 + result.getUint32(at + 8, true) / 1e6;
+}
+
+/** As `makedev(3)` puts it together. */
+function deviceNumber(major: number, minor: number): number {
+  return (minor & 0xff) + (major & 0xfff) * 2 ** 8 + (minor >>> 8) * 2 ** 20 + (major >>> 12) * 2 ** 44;
 }

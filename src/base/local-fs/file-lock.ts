@@ -1,4 +1,4 @@
-import { openLibc } from "./libc.ts";
+import { openLibc } from "./local-calls.ts";
 
 const exclusive = 2;
 const withoutWaiting = 4;
