@@ -2,18 +2,21 @@ import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-row.ts";
 import type { LogHub } from "../log/hub.ts";
-import type { AuditLog } from "./audit-log.ts";
-import { authorise, superTokenRequired } from "./authorise.ts";
-import { type Caller, whoFields } from "./caller.ts";
-import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
-import { Denied } from "./denied.ts";
-import type { SignInFailure } from "./failed-sign-ins.ts";
+import type { AuditLog, SignInFailure } from "./audit-log.ts";
+import { authorise, Denied, superTokenRequired } from "./authorise.ts";
+import { type Caller, type Peer, whoFields } from "./caller.ts";
+import {
+  type Credentials,
+  hashesMatch,
+  hashSecret,
+  keyOfWholeToken,
+  noSecretHash,
+  parseCredentials,
+} from "./credentials.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
 import { anyToken, isOpen, type Need } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
-import type { Peer } from "./peer.ts";
-import { hashesMatch, hashSecret, noSecretHash } from "./secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 /** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */

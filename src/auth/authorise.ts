@@ -1,5 +1,5 @@
+import { type DenialReason, Fault, type FaultData } from "../base/fault.ts";
 import type { Caller } from "./caller.ts";
-import { Denied } from "./denied.ts";
 import { holds } from "./limit.ts";
 import { describeScope, type Need } from "./need.ts";
 import { type Permission, permissionNames, type Scope } from "./permission.ts";
@@ -69,4 +69,11 @@ export function isAuthorised(caller: Caller, need: Need): boolean {
  */
 export function mayActFor(caller: Caller, key: string): boolean {
   return caller.isSuper || caller.key === key;
+}
+
+/** Denied is thrown by `auth/` only. Its reason travels as `data.reason`, so that no program has to read the message. */
+export class Denied extends Fault {
+  constructor(reason: DenialReason, detail: string, data: FaultData = {}) {
+    super("PermissionDenied", detail, { reason, ...data });
+  }
 }

@@ -1,3 +1,4 @@
+import type { FailedPasswords } from "./failure-limiter.ts";
 import type { Limit } from "./limit.ts";
 
 /** Caller is who makes a call, once its credentials are proven. */
@@ -29,3 +30,14 @@ export const anonymous: Caller = {
   proof: "",
   until: null,
 };
+
+/** Peer is the client of a request, as its transport knows it. */
+export interface Peer {
+  readonly address: string;
+  /** Fires when the client has disconnected: nobody waits for the check of its password any more. */
+  readonly disconnected: AbortSignal;
+  /** Waits for something without occupying a connection slot that others need. */
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T>;
+  /** The passwords that failed in the same batch. */
+  readonly failed?: FailedPasswords | undefined;
+}

@@ -22,7 +22,7 @@ interface Failures {
 const none: Failures = { times: [], loggedAt: Number.NEGATIVE_INFINITY, unlogged: 0 };
 
 /** FailureReport says how a failure is to be answered and logged. */
-export interface FailureReport {
+interface FailureReport {
   readonly delayMs: number;
   /** How many failures before this one were not logged; undefined if this one is not to be logged either. */
   readonly unlogged: number | undefined;
@@ -62,5 +62,23 @@ export class FailureLimiter {
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > maxAddresses && oldest !== undefined) this.#failures.delete(oldest);
     return { delayMs: isGuessing ? rejectionDelayMs : 0, unlogged: isLogged ? before.unlogged : undefined };
+  }
+}
+
+/** FailedPasswords limits guessing in one batch: one wrong password per user name, and few user names. */
+export class FailedPasswords {
+  static readonly maxNames = 4;
+  readonly #hashes = new Map<string, string | null>();
+
+  /**
+   * Whether a password of this name is rejected without a check. `hash` is the stored one: a call of the same batch may have
+   * changed it.
+   */
+  has(name: string, hash: string | null): boolean {
+    return this.#hashes.get(name) === hash || this.#hashes.size >= FailedPasswords.maxNames;
+  }
+
+  add(name: string, hash: string | null): void {
+    this.#hashes.set(name, hash);
   }
 }

@@ -1,4 +1,12 @@
-import { otherFamilies, type Scope, scopeNames, storedNames, wildcardScopes } from "./permission.ts";
+import { z } from "zod";
+import {
+  otherFamilies,
+  ownFamilies,
+  type Scope,
+  scopeNames,
+  storedNames,
+  wildcardScopes,
+} from "./permission.ts";
 
 /** Grant is one permission of a limit, `family.action`; in other families possibly only for names that match a pattern. */
 export interface Grant {
@@ -46,18 +54,18 @@ export function toGrant(json: unknown): Grant[] {
   return typeof pattern === "string" ? [{ permission: `${family}.${action}`, pattern }] : [];
 }
 
-export function listOf(json: unknown): readonly unknown[] {
+function listOf(json: unknown): readonly unknown[] {
   return Array.isArray(json) ? json : [];
 }
 
-export function memberOf(json: unknown, name: string): unknown {
+function memberOf(json: unknown, name: string): unknown {
   return typeof json === "object" && json !== null && Object.hasOwn(json, name)
     ? Reflect.get(json, name)
     : undefined;
 }
 
 /** `onlyMember` returns name and value of the one member that an object has; an empty name for anything else. */
-export function onlyMember(json: unknown): readonly [name: string, value: unknown] {
+function onlyMember(json: unknown): readonly [name: string, value: unknown] {
   if (typeof json !== "object" || json === null) return ["", undefined];
   let only: string | undefined;
   for (const name in json) {
@@ -109,4 +117,102 @@ function patternCovers(held: string, wanted: string): boolean {
   if (!held.endsWith("*")) return held === wanted;
   const prefix = wanted.endsWith("*") ? wanted.slice(0, -1) : wanted;
   return prefix.startsWith(held.slice(0, -1));
+}
+
+const noScope =
+  'is not a scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}; in the name of a bucket or db one `*` may stand at the end';
+const noPermission =
+  'is not a permission; write {"family": "action"}, for example {"static_bucket_file": "read"}';
+
+const scopeName = z.string().min(1).max(512);
+
+/** `scopeJson` is a scope as it travels: `{ "static_bucket": "site" }`. */
+export const scopeJson = z
+  .union(
+    [
+      z.literal("global"),
+      z.strictObject({ global: z.null() }),
+      z.strictObject({ static_bucket: scopeName }),
+      z.strictObject({ global_static_bucket: scopeName }),
+      z.strictObject({ agent_uuid: scopeName }),
+      z.strictObject({ kv_namespace: scopeName }),
+      z.strictObject({ js_worker: scopeName }),
+      z.strictObject({ db: scopeName }),
+    ],
+    { error: noScope },
+  )
+  .meta({ id: "Scope" });
+
+/** `permissionJson` is a permission as it travels: `{ "static_bucket_file": "read" }`. */
+export const permissionJson = z
+  .union(
+    [
+      ...[...ownFamilies].map(([family, actions]) => z.strictObject({ [family]: z.enum(actions) })),
+      ...otherFamilies.map((family) =>
+        z.strictObject({
+          [family]: z.union([
+            z.string().min(1),
+            z
+              .record(z.string().min(1), z.string())
+              .refine((value) => Object.keys(value).length === 1, "must name one action"),
+          ]),
+        }),
+      ),
+    ],
+    { error: noPermission },
+  )
+  .meta({ id: "Permission" });
+
+/** More would be a way to keep the server busy with checking them. */
+const maxLimits = 100;
+const maxEntries = 2000;
+
+/** `tokenLimit` validates a token's limits as a caller sends them. What passes is understood whole by `toLimits`. */
+export const tokenLimit = z.preprocess(
+  (json, context) => {
+    const problem = firstProblem(json);
+    if (problem === undefined) return json;
+    context.issues.push({ code: "custom", input: json, ...problem });
+    return z.NEVER;
+  },
+  z.array(
+    z.object({ scopes: z.array(scopeJson), permissions: z.array(permissionJson) }).meta({ id: "Limit" }),
+  ),
+);
+
+interface Problem {
+  readonly path: Array<string | number>;
+  readonly message: string;
+}
+
+/**
+ * Finds the first invalid entry before the schema runs. A zod union tries every form on every entry, so a million invalid ones
+ * took it a minute, and any caller may send limits.
+ */
+function firstProblem(json: unknown): Problem | undefined {
+  if (!Array.isArray(json)) return undefined;
+  if (json.length > maxLimits) return { path: [], message: `holds more than ${maxLimits} limits` };
+  let entries = 0;
+  for (const [at, limit] of json.entries()) {
+    for (const [name, read, error] of [
+      ["scopes", toScope, noScope],
+      ["permissions", toGrant, noPermission],
+    ] as const) {
+      const list = listOf(memberOf(limit, name));
+      entries += list.length;
+      if (entries > maxEntries)
+        return { path: [], message: `holds more than ${maxEntries} scopes and permissions` };
+      const wrong = list.findIndex((entry) => !isStorable(entry) || read(entry).length === 0);
+      if (wrong >= 0) return { path: [at, name, wrong], message: error };
+    }
+  }
+  return undefined;
+}
+
+/** PostgreSQL stores neither NUL nor lone surrogates, so they are rejected on SQLite too. */
+function isStorable(entry: unknown): boolean {
+  const texts = [entry, ...onlyMember(entry), ...onlyMember(onlyMember(entry)[1])];
+  return texts.every(
+    (text) => typeof text !== "string" || (text.length <= 512 && text.isWellFormed() && !text.includes("\0")),
+  );
 }

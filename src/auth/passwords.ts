@@ -2,8 +2,8 @@ import { networkOf } from "../base/address.ts";
 import type { Clock } from "../base/clock.ts";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { Fault } from "../base/fault.ts";
-import type { Peer } from "./peer.ts";
-import { hashSecret } from "./secrets.ts";
+import type { Peer } from "./caller.ts";
+import { hashSecret } from "./credentials.ts";
 
 /** PasswordCost is what argon2id takes to hash a password: memory in KiB, and passes over it. */
 export interface PasswordCost {

@@ -1,9 +1,14 @@
-import { Fault } from "../base/fault.ts";
+import { z } from "zod";
+import { atMost, type Clock } from "../base/clock.ts";
+import { Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
-import { secretLength } from "./credentials.ts";
+import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
+import type { AuditLog } from "./audit-log.ts";
+import { hashesMatch, hashSecret, secretLength } from "./credentials.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
-import { hashesMatch, hashSecret } from "./secrets.ts";
 import { newKey } from "./tokens.ts";
 
 /** What is shown once and never again. */
@@ -17,13 +22,13 @@ type Environment = Readonly<Record<string, string | undefined>>;
 const username = "root";
 
 /** A Super Token that the deployment chose. Only `parseGivenToken` makes one. */
-export interface GivenToken {
+interface GivenToken {
   readonly key: string;
   readonly secret: string;
 }
 
 /** SuperTokenOptions has what receives the reports of `ensureSuperToken`. */
-export interface SuperTokenOptions {
+interface SuperTokenOptions {
   /** Receives the credentials of a Super Token that was made and is known to nobody yet. If it fails, no Super Token is created. */
   show(credentials: SuperCredentials): void | Promise<void>;
   /** Receives one sentence without a secret. */
@@ -92,4 +97,69 @@ export function parseGivenToken(env: Environment): GivenToken | undefined {
       "NODE_SERVER_SUPER_TOKEN must read <key>:<secret>, with a secret of 16 characters or more and without `:`, `|` and spaces",
     );
   return { key, secret };
+}
+
+const everyMs = 5000;
+/** A database that does not answer must not delay a stop. */
+const closeTimeoutMs = 1000;
+
+const notes = z.record(z.string(), z.object({ at: z.string() }));
+
+interface SuperTokenRollsOptions {
+  readonly kv: KvRows;
+  readonly audit: AuditLog;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
+
+/**
+ * SuperTokenRolls audits what `roll-super-token` did. That is a process of its own, which may run while no server does, so it leaves a note
+ * in the database; a server looks for notes at its start and every few seconds, records them and removes them.
+ */
+export class SuperTokenRolls {
+  readonly #options: SuperTokenRollsOptions;
+  #timer: Disposable | undefined;
+  #lastLook = Promise.resolve();
+
+  constructor(options: SuperTokenRollsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    let isLooking = false;
+    const look = () => {
+      if (isLooking) return;
+      isLooking = true;
+      this.#lastLook = this.#look().finally(() => {
+        isLooking = false;
+      });
+    };
+
+    // Its entries are not about the call or the reload that began it.
+    outsideSpans(() => {
+      look();
+      this.#timer = this.#options.clock.every(everyMs, look);
+    });
+  }
+
+  /** Ends the looking; waits for a look under way, unless the database takes too long. Never rejects. */
+  async close(): Promise<void> {
+    this.#timer?.[Symbol.dispose]();
+    await atMost(this.#lastLook, { ms: closeTimeoutMs });
+  }
+
+  async #look(): Promise<void> {
+    const { kv, audit, log } = this.#options;
+    try {
+      // A look every few seconds is nothing that the log should show.
+      const taken = await quietly(async () =>
+        (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.takeAll(superTokenRolls),
+      );
+      if (taken === undefined) return;
+      const found = notes.parse(taken);
+      for (const [key, { at }] of Object.entries(found)) audit.superTokenRolled(key, at);
+    } catch (error) {
+      log.debug("notes of roll-super-token were not read", { reason: messageOf(error) });
+    }
+  }
 }

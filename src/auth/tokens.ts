@@ -3,18 +3,16 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-row.ts";
+import { outsideLifetime } from "./authenticator.ts";
+import { Denied } from "./authorise.ts";
 import type { Caller } from "./caller.ts";
-import { keyLength, secretLength } from "./credentials.ts";
-import { Denied } from "./denied.ts";
-import { type Explanation, explain } from "./explain.ts";
-import { type Grant, limitsCover, toLimits } from "./limit.ts";
-import type { tokenLimit } from "./limit-schema.ts";
+import { hashSecret, keyLength, secretLength } from "./credentials.ts";
+import { type Grant, grantingLimit, limitsCover, type tokenLimit, toLimits } from "./limit.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
 import type { Scope } from "./permission.ts";
-import { hashSecret } from "./secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
-export interface KeyAndSecret {
+interface KeyAndSecret {
   readonly key: string;
   readonly secret: string;
 }
@@ -24,7 +22,7 @@ const maxLimitBytes = 64 * 1024;
 
 type TokenLimit = z.output<typeof tokenLimit>;
 
-export interface TokenCreation {
+interface TokenCreation {
   readonly token_limit: TokenLimit;
   readonly username?: string | null | undefined;
   readonly password?: string | null | undefined;
@@ -34,7 +32,7 @@ export interface TokenCreation {
 }
 
 /** TokenEdit is what `Tokens.edit` changes: all limits, and the name unless it is undefined. */
-export interface TokenEdit {
+interface TokenEdit {
   readonly limits: TokenLimit;
   readonly name?: string | null | undefined;
 }
@@ -53,14 +51,14 @@ export interface TokenRecord {
   readonly last_used_at: number | null;
 }
 
-export interface TokenDeletion {
+interface TokenDeletion {
   readonly token_key: string;
   readonly rows_affected: number;
   readonly matched_by: "token_key" | "username";
   readonly created_tokens_left: number;
 }
 
-export interface TokensOptions {
+interface TokensOptions {
   readonly uses: TokenUses;
   /** Called when a token that existed lost something. */
   readonly onChanged: () => void;
@@ -266,4 +264,39 @@ function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null):
       { field: "timestamp_to", limit: creator.until },
     );
   }
+}
+
+/** Explanation is whether a token holds a permission in a scope, and by which of its limits. */
+interface Explanation {
+  readonly allowed: boolean;
+  readonly reason: "super_token" | "granted" | "not_granted" | "expired" | "not_yet_valid";
+  /** The first limit that grants it, as an index of `token_limit`; also of a token outside its lifetime. */
+  readonly limit: number | null;
+  /** Limits that grant the permission, but not in this scope. */
+  readonly elsewhere: number[];
+}
+
+/** `explain` answers as `authorise` decides. A permission for names that match a pattern is asked for by its pattern. */
+function explain(
+  row: Pick<TokenRow, "isSuper" | "limits" | "from" | "to">,
+  wanted: { readonly grant: Grant; readonly scope: Scope },
+  now: number,
+): Explanation {
+  const ended = outsideLifetime(row, now)?.reason;
+  if (row.isSuper)
+    return { allowed: ended === undefined, reason: ended ?? "super_token", limit: null, elsewhere: [] };
+  const limits = toLimits(row.limits);
+  const limit = grantingLimit(limits, wanted.grant, wanted.scope);
+  const anywhere = limits.map(({ permissions }) => [{ scopes: [wanted.scope], permissions }]);
+  return {
+    allowed: limit !== undefined && ended === undefined,
+    reason: ended ?? (limit === undefined ? "not_granted" : "granted"),
+    limit: limit ?? null,
+    elsewhere:
+      limit === undefined
+        ? anywhere.flatMap((one, at) =>
+            grantingLimit(one, wanted.grant, wanted.scope) === undefined ? [] : [at],
+          )
+        : [],
+  };
 }

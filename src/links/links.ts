@@ -1,10 +1,10 @@
 import { randomBytes, timingSafeEqual } from "node:crypto";
 import type { Authenticator } from "../auth/authenticator.ts";
+import { Denied } from "../auth/authorise.ts";
 import { anonymous, type Caller } from "../auth/caller.ts";
-import { Denied } from "../auth/denied.ts";
+import { noSecretHash } from "../auth/credentials.ts";
 import { inBucket } from "../auth/need.ts";
 import { hashPassword, type PasswordCost } from "../auth/passwords.ts";
-import { noSecretHash } from "../auth/secrets.ts";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import type { LinkBounds, LinkName, LinkSecret, LinkToken, StoredLink } from "../db/link-rows.ts";

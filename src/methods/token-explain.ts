@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { loggedName } from "../auth/credentials.ts";
-import { toGrant, toScope } from "../auth/limit.ts";
-import { permissionJson, scopeJson } from "../auth/limit-schema.ts";
+import { permissionJson, scopeJson, toGrant, toScope } from "../auth/limit.ts";
 import { anyToken, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { method } from "./declare.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fitsTokenText, keyOfWholeToken, loggedName } from "../auth/credentials.ts";
-import { tokenLimit } from "../auth/limit-schema.ts";
+import { tokenLimit } from "../auth/limit.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
 import { labelProblem, usernameProblem } from "../auth/username.ts";

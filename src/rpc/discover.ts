@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { permissionJson } from "../auth/limit-schema.ts";
+import { permissionJson } from "../auth/limit.ts";
 import { describeNeed, isOpen, type Need } from "../auth/need.ts";
 import { type Permission, scopeNames } from "../auth/permission.ts";
 import { type FaultKind, faultKinds } from "../base/fault.ts";

@@ -1,6 +1,5 @@
-import type { Caller } from "../auth/caller.ts";
-import { FailedPasswords } from "../auth/failed-passwords.ts";
-import type { Peer } from "../auth/peer.ts";
+import type { Caller, Peer } from "../auth/caller.ts";
+import { FailedPasswords } from "../auth/failure-limiter.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Session } from "./session.ts";

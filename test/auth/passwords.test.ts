@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FailedPasswords } from "../../src/auth/failed-passwords.ts";
+import { FailedPasswords } from "../../src/auth/failure-limiter.ts";
 import {
   hashPassword,
   maxWaitingChecks,

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { hashSecret } from "../../src/auth/secrets.ts";
+import { hashSecret } from "../../src/auth/credentials.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { FailedSignIns } from "../../src/auth/failed-sign-ins.ts";
+import { FailedSignIns } from "../../src/auth/audit-log.ts";
 import { writingStatements } from "../../src/db/operator/writing-statements.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";

@@ -1,8 +1,7 @@
 import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
-import type { Caller } from "../../auth/caller.ts";
+import type { Caller, Peer } from "../../auth/caller.ts";
 import { parseCredentials } from "../../auth/credentials.ts";
 import { anyToken } from "../../auth/need.ts";
-import type { Peer } from "../../auth/peer.ts";
 import { Fault } from "../../base/fault.ts";
 import { isForAnotherSite, isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
 import type { Delays } from "./connection-limiter.ts";
