@@ -1,7 +1,6 @@
 import { localAddress, networkOf } from "../base/address.ts";
 import type { Clock } from "../base/clock.ts";
-import type { AuditCode } from "../log/audit-events.ts";
-import type { EventFields } from "../log/events.ts";
+import type { AuditCode, EventFields } from "../log/events.ts";
 import { auditTarget } from "../log/filter.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";

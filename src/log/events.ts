@@ -1,9 +1,339 @@
 import { z } from "zod";
-import { auditEvents } from "./audit-events.ts";
-import { clusterEvents } from "./cluster-events.ts";
 import type { Level } from "./entry.ts";
-import { processEvents } from "./process-events.ts";
-import { storeEvents } from "./store-events.ts";
+
+const text = z.string();
+
+/** Who made a change and from where; every audit entry has these fields. */
+const actor = {
+  token_key: text.optional(),
+  username: text.optional(),
+  address: text,
+};
+const file = { bucket: text, path: text };
+const deploy = { bucket: text, deploy: text };
+const bulk = { ...file, count: z.int().optional(), folder: text.optional() };
+const failures = z.int().optional();
+const settings = z.record(text, z.unknown());
+
+function audited<F extends z.ZodRawShape>(description: string, fields: F) {
+  return { level: "INFO" as const, description, fields: z.object({ ...actor, ...fields }) };
+}
+
+/**
+ * `auditEvents` are the acts that change something, on log target `audit`: one entry each. `token_key` or `username` is the token
+ * that acted, by the form of its credentials; `address` is its client.
+ */
+export const auditEvents = {
+  "token.created": audited("A token was created.", { target_key: text }),
+  "token.edited": audited("A token got other limits.", { target_key: text }),
+  "token.deleted": audited("A token was deleted.", { target_key: text }),
+  "token.password_changed": audited("A token got another password.", { target_key: text }),
+  "token.secret_rolled": audited(
+    "A token got another secret. With `by`, the command of that name gave the Super Token a new key, secret and password on the machine itself, at the time `at`.",
+    { target_key: text, by: z.literal("roll-super-token").optional(), at: text.optional() },
+  ),
+  "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
+  "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
+  "bucket.deleted": audited(
+    "A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too.",
+    { bucket: text, files: z.literal(true).optional() },
+  ),
+  "file.written": audited(
+    "A file was written. In the memory of the log, one entry about files may stand for `count` of them, all below `folder`; `path` is the last one.",
+    { ...bulk, bytes: z.int() },
+  ),
+  "file.deleted": audited("A file was deleted, or a folder with its content. `failures` could not be.", {
+    ...bulk,
+    failures,
+  }),
+  "file.moved": audited("A file or a folder was moved to `to`.", { ...bulk, to: text, failures }),
+  "file.copied": audited("A file or a folder was copied to `to`.", { ...bulk, to: text, failures }),
+  "file.restored": audited(
+    "A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another.",
+    { ...bulk, version: z.int(), from: text.optional() },
+  ),
+  "file.purged": audited(
+    "Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were.",
+    { bucket: text, versions: z.int() },
+  ),
+  "file.described": audited("Properties or times of a file or a folder were changed.", bulk),
+  "folder.created": audited("A folder was created.", bulk),
+  "transfer.begun": audited("A program began to change the site of a bucket as a whole, as `push` does.", {
+    bucket: text,
+    what: text,
+  }),
+  "transfer.ended": audited("It has ended that.", { bucket: text }),
+  "link.made": audited(
+    "A signed link was made; it is good until `expires`. `link` is its id, if it is stored.",
+    {
+      ...file,
+      kind: z.enum(["download", "upload", "zip"]),
+      expires: z.int(),
+      link: text.optional(),
+    },
+  ),
+  "link.used": audited(
+    "A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it.",
+    { ...bulk, kind: z.enum(["download", "upload", "zip"]), link: text.optional() },
+  ),
+  "link.secret_rolled": audited(
+    "The secret of all signed links was replaced, which ended all links of all buckets.",
+    {},
+  ),
+  "link.revoked": audited("A signed link was revoked, or without `link` all links of the bucket.", {
+    bucket: text,
+    link: text.optional(),
+  }),
+  "deploy.begun": audited("A deploy was begun.", deploy),
+  "deploy.filled": audited("`taken` files that the bucket has were taken over into a deploy.", {
+    ...deploy,
+    taken: z.int(),
+  }),
+  "deploy.shown": audited(
+    "An address was made at which a deploy can be seen, until `expires` (Unix milliseconds).",
+    {
+      ...deploy,
+      expires: z.int(),
+    },
+  ),
+  "deploy.published": audited("A deploy was published; `replaced` is the one that was published before.", {
+    ...deploy,
+    replaced: text.optional(),
+  }),
+  "deploy.rolled_back": audited(
+    "An earlier deploy was published again; `replaced` is the one that was published before.",
+    { ...deploy, replaced: text.optional() },
+  ),
+  "deploy.deleted": audited("A deploy was deleted, with its files.", deploy),
+  "config.edited": audited("The configuration file was replaced.", {}),
+  "sql.executed": audited(
+    "SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure.",
+    { statements: z.array(text).readonly(), outcome: z.enum(["succeeded", "failed"]) },
+  ),
+  "update.requested": audited("A release was installed; the restart follows.", { tag: text }),
+  "sign_in.failed": audited(
+    "Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `link` the password of that signed link was wrong. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown.",
+    {
+      /** Of a password of a signed link: its id. */
+      link: text.optional(),
+      reason: z.enum(["invalid_credentials", "expired", "not_yet_valid"]),
+      count: z.int(),
+      other_names: z.literal(true).optional(),
+      other_addresses: z.literal(true).optional(),
+    },
+  ),
+} as const;
+
+export type AuditCode = keyof typeof auditEvents;
+
+/** `isBulkEvent` tells whether a client may cause thousands of these in a row, as by an upload of a folder. */
+export function isBulkEvent(code: unknown): boolean {
+  return (
+    typeof code === "string" &&
+    /^(?:file|folder)\.|^link\.used$/.test(code) &&
+    Object.hasOwn(auditEvents, code)
+  );
+}
+
+/** `clusterEvents` are the events of nodes that share a database. */
+const clusterEvents = {
+  "nodes.same_uuid": {
+    level: "WARN",
+    description:
+      "Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence.",
+    fields: z.object({ uuid: text, others: z.array(text) }),
+    hidden: [],
+  },
+  "nodes.files_not_shared": {
+    level: "WARN",
+    description:
+      "Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence.",
+    fields: z.object({ others: z.array(text) }),
+    hidden: [],
+  },
+  "links.no_key": {
+    level: "WARN",
+    description: "The link key can neither be read nor created, so no signed link can be made or used.",
+    fields: z.object({}),
+    hidden: [],
+  },
+  "links.other_key": {
+    level: "WARN",
+    description:
+      "The database belongs to another link key than the node has: links that other nodes made do not work on this one, and it makes none while another node runs. Once for each start.",
+    fields: z.object({}),
+    hidden: [],
+  },
+} as const;
+
+/** The number of a process; every entry of a server with several processes has its own as `process`. */
+const of = z.int().describe("the number of the process");
+
+/** `processEvents` are the events of a server that has several processes (`serve --processes`). The first process that runs logs them. */
+const processEvents = {
+  "process.ended": {
+    level: "ERROR",
+    description:
+      "One of the server's processes ended without being asked to; the others go on. It is started again after `restart_ms`.",
+    fields: z.object({
+      of,
+      pid: z.int(),
+      code: z.int().nullable(),
+      signal: text.nullable(),
+      restart_ms: z.int(),
+    }),
+    hidden: [],
+  },
+  "process.started": {
+    level: "INFO",
+    description: "A process that had ended serves again.",
+    fields: z.object({ of, pid: z.int() }),
+    hidden: [],
+  },
+  "process.replaced": {
+    level: "INFO",
+    description: "A new process has taken the place of one that runs no more, for an update or a reload.",
+    fields: z.object({ of, pid: z.int(), version: text }),
+    hidden: [],
+  },
+  "process.not_replaced": {
+    level: "ERROR",
+    description: "No new process could be started in the place of one; the old one goes on.",
+    fields: z.object({ of, reason: text }),
+    hidden: [],
+  },
+  "process.silent": {
+    level: "ERROR",
+    description:
+      "A process did not answer the supervisor for `silent_ms` and is killed; another one is started.",
+    fields: z.object({ of, pid: z.int(), silent_ms: z.int() }),
+    hidden: [],
+  },
+  "process.killed": {
+    level: "ERROR",
+    description: "A process did not end within `stop_ms` after it was asked to, and was killed.",
+    fields: z.object({ of, pid: z.int(), stop_ms: z.int() }),
+    hidden: [],
+  },
+} as const;
+
+/** `storeEvents` are the events of the store of the files. */
+const storeEvents = {
+  "blob.missing": {
+    level: "ERROR",
+    description:
+      "The database names content that the blob store does not hold, or holds damaged; requests for the file fail until it is restored from a backup or uploaded again.",
+    fields: z.object({ bucket: text, path: text, blob: text }),
+    hidden: [],
+  },
+  "deploy.settled": {
+    level: "WARN",
+    description:
+      "A crash interrupted the publication of a deploy; what it left was put in order. `published` says whether the deploy is the published one now, and `path` is that of its bucket.",
+    fields: z.object({ path: text, deploy: text, published: z.boolean() }),
+    hidden: [],
+  },
+  "deploy.work_failed": {
+    level: "WARN",
+    description:
+      "Deploys that are kept no more could not be removed, or a publication that a crash interrupted could not be settled; that is tried again with the next call about deploys of the bucket.",
+    fields: z.object({ reason: text }),
+    hidden: [],
+  },
+  "store.buckets_missing": {
+    level: "WARN",
+    description:
+      "The store of the files (`[files] url`) has no place for `count` buckets, of which `buckets` are the first: their files are in another store. `node-server migrate --files` copies them.",
+    fields: z.object({ url: text, buckets: z.array(text), count: z.int() }),
+    hidden: [],
+  },
+  "store.lost": {
+    level: "ERROR",
+    description:
+      "The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full, or the store of their files (`[files] url`) cannot be used; requests for files may fail.",
+    fields: z.object({ static_path: text.optional(), url: text.optional(), reason: text }),
+    hidden: [],
+  },
+  "store.request_failed": {
+    level: "WARN",
+    description:
+      "The store of the files (`[files] url`) failed a request, which was answered with 502 or 503. At most one line a minute, and none while the store is lost (`store.lost`).",
+    fields: z.object({ reason: text }),
+    hidden: [],
+  },
+  "store.restored": {
+    level: "INFO",
+    description: "The folder of the buckets, or the store of their files, can be used again.",
+    fields: z.object({ static_path: text.optional(), url: text.optional(), lost_ms: z.int() }),
+    hidden: [],
+  },
+  "upload.expired": {
+    level: "INFO",
+    description:
+      "Resumable uploads that were not finished within 24 hours, and what is left of uploads to deleted buckets, were removed.",
+    fields: z.object({ removed: z.int() }),
+    hidden: [],
+  },
+  "upload.work_failed": {
+    level: "WARN",
+    description:
+      "What a resumable upload left could not be removed; that is tried again within an hour. The file of a finished upload is in place.",
+    fields: z.object({ reason: text }),
+    hidden: [],
+  },
+  "cache.failed": {
+    level: "WARN",
+    description:
+      "The folder of the cache (`cache_path`) cannot be written, or its disk is full; files are sent from the object store.",
+    fields: z.object({ cache_path: text, reason: text }),
+    hidden: [],
+  },
+  "cache.restored": {
+    level: "INFO",
+    description: "Files are cached again.",
+    fields: z.object({ cache_path: text }),
+    hidden: [],
+  },
+  "files.swept": {
+    level: "INFO",
+    description:
+      "The daily care of an object store is done: rows of removed files whose time has passed, blobs that nothing names and unfinished uploads were deleted, and a manifest of each bucket was written.",
+    fields: z.object({
+      purged_rows: z.int(),
+      deleted_blobs: z.int(),
+      deleted_bytes: z.int(),
+      unfinished: z.int(),
+      manifests: z.int(),
+      elapsed_ms: z.int(),
+    }),
+    hidden: [],
+  },
+  "files.care_failed": {
+    level: "ERROR",
+    description: "The daily care of an object store failed; it is tried again after `retry_ms`.",
+    fields: z.object({ reason: text, retry_ms: z.int() }),
+    hidden: [],
+  },
+  "trash.skipped": {
+    level: "WARN",
+    description:
+      "A plain file or folder was deleted or replaced without being kept in the trash (`trash_days`): its path is too long for the trash, or it was deleted on a full disk.",
+    fields: z.object({ bucket: text, path: text, reason: text }),
+    hidden: [],
+  },
+  "trash.purged": {
+    level: "INFO",
+    description: "What had been in the trash of plain files for `trash_days` was deleted.",
+    fields: z.object({ purged: z.int(), elapsed_ms: z.int() }),
+    hidden: [],
+  },
+  "trash.purge_failed": {
+    level: "ERROR",
+    description: "The trash of plain files could not be purged; it is tried again after `retry_ms`.",
+    fields: z.object({ reason: text, retry_ms: z.int() }),
+    hidden: [],
+  },
+} as const;
 
 /** EventRow describes one event of the server's own life. */
 interface EventRow {
@@ -19,7 +349,6 @@ interface EventRow {
 }
 
 const nothing = z.object({});
-const text = z.string();
 const problem = z
   .object({
     file: text.optional(),

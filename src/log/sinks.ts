@@ -1,8 +1,8 @@
-import type { Filter } from "./filter.ts";
-import type { LogHub } from "./hub.ts";
+import { detail, type LogEntry } from "./entry.ts";
+import { auditTarget, type Filter, parseFilter } from "./filter.ts";
+import type { LogHub, Sink } from "./hub.ts";
 import { JsonFileSink } from "./json-file.ts";
 import type { Rotation } from "./log-file.ts";
-import { type Relay, relaySinks } from "./relay.ts";
 import type { LogRing } from "./ring.ts";
 import { type LogFormat, openTerminal, TerminalSink } from "./terminal.ts";
 
@@ -70,4 +70,18 @@ export class LogSinks {
     this.#file?.close();
     this.#file = undefined;
   }
+}
+
+/** Relay passes an entry on to the server's other processes. */
+type Relay = (entry: LogEntry) => void;
+
+/**
+ * `relaySinks` are sinks that pass on what the memory of this process keeps, and every audit entry. So each process answers for
+ * the whole server when it is asked for the log.
+ */
+function relaySinks(memory: Filter, relay: Relay): Sink[] {
+  const sinks: Sink[] = [{ filter: memory, write: relay }];
+  if (memory.detailFor(auditTarget) < detail.INFO)
+    sinks.push({ filter: parseFilter(`${auditTarget}=info`), write: relay });
+  return sinks;
 }

@@ -1,8 +1,7 @@
 import { z } from "zod";
 import { globally } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import type { Family, Sample } from "../metrics/family.ts";
-import type { HistogramCounts } from "../metrics/histogram.ts";
+import type { Family, HistogramCounts, Sample } from "../metrics/family.ts";
 import { method } from "./declare.ts";
 
 const labels = z.record(z.string(), z.string());

@@ -1,4 +1,4 @@
-import { type Histogram, quantileOf } from "./histogram.ts";
+import { type Histogram, quantileOf } from "./family.ts";
 
 /** Sampler returns the value of a series for the time since its last call; NaN if it is not known. */
 export type Sampler = (elapsedSeconds: number) => number;

@@ -1,7 +1,6 @@
 import { atMost, type Clock } from "../base/clock.ts";
-import type { Family } from "./family.ts";
+import { type Family, mergeFamilies, type SampledProcess, sampleFamilies } from "./family.ts";
 import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";
-import { mergeFamilies, type SampledProcess, sampleFamilies } from "./sampled-family.ts";
 
 /** An hour in steps of ten seconds, and a day in steps of a minute. */
 const rings: readonly RingSize[] = [

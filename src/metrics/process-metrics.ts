@@ -1,8 +1,7 @@
 import { readlinkSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
 import { Pacer } from "../base/turns.ts";
-import { counter, type Family, gauge, histogram } from "./family.ts";
-import { Histogram } from "./histogram.ts";
+import { counter, type Family, gauge, Histogram, histogram } from "./family.ts";
 
 /** How often the delay of the event loop is measured. */
 const delayIntervalMs = 100;

@@ -1,7 +1,6 @@
 import { qualityIn } from "../base/numbers.ts";
 import { Pacer } from "../base/turns.ts";
-import type { Family, Labels, Sample } from "./family.ts";
-import type { HistogramCounts } from "./histogram.ts";
+import type { Family, HistogramCounts, Labels, Sample } from "./family.ts";
 
 /** Lines written before the time is looked at. */
 const linesPerLook = 100;

@@ -7,10 +7,8 @@ import type { ConnectionLimiter } from "../http/request/connection-limiter.ts";
 import { handlerNames } from "../http/request/request-observer.ts";
 import type { MemoryCache } from "../http/static/memory-cache.ts";
 import type { LogHub } from "../log/hub.ts";
-import { CallMetrics } from "../metrics/call-metrics.ts";
 import type { SiblingMetrics } from "../metrics/metrics.ts";
-import { RequestMetrics } from "../metrics/request-metrics.ts";
-import { StatementMetrics } from "../metrics/statement-metrics.ts";
+import { CallMetrics, RequestMetrics, StatementMetrics } from "../metrics/recorders.ts";
 import type { Services } from "../services.ts";
 
 /** Recorders are called while the server works; everything else is read when somebody asks for the metrics. */

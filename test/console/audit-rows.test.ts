@@ -8,7 +8,7 @@ import {
   kindOf,
   passesFilter,
 } from "../../src/console/pages/activity/audit-rows.ts";
-import { auditEvents } from "../../src/log/audit-events.ts";
+import { auditEvents } from "../../src/log/events.ts";
 
 const startedAt = Date.UTC(2026, 10, 15);
 

@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
-import { formatLine, TerminalSink } from "../../src/log/terminal.ts";
-import { TerminalOutput } from "../../src/log/terminal-output.ts";
+import { formatLine, TerminalOutput, TerminalSink } from "../../src/log/terminal.ts";
 
 const source = new URL("../../src/log/", import.meta.url).pathname;
 const obeyed = /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0041}]/u;

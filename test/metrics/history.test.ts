@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Histogram, quantileOf } from "../../src/metrics/histogram.ts";
+import { Histogram, quantileOf } from "../../src/metrics/family.ts";
 import { HistoryRing, level, quantile, rate } from "../../src/metrics/history.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";

@@ -4,7 +4,7 @@ import { LineMerger } from "../../src/cli/server/processes/line-merger.ts";
 import { MemberProcess } from "../../src/cli/server/processes/member-process.ts";
 import { Supervisor } from "../../src/cli/server/processes/supervisor.ts";
 import type { ClusterView } from "../../src/cluster/roster.ts";
-import { TerminalOutput } from "../../src/log/terminal-output.ts";
+import { TerminalOutput } from "../../src/log/terminal.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, hello, helloAt, newHome, type Server, sendTo, wholeLines } from "../support/process.ts";
 import { program } from "../support/program.ts";

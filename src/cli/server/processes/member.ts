@@ -1,8 +1,7 @@
 import type { Outcome } from "../../../config/live.ts";
 import type { LogEntry } from "../../../log/entry.ts";
 import type { EventFields } from "../../../log/events.ts";
-import type { SampledProcess } from "../../../metrics/sampled-family.ts";
-import { sampleFamilies } from "../../../metrics/sampled-family.ts";
+import { type SampledProcess, sampleFamilies } from "../../../metrics/family.ts";
 import type { Node } from "../../../node.ts";
 import type { ProcessGroup } from "../../../process-group.ts";
 import { openJsonChannel } from "./json-channel.ts";

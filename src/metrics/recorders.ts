@@ -1,8 +1,50 @@
-import { type Family, labelled, type Sample } from "./family.ts";
-import { durationBounds, Histogram } from "./histogram.ts";
+import { Fault } from "../base/fault.ts";
+import { durationBounds, type Family, Histogram, histogram, labelled, type Sample } from "./family.ts";
+
+/** CallMetrics counts JSON-RPC calls by method and outcome. */
+export class CallMetrics {
+  readonly durations = new Histogram(durationBounds);
+  /** By method, then by outcome: `ok` or the kind of the error. Methods and kinds are few and known. */
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  ended(method: string, outcome: string, startedAt: number): void {
+    let outcomes = this.#counts.get(method);
+    if (outcomes === undefined) {
+      outcomes = new Map();
+      this.#counts.set(method, outcomes);
+    }
+    outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
+    this.durations.observe((performance.now() - startedAt) / 1000);
+  }
+
+  get failed(): number {
+    let failed = 0;
+    for (const outcomes of this.#counts.values())
+      for (const [outcome, count] of outcomes) if (outcome !== "ok") failed += count;
+    return failed;
+  }
+
+  get families(): readonly Family[] {
+    return [
+      {
+        name: "node_server_rpc_calls_total",
+        help: "JSON-RPC calls of known methods over every transport, by method and outcome: ok, or the kind of the error.",
+        type: "counter",
+        samples: () =>
+          [...this.#counts].flatMap(([method, outcomes]) =>
+            labelled("outcome", outcomes).map(({ labels, value }) => ({
+              labels: { method, ...labels },
+              value,
+            })),
+          ),
+      },
+      histogram("node_server_rpc_call_duration_seconds", "Time that JSON-RPC calls took.", this.durations),
+    ];
+  }
+}
 
 /** MeasuredRequest is what is measured of a request that has ended. */
-export interface MeasuredRequest {
+interface MeasuredRequest {
   readonly handler: string;
   readonly method: string;
   readonly status: number;
@@ -134,5 +176,50 @@ export class RequestMetrics {
     for (const [handler, metrics] of this.#handlers)
       for (const [method, status, value] of metrics.byMethodAndStatus())
         yield { labels: { handler, method, code: String(status) }, value };
+  }
+}
+
+/** SourceMetrics counts the statements of one source, with their time and their errors. */
+class SourceMetrics {
+  readonly durations = new Histogram(durationBounds);
+  readonly errors = { unavailable: 0, other: 0 };
+
+  /** `startedAt` is `performance.now()`. */
+  ended(startedAt: number, error: unknown): void {
+    this.durations.observe((performance.now() - startedAt) / 1000);
+    if (error === undefined) return;
+    const isAway = error instanceof Fault && error.data.reason === "unavailable";
+    this.errors[isAway ? "unavailable" : "other"] += 1;
+  }
+}
+
+/** StatementMetrics counts SQL statements: the server's own, and those of operators (`exec_sql`). They outlive a reload. */
+export class StatementMetrics {
+  readonly server = new SourceMetrics();
+  readonly operator = new SourceMetrics();
+
+  get families(): readonly Family[] {
+    const sources = [["server", this.server] as const, ["operator", this.operator] as const];
+    return [
+      {
+        name: "node_server_database_statement_duration_seconds",
+        help: "Time that SQL statements took, waiting for a connection included: the server's own, and those of operators (exec_sql).",
+        type: "histogram",
+        samples: () =>
+          labelled(
+            "source",
+            sources.map(([name, { durations }]) => [name, durations] as const),
+          ),
+      },
+      {
+        name: "node_server_database_errors_total",
+        help: "SQL statements that failed: because the database was unavailable, or for another reason.",
+        type: "counter",
+        samples: () =>
+          sources.flatMap(([source, { errors }]) =>
+            Object.entries(errors).map(([reason, value]) => ({ labels: { source, reason }, value })),
+          ),
+      },
+    ];
   }
 }
