@@ -15,9 +15,8 @@ import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { examinePlaces } from "./buckets/examine-places.ts";
 import { openStores } from "./buckets/open-stores.ts";
-import { resolveLinkKey } from "./config/link-key.ts";
 import type { Part, Prepared } from "./config/live.ts";
-import { resolveServerUuid } from "./config/server-uuid.ts";
+import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";
 import {
   type Database,
   databaseFile,

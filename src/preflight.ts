@@ -26,7 +26,7 @@ import { isInside } from "./base/local-fs/folder.ts";
 import { openBlobs, proveBlobs } from "./buckets/objects/open-blobs.ts";
 import { assertNotForeign, readMark } from "./buckets/objects/store-mark.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/store-identity.ts";
-import type { Finding, Inspect } from "./config/load.ts";
+import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
 import { certificateState } from "./http/listen/certificate-state.ts";

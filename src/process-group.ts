@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { parseDatabaseUrl } from "./base/database-url.ts";
 import { usableMemory } from "./base/memory-budget.ts";
-import type { Finding } from "./config/load.ts";
+import type { Finding } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import type { LogEntry } from "./log/entry.ts";
 import type { SiblingMetrics } from "./metrics/metrics.ts";

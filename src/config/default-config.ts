@@ -4,8 +4,8 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/local-fs/access.ts";
 import { readRegularBytes } from "../base/local-fs/read-regular.ts";
 import { temporaryName, writeWhole } from "../base/local-fs/replace-file.ts";
-import { decodeConfig } from "./characters.ts";
 import { defaultOf, type Key } from "./key.ts";
+import { decodeConfig } from "./parse.ts";
 import { sections } from "./schema.ts";
 
 /**

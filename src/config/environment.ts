@@ -2,10 +2,9 @@ import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
 import { type Filter, parseFilter } from "../log/filter.ts";
-import { explainTargets } from "./explain-targets.ts";
 import { awsVariables } from "./files-keys.ts";
 import { innerType } from "./key.ts";
-import type { Override, Warning } from "./problem.ts";
+import { explainTargets, type Override, type Warning } from "./problem.ts";
 import { type Config, type Setting, settings } from "./schema.ts";
 
 const prefix = "NODE_SERVER_";

@@ -1,22 +1,25 @@
+import { isUtf8 } from "node:buffer";
 import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import type { z } from "zod";
 import { memberAt } from "../base/validation-issue.ts";
 import { Filter } from "../log/filter.ts";
-import { forbiddenCharacter } from "./characters.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
-import { explain, explainUnknown, plainForm, tomlForm } from "./explain.ts";
-import { explainTargets } from "./explain-targets.ts";
 import { isS3 } from "./files-keys.ts";
-import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
+import { duplicateOn, type Position, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
 import {
   ConfigFault,
+  explain,
+  explainTargets,
+  explainUnknown,
   locateKey,
   locateProblem,
   type Override,
   type Problem,
+  plainForm,
   Source,
+  tomlForm,
   type Warning,
 } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
@@ -202,4 +205,42 @@ function unknownTargets(source: Source, { logging }: Config): Warning[] {
     const path = ["logging", name];
     return [{ ...locateProblem(source, path, why), field: path.join("."), about: "filter" }];
   });
+}
+
+/** Control characters that TOML does not allow, and halves of surrogate pairs, which UTF-8 cannot represent. */
+const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\p{Surrogate}]/u;
+
+/** `forbiddenCharacter` finds the first character that no configuration may contain; undefined if there is none. */
+function forbiddenCharacter({ text, file }: Pick<Source, "text" | "file">): Problem | undefined {
+  const found = forbidden.exec(text);
+  if (found === null) return undefined;
+  const code = found[0].charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
+  return {
+    ...(file === undefined ? {} : { file }),
+    ...positionAt(text, found.index),
+    why: `the character U+${code} here is not allowed in TOML; remove it`,
+  };
+}
+
+/** `decodeConfig` decodes a configuration file as UTF-8. Throws ConfigFault with the position of the first invalid byte. */
+export function decodeConfig(bytes: Buffer, file: string): string {
+  if (isUtf8(bytes)) return bytes.toString("utf8");
+  const why = "this is not UTF-8; save the file in the encoding UTF-8";
+  throw new ConfigFault([{ file, ...firstInvalid(bytes), why }]);
+}
+
+/**
+ * `firstInvalid` finds the first character that does not encode to the same bytes: the decoder replaces invalid bytes by U+FFFD.
+ */
+function firstInvalid(bytes: Buffer): Position {
+  const text = bytes.toString("utf8");
+  let offset = 0;
+  let at = 0;
+  for (const character of text) {
+    const encoded = Buffer.from(character);
+    if (!bytes.subarray(at, at + encoded.length).equals(encoded)) break;
+    at += encoded.length;
+    offset += character.length;
+  }
+  return positionAt(text, offset);
 }

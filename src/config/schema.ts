@@ -1,18 +1,247 @@
 import { z } from "zod";
-import { parseAddress } from "../base/address.ts";
+import { type IpNetwork, parseAddress, parseIpNetwork } from "../base/address.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
-import { backupKeys } from "./backup-keys.ts";
-import { clusterKeys } from "./cluster-keys.ts";
-import { listenerKeys, proxyKeys, socketAccessKeys } from "./connection-keys.ts";
 import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
-import { accessLogKeys, jsonLogRotationKeys } from "./log-file-keys.ts";
-import { staticKeys } from "./static-keys.ts";
 
 const MiB = 1024 * 1024;
+const maxDays = 3650;
+const maxDeploys = 1000;
+
+/** `staticKeys` say where the folders of the buckets are, and how their files are kept and served. */
+const staticKeys = {
+  static_path: key(
+    "path",
+    z.string().min(1).default("./static/"),
+    "The folder that contains the folders of all buckets.",
+    {
+      fileUse: "folder",
+    },
+  ),
+  sync_uploads: key(
+    "boolean",
+    z.boolean().default(true),
+    "Sync each upload to the disk before it is answered; false leaves that to the operating system.",
+  ),
+  trash_days: key(
+    "days",
+    z.int().nonnegative().max(maxDays).default(0),
+    "How long deleted and replaced plain files are kept below `static_path` in `~trash`, to be restored; 0 keeps none. What is kept already stays for its days. With `[files] url`, `keep_removed_days` says so.",
+    { initial: 30 },
+  ),
+  keep_deploys: key(
+    "number",
+    z.int().min(1).max(maxDeploys).default(10),
+    "How many published deploys of a bucket are kept, the present one included; a bucket can be rolled back to each of them.",
+  ),
+  static_cache_bytes: key(
+    "bytes",
+    z
+      .int()
+      .nonnegative()
+      .default(64 * MiB),
+    "Memory for small files that are requested often.",
+  ),
+};
+
+/** `proxies` reads a list of networks. A network of all addresses is refused: every client could claim any address. */
+const proxies = z
+  .array(z.unknown(), 'must be a list in brackets, such as ["127.0.0.1", "10.0.0.0/8"]')
+  .transform(
+    (items, context): ReadonlyArray<IpNetwork | "unix"> =>
+      items.map((item, at) => {
+        if (item === "unix") return item;
+        const network = typeof item === "string" ? parseIpNetwork(item) : undefined;
+        if (network !== undefined && network.prefix > 0) return network;
+        context.addIssue(
+          network === undefined
+            ? `has an invalid item ${at + 1}: write an address such as "127.0.0.1", a network such as "10.0.0.0/8" or "2001:db8::/32", or "unix"`
+            : `has an item ${at + 1} that trusts every client to name its own address; list the proxies alone`,
+        );
+        return z.NEVER;
+      }),
+  );
+
+/** `proxyKeys` say whose word about a client's address is taken. */
+const proxyKeys = {
+  trusted_proxies: key(
+    "list",
+    proxies.default([]),
+    'Reverse proxies that are trusted to name the client\'s address: addresses or networks, and `"unix"` for clients of the Unix socket. Without them the address is that of the connection.',
+  ),
+  proxy_header: key(
+    "text",
+    z
+      .enum(["x-forwarded-for", "forwarded"], 'must be "x-forwarded-for" or "forwarded"')
+      .default("x-forwarded-for"),
+    "The header in which the trusted proxies name the client: `x-forwarded-for` or `forwarded` (RFC 7239). No other is read, because it may come from the client.",
+  ),
+};
+
+/** `listenerKeys` say how the address of HTTP is bound. */
+const listenerKeys = {
+  reuse_port: key(
+    "boolean",
+    z.boolean().default(false),
+    "Let other processes listen at the same address (SO_REUSEPORT): all of them must ask for it and, on Linux, run as the same user. Linux then divides new connections among them. For several nodes of one machine that share a database and a store; `serve --processes` sets it by itself.",
+  ),
+};
+
+const octalMode = 'must be an octal mode in quotes, such as "0660"';
+
+/** `socketAccessKeys` say who may connect to the Unix socket. */
+const socketAccessKeys = {
+  unix_socket_mode: key(
+    "text",
+    z
+      .string(octalMode)
+      .regex(/^0?[0-7]{3}$/, octalMode)
+      .default("0600"),
+    'Who may connect to that socket: an octal mode, such as "0660" for its user and its group.',
+  ),
+  unix_socket_group: key(
+    "text",
+    z.string().min(1).optional(),
+    "The group of that socket, by name or number; default: that of the server's process. The server's user must be a member of it.",
+    { example: "www-data" },
+  ),
+};
+
+const maxDrainSeconds = 3600;
+
+const nodeName = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$/,
+    "must be 1 to 63 letters, digits, dots, hyphens and underscores, and begin with a letter or digit",
+  );
+
+const nodeUrl = readBy((value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Fault(
+      "InvalidInput",
+      "must begin with https:// (or http://), such as https://node1.example.com:2211",
+    );
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new Fault(
+      "InvalidInput",
+      "must have no user, no password and no options in it: everybody who may list nodes sees it",
+    );
+  if (url.hostname === "0.0.0.0" || url.hostname === "[::]")
+    throw new Fault(
+      "InvalidInput",
+      "must name an address of this node that others can connect to, not all of its addresses",
+    );
+  return value.replace(/\/+$/, "");
+});
+
+/** `clusterKeys` are about a node among others on the same database. */
+const clusterKeys = {
+  node_name: key(
+    "text",
+    nodeName.optional(),
+    "The name of this node in lists of nodes; default: the name of the machine.",
+    { example: "node1" },
+  ),
+  node_url: key(
+    "URL",
+    nodeUrl.optional(),
+    "How operators and other nodes reach this node itself, not the load balancer; default: the address of `ws_listener`, unless that is all addresses (`0.0.0.0`).",
+    { example: "https://node1.example.com:2211" },
+  ),
+  drain_seconds: key(
+    "seconds",
+    z.int().nonnegative().max(maxDrainSeconds).default(0),
+    "How long the server goes on serving before it stops or restarts, while `/node/ready` answers 503, so that a load balancer stops sending requests. Longer than the balancer takes to notice; a second signal ends it.",
+    { example: 10 },
+  ),
+};
+
+/** Milliseconds of the units in which an interval is written. */
+const intervalUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const interval = readBy((value) => {
+  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  const ms = Number(count ?? 0) * (intervalUnits[unit] ?? 0);
+  if (ms > 0) return ms;
+  if (count !== undefined)
+    throw new Fault("InvalidInput", "must be longer than zero; remove the key to make no backups");
+  throw new Fault(
+    "InvalidInput",
+    'must be a number and a unit (s, m, h or d) in quotes, such as "24h" or "7d"',
+  );
+});
+
+/** `backupKeys` say when and where the server makes backups by itself. */
+const backupKeys = {
+  backup_dir: key(
+    "path",
+    z.string().min(1).optional(),
+    "The folder of the backups that the server makes by itself; default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
+    { example: "backup", fileUse: "folder" },
+  ),
+  backup_every: key(
+    "interval",
+    interval.optional(),
+    "Make a backup this often, such as `24h`, `12h` or `7d`; without it none is made, except before a migration.",
+    { example: "24h" },
+  ),
+  backup_keep: key(
+    "number",
+    z.int().positive().default(7),
+    "The number of these backups that are kept; older ones are removed after a new one is complete.",
+  ),
+  backup_files: key(
+    "boolean",
+    z.boolean().default(false),
+    "Put the files of all buckets into these backups, too.",
+  ),
+  backup_before_migration: key(
+    "boolean",
+    z.boolean().default(true),
+    "Make a backup of the database before an update changes its schema, and refuse to start if that fails.",
+  ),
+};
+
+const bytes = z.int().nonnegative();
+const oldFiles = z.int().nonnegative().max(100);
+
+/** `jsonLogRotationKeys` say when the JSON log file is put aside. */
+const jsonLogRotationKeys = {
+  json_log_max_bytes: key(
+    "bytes",
+    bytes.default(0),
+    "The size at which that file is renamed to `<file>.1`, the one before to `<file>.2`, and so on, and a new one is begun; 0 means never.",
+    { example: 50_000_000 },
+  ),
+  json_log_keep: key("number", oldFiles.default(5), "The number of such old files that are kept."),
+};
+
+/** `accessLogKeys` are the keys of the access log. */
+const accessLogKeys = {
+  access_log: key(
+    "path",
+    z.string().min(1).optional(),
+    "Write one line for each HTTP request to this file; without it there is no access log.",
+    { example: "access.log" },
+  ),
+  access_log_format: key(
+    "text",
+    z
+      .enum(["combined", "vhost_combined", "json"], 'must be "combined", "vhost_combined" or "json"')
+      .default("combined"),
+    "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end; `vhost_combined`, the same with host and port in front; or `json`, with host and bucket.",
+  ),
+  access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log.", {
+    example: 50_000_000,
+  }),
+  access_log_keep: key("number", oldFiles.default(5), "As `json_log_keep`, for the access log."),
+};
+
 const count = z.int().nonnegative();
 const atLeastOne = z.int().positive();
 const text = z.string().min(1);
@@ -48,7 +277,7 @@ const databaseUrl = readBy((text) => {
   return text;
 });
 
-export const topKeys = {
+const topKeys = {
   ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
   }),
@@ -136,7 +365,7 @@ export const topKeys = {
   ),
 };
 
-export const loggingKeys = {
+const loggingKeys = {
   log_filter: key(
     "filter",
     filter.optional(),
@@ -179,7 +408,7 @@ export const loggingKeys = {
   ...accessLogKeys,
 };
 
-export const databaseKeys = {
+const databaseKeys = {
   database_url: key(
     "URL",
     databaseUrl,

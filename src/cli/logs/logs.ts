@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { explainTargets } from "../../config/explain-targets.ts";
+import { explainTargets } from "../../config/problem.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";

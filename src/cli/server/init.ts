@@ -1,8 +1,7 @@
 import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
-import { resolveLinkKey } from "../../config/link-key.ts";
-import { resolveServerUuid } from "../../config/server-uuid.ts";
+import { resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";

@@ -1,6 +1,6 @@
 import { copyBeforeMigration } from "../../backup/before-migration.ts";
 import { readOverrides } from "../../config/environment.ts";
-import { type Inspect, loadConfig } from "../../config/load.ts";
+import { type Inspect, loadConfig } from "../../config/live.ts";
 import type { ParsedConfig } from "../../config/parse.ts";
 import { ConfigFault, type Problem } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";

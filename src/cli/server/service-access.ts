@@ -4,9 +4,8 @@ import { sqliteLockPath } from "../../base/database-url.ts";
 import { codeOf } from "../../base/fault.ts";
 import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/local-fs/access.ts";
 import { isInside } from "../../base/local-fs/folder.ts";
-import { linkKeyPaths } from "../../config/link-key.ts";
 import type { Config } from "../../config/schema.ts";
-import { placesOf } from "../../config/server-uuid.ts";
+import { linkKeyPaths, placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { type ServiceTarget, usedFiles } from "./service-paths.ts";
 

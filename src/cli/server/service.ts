@@ -6,7 +6,7 @@ import { type User, userByName, userByUid } from "../../base/local-fs/access.ts"
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { isCompiled } from "../../build.ts";
 import { readOverrides } from "../../config/environment.ts";
-import { loadConfig } from "../../config/load.ts";
+import { loadConfig } from "../../config/live.ts";
 import { inspectShared } from "../../process-group.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";

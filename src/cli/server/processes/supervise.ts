@@ -4,7 +4,7 @@ import { formatAddress } from "../../../base/address.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import { isCompiled, selfCommand } from "../../../build.ts";
 import { readOverrides } from "../../../config/environment.ts";
-import { loadConfig } from "../../../config/load.ts";
+import { loadConfig } from "../../../config/live.ts";
 import type { Config } from "../../../config/schema.ts";
 import { isColoured, openTerminal } from "../../../log/terminal.ts";
 import { preflight } from "../../../preflight.ts";
