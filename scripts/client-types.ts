@@ -3,9 +3,9 @@ import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
+import { type NamedTypes, typeText } from "../src/rpc/discover.ts";
 import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
-import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 
 /** `src/client/methods.ts`: what the client knows of the server, as types that need nothing else. */

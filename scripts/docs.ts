@@ -6,10 +6,9 @@ import { choicesOf, defaultOf, type Key } from "../src/config/key.ts";
 import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
-import { failuresOf, needWords } from "../src/rpc/discover.ts";
+import { failuresOf, type NamedTypes, needWords, typeText } from "../src/rpc/discover.ts";
 import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
-import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 import { clientEvents, clientTypes } from "./client-types.ts";
 

@@ -28,7 +28,7 @@ import {
 import { ServerLock } from "./db/server-lock.ts";
 import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
-import type { Lease } from "./rpc/lease.ts";
+import type { Lease } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import { type BackendSettings, backendSettings, filesSource, storeSettings } from "./settings.ts";
 

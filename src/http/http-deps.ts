@@ -6,7 +6,7 @@ import type { BucketCache } from "../buckets/bucket-cache.ts";
 import type { ConsoleFiles } from "../bundle.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Engine } from "../rpc/engine.ts";
-import type { Lease } from "../rpc/lease.ts";
+import type { Lease } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { Console } from "./console/console.ts";
 import { Compression } from "./content/compression.ts";

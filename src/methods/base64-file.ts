@@ -1,6 +1,6 @@
 import { RawJson } from "../base/json.ts";
 import type { OpenFile } from "../buckets/file-reader.ts";
-import type { StreamedJson } from "../rpc/large-answer.ts";
+import type { StreamedJson } from "../rpc/bodies.ts";
 
 /**
  * Base64File is a file as a JSON string in base64, read while it is sent. It has the length that it had when it was opened, or the

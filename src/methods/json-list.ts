@@ -1,5 +1,5 @@
 import { nextTurn } from "../base/turns.ts";
-import type { StreamedJson } from "../rpc/large-answer.ts";
+import type { StreamedJson } from "../rpc/bodies.ts";
 
 /** Items that are written at once, in a fifth of a millisecond. */
 const itemsPerTurn = 500;

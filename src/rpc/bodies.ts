@@ -1,8 +1,9 @@
-import { Fault } from "../base/fault.ts";
+import { CredentialsRejected } from "../auth/authenticator.ts";
+import { Fault, messageOf, retryAfterSeconds } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
+import { randomText } from "../base/random.ts";
+import type { Logger } from "../log/hub.ts";
 import type { IdText } from "./envelope.ts";
-import { toWireError } from "./errors.ts";
-import { LargeAnswer, type StreamedJson } from "./large-answer.ts";
 import type { RequestState } from "./request-state.ts";
 
 /** The answer to a request; undefined where there is none to give. */
@@ -76,4 +77,116 @@ export function batchBody(answers: ReadonlyArray<string | LargeAnswer>): Body {
     ...(typeof answer === "string" ? [answer] : answer.parts),
   ]);
   return new LargeAnswer([...parts, "]"]);
+}
+
+interface WireError {
+  readonly code: number;
+  readonly message: string;
+  readonly data: Readonly<Record<string, unknown>>;
+}
+
+/** `toWireError` is the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it to people. */
+export function toWireError({ code, message, kind, detail, data }: Fault): WireError {
+  const retry = data.reason === "unavailable" ? { retry_after_seconds: retryAfterSeconds } : {};
+  return { code, message, data: { kind, ...retry, ...data, detail } };
+}
+
+/**
+ * `toFault` masks errors that are not a `Fault`, which are bugs: the log gets all of it under a reference, the caller only the
+ * reference.
+ */
+export function toFault(error: unknown, log: Logger): Fault {
+  if (error instanceof Fault) return error;
+  const reference = randomText(12);
+  log.error(`bug: ${messageOf(error)}`, {
+    reference,
+    stack: error instanceof Error ? (error.stack ?? "") : "",
+  });
+  return new Fault("Internal", `the server's log has the details under reference ${reference}`, {
+    reference,
+  });
+}
+
+export interface Reply {
+  /** Undefined: nothing to answer, only notifications. */
+  readonly body: Body;
+  /** Whether it may contain a secret, so that its length must not depend on its content: it is not compressed. */
+  readonly hasSecret: boolean;
+  /** Why the request as a whole was refused. */
+  readonly refusal: Fault | undefined;
+  /** Bytes that were counted in the memory budget for it. */
+  readonly reservedBytes: number;
+  /** Keep the answer back this long: its address guesses. */
+  readonly delayMs: number;
+  /** To be called once the answer has left; most calls leave nothing to do. */
+  readonly sent: (() => void) | undefined;
+}
+
+/** The answer to a request that is refused as a whole. */
+export function refuse(refusal: Fault): Reply {
+  const delayMs = refusal instanceof CredentialsRejected ? refusal.delayMs : 0;
+  return {
+    body: errorText(refusal, "null"),
+    hasSecret: false,
+    refusal,
+    reservedBytes: 0,
+    delayMs,
+    sent: undefined,
+  };
+}
+
+/** So much text is turned into bytes at a time. */
+const pieceChars = 64 * 1024;
+
+/** JSON text that is sent in pieces, because to make or send the whole of it at once would take too long. To be read once, or disposed. */
+export interface StreamedJson extends AsyncDisposable {
+  /** Marks the type for the engine. */
+  readonly isStreamedJson: true;
+  /** The length of the whole. */
+  readonly bytes: number;
+  /** The part that is in memory until it is sent. */
+  readonly heldBytes: number;
+  /** A failure ends the stream early. Disposes itself at the end. */
+  pieces(): AsyncGenerator<Uint8Array>;
+}
+
+export function isStreamedJson(value: unknown): value is StreamedJson {
+  return typeof value === "object" && value !== null && "isStreamedJson" in value;
+}
+
+/** An answer that is sent in pieces, as its client reads them. To be read once, or disposed. */
+export class LargeAnswer implements AsyncDisposable {
+  constructor(readonly parts: ReadonlyArray<string | StreamedJson>) {}
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    try {
+      for (const part of this.parts) {
+        if (typeof part === "string") yield* piecesOf(part);
+        else yield* part.pieces();
+      }
+    } finally {
+      await this[Symbol.asyncDispose]();
+    }
+  }
+
+  /** The whole in memory, for a transport that cannot send pieces. */
+  async text(): Promise<string> {
+    const texts: string[] = [];
+    for await (const piece of this.pieces()) texts.push(Buffer.from(piece).toString("utf8"));
+    return texts.join("");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const part of this.parts) if (typeof part !== "string") await part[Symbol.asyncDispose]();
+  }
+}
+
+function* piecesOf(text: string): Generator<Uint8Array> {
+  for (let at = 0; at < text.length; ) {
+    let end = Math.min(at + pieceChars, text.length);
+    // A character of two halves stays in one piece.
+    if (end < text.length && /[\ud800-\udbff]/.test(text.charAt(end - 1))) end += 1;
+    yield Buffer.from(text.slice(at, end));
+    at = end;
+  }
 }

@@ -8,17 +8,30 @@ import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Turns } from "../base/turns.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
-import { type Body, batchBody, errorBody, resultBody } from "./bodies.ts";
+import {
+  type Body,
+  batchBody,
+  errorBody,
+  isStreamedJson,
+  type LargeAnswer,
+  type Reply,
+  refuse,
+  resultBody,
+  toFault,
+} from "./bodies.ts";
 import { type Call, CallRunner } from "./call-runner.ts";
-import { type Item, parseEnvelope } from "./envelope.ts";
-import { toFault } from "./errors.ts";
-import { countStructure, findRefusal, isShallow, maxOpenStructure, structureIn } from "./heavy-request.ts";
-import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
-import type { Lease } from "./lease.ts";
-import type { Method, MethodTable } from "./method.ts";
-import { type Reply, refuse } from "./reply.ts";
+import {
+  countStructure,
+  findRefusal,
+  type Item,
+  isShallow,
+  maxOpenStructure,
+  parseEnvelope,
+  structureIn,
+} from "./envelope.ts";
+import type { Lease, Method, MethodTable } from "./method.ts";
 import { maxBytesPerChar, memoryIsFull, type RequestSource, RequestState } from "./request-state.ts";
-import { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
+import { SubscriptionReauthorizer } from "./session.ts";
 
 export interface EngineOptions<S> {
   readonly methods: MethodTable<S>;

@@ -1,11 +1,12 @@
 import { z } from "zod";
 import type { Audit } from "../auth/audit-log.ts";
+import type { Authenticator } from "../auth/authenticator.ts";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/json.ts";
 import type { Dropped } from "../base/mailbox.ts";
-import type { StreamedJson } from "./large-answer.ts";
+import type { StreamedJson } from "./bodies.ts";
 import type { EndReason } from "./session.ts";
 
 /** Effects of a call on what the server keeps, each with its meaning for the documents. */
@@ -17,8 +18,8 @@ export const effects = {
 export type Effect = keyof typeof effects;
 
 /** Params are name → schema, in the order of positional params. */
-export type Params = Readonly<Record<string, z.ZodType>>;
-export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
+type Params = Readonly<Record<string, z.ZodType>>;
+type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
 
 /** CallContext is what a method gets beside the services and its params. */
 export interface CallContext {
@@ -37,7 +38,7 @@ export interface CallContext {
   cancel(subscription: string): boolean;
 }
 
-export interface StreamContext extends CallContext {
+interface StreamContext extends CallContext {
   /** Fires when the subscription has ended. */
   readonly stop: AbortSignal;
 }
@@ -68,13 +69,13 @@ interface Declaration<P extends Params> {
   readonly example?: { readonly params: Readonly<Record<string, unknown>>; readonly result: unknown };
 }
 
-export interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
+interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
   readonly result: R;
   /** May answer with JSON text that already is what `result` says, or becomes it while it is sent. */
   run(call: S & CallContext, params: ParamValues<P>): Result<R> | Promise<Result<R>>;
 }
 
-export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
+interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
   /** Each event; the call's own result is the subscription's id. */
   readonly event: E;
   /** The last event of a subscription whose token is not valid any more, which says so to people. */
@@ -178,4 +179,11 @@ function isList<P extends Params>(
   logged: NonNullable<Declaration<P>["logged"]>,
 ): logged is ReadonlyArray<keyof P & string> {
   return Array.isArray(logged);
+}
+
+/** Lease is the services of the present configuration, kept open until `release`. */
+export interface Lease<S> {
+  readonly services: S;
+  readonly authenticator: Authenticator;
+  release(): void;
 }

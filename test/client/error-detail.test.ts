@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { Fault, type FaultKind, faultKinds } from "../../src/base/fault.ts";
 import { toRpcError } from "../../src/client/errors.ts";
-import { toWireError } from "../../src/rpc/errors.ts";
+import { toWireError } from "../../src/rpc/bodies.ts";
 
 test("an error of every kind has its sentence without the title of the kind in front", () => {
   const detailOf = (kind: FaultKind, detail: string) => {

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { methods } from "../../src/methods/index.ts";
-import { maxOpenStructure } from "../../src/rpc/heavy-request.ts";
+import { maxOpenStructure } from "../../src/rpc/envelope.ts";
 import type { TestNode, WireReply } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";

@@ -2,11 +2,7 @@ import { expect, test } from "bun:test";
 import { anonymous } from "../../src/auth/caller.ts";
 import { anyToken } from "../../src/auth/need.ts";
 import { Mailbox } from "../../src/base/mailbox.ts";
-import { Session } from "../../src/rpc/session.ts";
-import {
-  SubscriptionReauthorizer,
-  type WatchedSubscription,
-} from "../../src/rpc/subscription-reauthorizer.ts";
+import { Session, SubscriptionReauthorizer, type WatchedSubscription } from "../../src/rpc/session.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 

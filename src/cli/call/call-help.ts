@@ -1,5 +1,4 @@
-import { needWords } from "../../rpc/discover.ts";
-import { type NamedTypes, typeText } from "../../rpc/type-text.ts";
+import { type NamedTypes, needWords, typeText } from "../../rpc/discover.ts";
 import { isUnixAddress } from "../remote/unix.ts";
 import { credentialOf, findMethod, methodNames, paramsOf } from "./declared.ts";
 

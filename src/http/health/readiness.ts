@@ -2,7 +2,7 @@ import { atMost, type Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 
 /**

@@ -1,10 +1,8 @@
 import type { Server } from "bun";
 import { Fault } from "../../base/fault.ts";
 import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
+import { LargeAnswer, type Reply, toWireError } from "../../rpc/bodies.ts";
 import type { Engine } from "../../rpc/engine.ts";
-import { toWireError } from "../../rpc/errors.ts";
-import { LargeAnswer } from "../../rpc/large-answer.ts";
-import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
 import {
   answerEncoding,

@@ -1,6 +1,6 @@
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { archiveName } from "../../links/address.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { pulledResponse } from "../request/response-size.ts";
 import { Archive } from "../zip/archive.ts";

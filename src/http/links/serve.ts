@@ -4,7 +4,7 @@ import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { LinkVerdict } from "../../links/links.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { allowedMethods, errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
 import type { Delays } from "../request/connection-limiter.ts";

@@ -4,7 +4,7 @@ import { atMost } from "../../base/clock.ts";
 import { codeOf, Fault, isOutOfDescriptors, messageOf, outOfDescriptors } from "../../base/fault.ts";
 import { currentUser, shellQuoted } from "../../base/local-fs/access.ts";
 import type { Logger } from "../../log/hub.ts";
-import { toFault } from "../../rpc/errors.ts";
+import { toFault } from "../../rpc/bodies.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
 import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";

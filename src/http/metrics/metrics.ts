@@ -2,7 +2,7 @@ import { authorise } from "../../auth/authorise.ts";
 import { globally } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
 import { formatFor, formatMetrics } from "../../metrics/text-format.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";
 import { authenticate, type Challenge } from "../request/authentication.ts";

@@ -1,6 +1,6 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { errorReason, plainText } from "../content/plain.ts";
 import { hostNameOf } from "../request/host-name.ts";

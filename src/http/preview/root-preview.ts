@@ -1,5 +1,5 @@
 import type { Bucket } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { plainText } from "../content/plain.ts";
 import { isWorkerScript } from "../request/browser-request.ts";

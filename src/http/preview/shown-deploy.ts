@@ -2,7 +2,7 @@ import type { Buckets } from "../../buckets/buckets.ts";
 import { noDeploy } from "../../buckets/deploys/deploy-record.ts";
 import type { ShownTree } from "../../buckets/deploys/deploys.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 
 /** PreviewLink is a link to a deploy as a request names it. */

@@ -2,7 +2,7 @@ import type { Server } from "bun";
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import type { Console } from "../console/console.ts";
 import { isRootWorker, refuseWorker } from "../console/service-worker.ts";

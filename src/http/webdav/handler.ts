@@ -12,7 +12,7 @@ import { treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
-import type { Lease } from "../../rpc/lease.ts";
+import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
 import { authenticate, type Challenge, refuseCredentials } from "../request/authentication.ts";
