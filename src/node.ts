@@ -45,7 +45,7 @@ import {
   tcpAddress,
   unixAddress,
 } from "./settings.ts";
-import { LatestRelease } from "./update/latest-release.ts";
+import { LatestRelease } from "./update/release.ts";
 import { Updater, type UpdateSettings } from "./update/updater.ts";
 
 /** Time between the answer to an update and the restart, for clients to get ready. */

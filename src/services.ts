@@ -9,7 +9,7 @@ import type { Links } from "./links/links.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
 import type { Metrics } from "./metrics/metrics.ts";
-import type { LatestRelease } from "./update/latest-release.ts";
+import type { LatestRelease } from "./update/release.ts";
 import type { Updater } from "./update/updater.ts";
 
 /** Services are what a method may use. */

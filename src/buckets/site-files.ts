@@ -2,10 +2,15 @@ import { BatchLoader } from "../base/batch-loader.ts";
 import { Fault } from "../base/fault.ts";
 import { PerTick } from "../base/turns.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
-import { checkSite } from "../sites/check-site.ts";
-import { maxFileBytes } from "../sites/lines.ts";
-import type { SiteFile, SiteProblem } from "../sites/problem.ts";
-import { parseSitePart, type SitePart, type SiteRules, siteFiles, toSiteRules } from "../sites/site-rules.ts";
+import { maxFileBytes, type SiteFile, type SiteProblem } from "../sites/problem.ts";
+import {
+  checkSite,
+  parseSitePart,
+  type SitePart,
+  type SiteRules,
+  siteFiles,
+  toSiteRules,
+} from "../sites/site-rules.ts";
 import {
   type FileReader,
   type FileSnapshot,

@@ -3,7 +3,7 @@ import { httpDate } from "../base/clock.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import type { BucketCache } from "../buckets/bucket-cache.ts";
 import { isHostName } from "../buckets/record.ts";
-import { linkPrefix } from "../links/address.ts";
+import { linkPrefix } from "../links/link-code.ts";
 import { noConsole, serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
 import { type HealthOptions, serveHealth, serveReady } from "./health/health.ts";

@@ -1,3 +1,5 @@
+import { splitPath, type TreePath, treeRoot } from "../buckets/path.ts";
+
 /** LinkKind is what a link is good for: one file, uploads into one folder, the preview of one deploy, or an archive of one folder. */
 export type LinkKind = "download" | "upload" | "preview" | "zip";
 
@@ -15,7 +17,7 @@ export interface LinkFields {
 }
 
 /** LinkCode is a code that was read. Whether its MAC is right is not known yet. */
-export interface LinkCode extends LinkFields {
+interface LinkCode extends LinkFields {
   readonly mac: Buffer;
 }
 
@@ -68,4 +70,39 @@ export function headOf({ kind, tokenId, expires, id, exchanges }: LinkFields): B
   head.writeUInt32BE(expires, 7);
   if (exchanges !== undefined) head.writeUInt32BE(exchanges, headBytes);
   return id === undefined ? head : Buffer.concat([head, Buffer.from(id, "base64url")]);
+}
+
+/** `linkPrefix` begins the address of every link to a file or a folder. */
+export const linkPrefix = "/node/link/";
+
+/** LinkAddress is what `addressOf` puts together. */
+interface LinkAddress {
+  readonly code: string;
+  readonly kind: LinkKind;
+  readonly bucket: string;
+  readonly path: TreePath;
+}
+
+/** `addressOf` is the path of a link's URL, fully encoded. That of a drop box ends in a slash, that of an archive in the archive's name. */
+export function addressOf({ code, kind, bucket, path }: LinkAddress): string {
+  const encoded = path.split("/").map(encodeURIComponent).join("/");
+  const slash = kind === "upload" && path !== treeRoot ? "/" : "";
+  const address = `${linkPrefix}${code}/${encodeURIComponent(bucket)}/${encoded}${slash}`;
+  if (kind !== "zip") return address;
+  return `${address}${path === treeRoot ? "" : "/"}${encodeURIComponent(archiveName(bucket, path))}.zip`;
+}
+
+/**
+ * `archiveName` names the archive of a folder, without `.zip`, and the one folder in it: after the folder, or the bucket. It is
+ * no drive of Windows.
+ */
+export function archiveName(bucket: string, folder: TreePath): string {
+  return (splitPath(folder).name || bucket).replace(/^([A-Za-z]):/, "$1_");
+}
+
+/** `withoutLinkCodes` hides the codes in a URL: whoever reads a log must not get the links of others. */
+export function withoutLinkCodes(url: string): string {
+  // Asked for every request, of which few have one.
+  if (!url.includes("/node/link/") && !url.includes("/node/preview/")) return url;
+  return url.replace(/(\/node\/(?:link|preview)\/+)[^/?#]+/g, "$1***");
 }

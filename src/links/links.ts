@@ -1,4 +1,4 @@
-import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { Denied } from "../auth/authorise.ts";
 import { anonymous, type Caller } from "../auth/caller.ts";
@@ -10,8 +10,7 @@ import type { Database } from "../db/database.ts";
 import type { LinkBounds, LinkName, LinkSecret, LinkToken, StoredLink } from "../db/link-rows.ts";
 import { aliveMs } from "../db/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
-import { formatCode, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
-import { fingerprintOf, macOf, type SignedTarget } from "./link-mac.ts";
+import { formatCode, headOf, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
 
 /** Links that are counted, have a password or are of selected paths take a row each. */
 const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
@@ -21,7 +20,7 @@ const secretBytes = 32;
 const idBytes = 12;
 
 /** LinkTarget is the one thing that a link opens, and for what. */
-export interface LinkTarget extends SignedTarget {
+interface LinkTarget extends SignedTarget {
   readonly kind: LinkKind;
   /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
   readonly paths?: readonly string[] | undefined;
@@ -30,7 +29,7 @@ export interface LinkTarget extends SignedTarget {
 }
 
 /** LinkTerms are the conditions of a new link. */
-export interface LinkTerms {
+interface LinkTerms {
   readonly expiresInSeconds: number;
   /** How many downloads or uploads it is good for. */
   readonly maxUses?: number | undefined;
@@ -38,7 +37,7 @@ export interface LinkTerms {
 }
 
 /** MadeLink is a new link: whoever knows its code can use it. */
-export interface MadeLink {
+interface MadeLink {
   readonly code: string;
   /** Unix milliseconds. */
   readonly expires: number;
@@ -71,7 +70,7 @@ export type LinkVerdict =
 
 const unknown: LinkVerdict = { state: "unknown" };
 
-export interface LinksOptions {
+interface LinksOptions {
   readonly passwordCost: PasswordCost | undefined;
   /** The part of the key that is outside of the database, or why there is none. */
   readonly key: Buffer | { readonly problem: string };
@@ -303,4 +302,48 @@ function needOf({ kind }: LinkFields, bucket: string) {
 
 function isUsedUp(stored: StoredLink | undefined): boolean {
   return stored?.max !== undefined && stored.used >= stored.max;
+}
+
+/** SignedTarget is the one thing that a link opens. */
+interface SignedTarget {
+  readonly bucket: { readonly id: number; readonly name: string };
+  /** Of the file or folder in the bucket; of a preview the deploy's id. */
+  readonly path: string;
+}
+
+/** MacInput is all that the MAC of a link depends on. */
+interface MacInput extends SignedTarget {
+  readonly fields: LinkFields;
+  /** The part of the key that the database keeps, in base64. */
+  readonly secret: string;
+  /** The part that is outside of it. */
+  readonly key: Buffer;
+  readonly token: Pick<LinkToken, "secretHash" | "passwordHash">;
+  readonly generation: number;
+}
+
+/**
+ * `macOf` returns the MAC of a link. Its key is derived from both parts of the server's secret and the hashes of the token's secret and
+ * password, so it differs as soon as one of them does; none of them can be told from a link.
+ */
+export function macOf({ fields, secret, key: outside, token, generation, bucket, path }: MacInput): Buffer {
+  const salt = JSON.stringify([token.secretHash, token.passwordHash]);
+  const key = Buffer.from(
+    hkdfSync(
+      "sha256",
+      Buffer.concat([Buffer.from(secret, "base64"), outside]),
+      salt,
+      "node-server links 2",
+      32,
+    ),
+  );
+  return createHmac("sha256", key)
+    .update(headOf(fields))
+    .update(JSON.stringify([bucket.id, bucket.name, generation, path]))
+    .digest();
+}
+
+/** fingerprintOf names the part of the key that is outside of the database, there. It says nothing about the key. */
+function fingerprintOf(key: Buffer): string {
+  return Buffer.from(hkdfSync("sha256", key, "", "node-server link key", 12)).toString("base64url");
 }

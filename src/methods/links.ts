@@ -4,7 +4,7 @@ import { inBucket, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { FileReader } from "../buckets/file-reader.ts";
 import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
-import { addressOf } from "../links/address.ts";
+import { addressOf } from "../links/link-code.ts";
 import { maxLinkSeconds } from "../links/links.ts";
 import { method } from "./declare.ts";
 

@@ -1,6 +1,8 @@
+import { closeSync, constants, openSync } from "node:fs";
 import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { codeOf } from "../base/fault.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { tryLock } from "../base/local-fs/file-lock.ts";
 import { Folder } from "../base/local-fs/folder.ts";
 import { isTemporaryName } from "../base/local-fs/replace-file.ts";
 import { randomText } from "../base/random.ts";
@@ -86,4 +88,42 @@ async function copyDurably(from: string, to: string): Promise<void> {
   await Bun.write(Bun.file(to), Bun.file(from), { mode: (await stat(from)).mode & 0o777 });
   const copy = await open(to, "r");
   await copy.sync().finally(() => copy.close());
+}
+
+/**
+ * `lockFolder` allows one update of a folder at a time, whichever process runs it. It returns a function that unlocks, or undefined
+ * if another process has the lock. The lock is the operating system's, on the folder itself: it leaves no file and ends with its
+ * process.
+ */
+export function lockFolder(folder: string): (() => void) | undefined {
+  const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
+  if (!tryLock(fd)) {
+    closeSync(fd);
+    return undefined;
+  }
+  return () => closeSync(fd);
+}
+
+/**
+ * `execInto` replaces this process by the binary on the disk, with the same arguments and process id. It never returns: it throws
+ * if that fails.
+ */
+export function execInto(binary: Binary): never {
+  const { execve } = process;
+  if (execve === undefined)
+    throw new Fault("Other", "this system cannot replace a running process; restart the server yourself");
+  // process.execve prints an ExperimentalWarning. All warnings are silenced: this process is about to be replaced.
+  process.removeAllListeners("warning").on("warning", () => {});
+  process.emitWarning = () => {};
+  try {
+    execve.call(
+      process,
+      binary.path,
+      [binary.path, ...process.argv.slice(2)],
+      process.env as NodeJS.ProcessEnv,
+    );
+  } catch (error) {
+    throw new Fault("IoError", `the new binary cannot be run: ${messageOf(error)}`, {}, { cause: error });
+  }
+  throw new Fault("IoError", "the new binary was not run");
 }

@@ -1,4 +1,6 @@
-import { Fault } from "../base/fault.ts";
+import type { Clock } from "../base/clock.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import { downloadText } from "./download.ts";
 
 /** Tag is a released version: `v` and three decimal numbers. Only this file creates one. */
 export interface Tag {
@@ -43,4 +45,117 @@ export function releaseAddress(releaseUrl: string, name: string, tag: Tag): stri
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${name}`;
   url.searchParams.set("tag", tag.text);
   return url.href;
+}
+
+/** The time for which an answer of the release server counts, and that after which a failure is tried again. */
+const keptMs = 3_600_000;
+const failureKeptMs = 60_000;
+/** The time that a caller waits for the release server. */
+const askMs = 5000;
+
+/** LatestState is what is known of the newest release. */
+interface LatestState {
+  readonly current: string;
+  /** `vX.Y.Z`; null if it is not known. */
+  readonly latest: string | null;
+  /** Whether `latest` is a later version than `current`. */
+  readonly newer: boolean;
+  /** Unix milliseconds; null if the release server was never asked. */
+  readonly checkedAt: number | null;
+  /** Why `latest` is not known, or not new. */
+  readonly problem: string | null;
+}
+
+interface LatestReleaseOptions {
+  /** The version that runs. */
+  readonly current: string;
+  readonly releaseUrl: () => string | undefined;
+  readonly stopping: AbortSignal;
+  readonly clock: Clock;
+}
+
+/**
+ * LatestRelease tells whether there is a newer release, and asks the release server once an hour at the most, when somebody wants
+ * to know.
+ */
+export class LatestRelease {
+  readonly #current: string;
+  readonly #releaseUrl: () => string | undefined;
+  readonly #stopping: AbortSignal;
+  readonly #clock: Clock;
+  #known: { readonly url: string; readonly state: LatestState; readonly until: number } | undefined;
+  #asking: { readonly url: string; readonly state: Promise<LatestState> } | undefined;
+
+  constructor({ current, releaseUrl, stopping, clock }: LatestReleaseOptions) {
+    this.#current = current;
+    this.#releaseUrl = releaseUrl;
+    this.#stopping = stopping;
+    this.#clock = clock;
+  }
+
+  /** Never rejects: a release server that is away is a `problem`. */
+  async state(): Promise<LatestState> {
+    const url = this.#releaseUrl();
+    if (url === undefined) return this.#unknown(null, "release_url is not set in the configuration");
+    if (this.#known?.url === url && this.#clock.monotonic() < this.#known.until) return this.#known.state;
+    if (this.#asking?.url === url) return this.#asking.state;
+    const asking = { url, state: this.#ask(url) };
+    this.#asking = asking;
+    try {
+      return await asking.state;
+    } finally {
+      if (this.#asking === asking) this.#asking = undefined;
+    }
+  }
+
+  async #ask(url: string): Promise<LatestState> {
+    const checkedAt = this.#clock.now();
+    try {
+      const { text, version } = await askLatest(
+        url,
+        AbortSignal.any([AbortSignal.timeout(askMs), this.#stopping]),
+      );
+      const state = {
+        current: this.#current,
+        latest: text,
+        newer: isLater(version, this.#current),
+        checkedAt,
+        problem: null,
+      };
+      this.#known = { url, state, until: this.#clock.monotonic() + keptMs };
+      return state;
+    } catch (error) {
+      const problem = error instanceof Fault ? error.detail : messageOf(error);
+      // What was known an hour ago is still good to know.
+      const { latest = null, newer = false } = this.#known?.url === url ? this.#known.state : {};
+      const state = { ...this.#unknown(checkedAt, problem), latest, newer };
+      this.#known = { url, state, until: this.#clock.monotonic() + failureKeptMs };
+      return state;
+    }
+  }
+
+  #unknown(checkedAt: number | null, problem: string): LatestState {
+    return { current: this.#current, latest: null, newer: false, checkedAt, problem };
+  }
+}
+
+/** `askLatest` asks a release server for its newest release. Throws IoError. */
+export async function askLatest(releaseUrl: string, signal?: AbortSignal): Promise<Tag> {
+  const text = (
+    await downloadText(`${releaseUrl.replace(/\/+$/, "")}/latest`, "the newest version", signal)
+  ).trim();
+  const tag = tagOrUndefined(text);
+  if (tag !== undefined) return tag;
+  throw new Fault("IoError", `the release server names no version: ${JSON.stringify(text.slice(0, 32))}`);
+}
+
+/** `isLater` compares two versions by their three numbers; what follows them, as in `1.2.3-dev`, does not count. */
+export function isLater(version: string, than: string): boolean {
+  const [ours, theirs] = [numbersOf(version), numbersOf(than)];
+  const at = ours.findIndex((number, place) => number !== theirs[place]);
+  return at >= 0 && (ours[at] ?? 0) > (theirs[at] ?? 0);
+}
+
+function numbersOf(version: string): number[] {
+  return (/^\d+\.\d+\.\d+/.exec(version)?.[0] ?? "0.0.0").split(".").map(Number);
 }

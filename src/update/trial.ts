@@ -1,8 +1,7 @@
 import { readFile, rm } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
 import { replaceFile } from "../base/local-fs/replace-file.ts";
-import type { Binary } from "./binary.ts";
-import { lockFolder } from "./folder-lock.ts";
+import { type Binary, lockFolder } from "./binary.ts";
 
 /** Trial is the record of an update that is not confirmed yet, or that was rolled back. */
 interface Trial {

@@ -3,7 +3,7 @@ import { access, rm } from "node:fs/promises";
 import { Fault, messageOf } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import type { Logger } from "../log/hub.ts";
-import type { Binary } from "./binary.ts";
+import { type Binary, lockFolder } from "./binary.ts";
 import {
   type Downloaded,
   type DownloadOptions,
@@ -12,7 +12,6 @@ import {
   type Progress,
   requireRelease,
 } from "./download.ts";
-import { lockFolder } from "./folder-lock.ts";
 import { verifyMinisign } from "./minisign.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
 import { smokeTest } from "./smoke-test.ts";

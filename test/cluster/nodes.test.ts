@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { findWarnings, toNodes } from "../../src/cluster/nodes.ts";
+import { findWarnings, toNodes } from "../../src/cluster/roster.ts";
 import type { NodeRow } from "../../src/db/node-rows.ts";
 
 const nowMs = 1_000_000;

@@ -4,7 +4,7 @@ import { copyFile, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { NodeServerClient } from "../../src/client/index.ts";
 import { formatCode, headOf, type LinkFields } from "../../src/links/link-code.ts";
-import { macOf } from "../../src/links/link-mac.ts";
+import { macOf } from "../../src/links/links.ts";
 import { openNode } from "../../src/node.ts";
 import { deployClient } from "../support/deploys.ts";
 import { bothDatabases, type TestNode, tempFolder, testNode } from "../support/node.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { checkSite } from "../../src/sites/check-site.ts";
+import { checkSite } from "../../src/sites/site-rules.ts";
 import { eachStore, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { corpus } from "./corpus.ts";

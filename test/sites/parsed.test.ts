@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { isFingerprinted } from "../../src/sites/fingerprint.ts";
 import { parseHeaders } from "../../src/sites/headers-file.ts";
 import { PatternTable, parsePattern } from "../../src/sites/path-pattern.ts";
-import { locationOf, pathOf } from "../../src/sites/redirect-target.ts";
-import { parseRedirects } from "../../src/sites/redirects-file.ts";
+import { locationOf, parseRedirects, pathOf } from "../../src/sites/redirects-file.ts";
 
 const bytes = (text: string) => Buffer.from(text);
 const problemsOf = (text: string) =>

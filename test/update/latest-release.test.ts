@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { build } from "../../src/build.ts";
-import { isLater } from "../../src/update/latest-release.ts";
+import { isLater } from "../../src/update/release.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 

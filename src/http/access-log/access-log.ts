@@ -5,7 +5,7 @@ import { wholeNumber } from "../../base/numbers.ts";
 import { randomText } from "../../base/random.ts";
 import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import { isBucketName } from "../../buckets/record.ts";
-import { withoutLinkCodes } from "../../links/address.ts";
+import { withoutLinkCodes } from "../../links/link-code.ts";
 import type { Logger } from "../../log/hub.ts";
 import { LogFile, type Rotation } from "../../log/log-file.ts";
 import { outsideSpans } from "../../log/span.ts";

@@ -1,5 +1,5 @@
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
-import { archiveName } from "../../links/address.ts";
+import { archiveName } from "../../links/link-code.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { pulledResponse } from "../request/response-size.ts";

@@ -1,6 +1,5 @@
 import { type Segment, splitPath, type TreePath } from "../../buckets/path.ts";
-import { linkPrefix } from "../../links/address.ts";
-import { parseCode } from "../../links/link-code.ts";
+import { linkPrefix, parseCode } from "../../links/link-code.ts";
 import { isWorkerScript } from "../request/browser-request.ts";
 import { decodePath } from "../static/decode-path.ts";
 

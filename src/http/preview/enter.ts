@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import { encodePath } from "../../sites/redirect-target.ts";
+import { encodePath } from "../../sites/redirects-file.ts";
 import { methodNotAllowed, redirect } from "../content/plain.ts";
 import { isNavigation } from "../request/browser-request.ts";
 import { decodePath } from "../static/decode-path.ts";

@@ -1,7 +1,6 @@
 import type { Bucket } from "../../buckets/record.ts";
 import { isFingerprinted } from "../../sites/fingerprint.ts";
-import { isForSharedCaches } from "../../sites/header-policy.ts";
-import type { MatchedHeaders } from "../../sites/headers-file.ts";
+import { isForSharedCaches, type MatchedHeaders } from "../../sites/headers-file.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
