@@ -20,7 +20,7 @@ const rules: readonly Rule[] = [
       "src/base/fair-semaphore.ts": "bounds a wait behind real work",
       "src/base/local-fs/replace-file.ts": "compares with the times of files",
       "src/base/local-fs/read-regular.ts": "bounds an answer of the disk",
-      "src/backup/unfinished-backup.ts": "compares with the times of files",
+      "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
       "src/buckets/disk/trash/trash-care.ts": "rests in proportion to real work",
       "src/buckets/file-reader.ts": "compares with the times of files",

@@ -1,8 +1,8 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { MigrationHook } from "../db/migrate.ts";
 import type { Logger } from "../log/hub.ts";
-import { type BackedUpServer, BackupFolder } from "./backup-folder.ts";
 import { backUpInChild } from "./backup-process.ts";
+import { type BackedUpServer, BackupFolder } from "./schedule.ts";
 
 export interface BeforeMigrationOptions {
   readonly source: BackedUpServer;

@@ -8,11 +8,11 @@ import {
 } from "../db/dump/portable.ts";
 import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
 import type { LogHub } from "../log/hub.ts";
-import { bucketPathOf, tableOf } from "./member-rules.ts";
+import { bucketPathOf, tableOf } from "./manifest.ts";
 import { membersOf, type ReadOptions, type VerifiedBackup } from "./read-backup.ts";
 import { type ObjectsTarget, RestoredObjects, withoutStore, withoutTrees } from "./restored-objects.ts";
-import { StagedBuckets } from "./staged-buckets.ts";
-import { damaged, type TarMember } from "./tar-reader.ts";
+import { StagedBuckets } from "./restored-trees.ts";
+import { damaged, type TarMember } from "./tar.ts";
 
 export interface RestoreOptions extends ReadOptions {
   readonly database: DatabaseSettings;

@@ -4,8 +4,8 @@ import type { PortableRow, TableShape } from "../db/dump/portable.ts";
 import type { InsertRows } from "../db/dump/table-loader.ts";
 import { nodesNamespace } from "../db/node-rows.ts";
 import { storeNamespace } from "../db/store-rows.ts";
-import type { BucketPath } from "./member-rules.ts";
-import type { TarMember } from "./tar-reader.ts";
+import type { BucketPath } from "./manifest.ts";
+import type { TarMember } from "./tar.ts";
 
 /** The namespaces of the names of files. */
 const treesPrefix = "static-files/";

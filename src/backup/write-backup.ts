@@ -10,13 +10,14 @@ import type { OpenFiles } from "./files-source.ts";
 import {
   type BackupHeader,
   type BackupManifest,
+  bytesMember,
   configName,
   databaseFolder,
   formatVersion,
   headerName,
+  type Member,
   manifestName,
 } from "./manifest.ts";
-import { bytesMember, type Member } from "./member.ts";
 import { endOfArchive, padding, tarHeader } from "./tar.ts";
 
 /** Notes beyond this number are only counted. */

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { chown, mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bucketMembers } from "../../src/backup/bucket-members.ts";
+import { bucketMembers } from "../../src/backup/files-source.ts";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";

@@ -2,8 +2,7 @@ import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
-import { endOfArchive, padding, type TarEntry, tarHeader } from "../../src/backup/tar.ts";
-import { readTar } from "../../src/backup/tar-reader.ts";
+import { endOfArchive, padding, readTar, type TarEntry, tarHeader } from "../../src/backup/tar.ts";
 import { findTool } from "../support/tools.ts";
 
 const entries: TarEntry[] = [
