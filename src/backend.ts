@@ -25,7 +25,7 @@ import {
   requireFile,
   type StatementObservers,
 } from "./db/database.ts";
-import { ServerLock } from "./db/server-lock.ts";
+import { ServerLock } from "./db/sqlite/sqlite-lock.ts";
 import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/method.ts";

@@ -1,8 +1,8 @@
 import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
 import type { Clock } from "../base/clock.ts";
 import type { RowWriter } from "./dump/row-writer.ts";
-import type { Notifications } from "./notifications.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
+import type { Notifications } from "./postgres/notifications.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scopes.ts";
 import type { ColumnTypes } from "./tables.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { databaseFile, openDatabase } from "../../src/db/database.ts";
 import { openLoadTarget } from "../../src/db/dump/load-target.ts";
 import { openSnapshot } from "../../src/db/dump/snapshot.ts";
-import { ServerLock } from "../../src/db/server-lock.ts";
+import { ServerLock } from "../../src/db/sqlite/sqlite-lock.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, newDatabase, tempFolder } from "../support/node.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { openDialect } from "../../src/db/database.ts";
-import type { Topic } from "../../src/db/notifications.ts";
+import type { Topic } from "../../src/db/postgres/notifications.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { testCluster } from "../support/cluster.ts";
 import { settingsFor } from "../support/database-settings.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { systemClock } from "../../src/base/clock.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import { Reachability } from "../../src/db/reachability.ts";
+import { Reachability } from "../../src/db/postgres/postgres-pool.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";

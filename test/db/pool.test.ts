@@ -3,9 +3,9 @@ import { SQL } from "bun";
 import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
-import { openPostgres } from "../../src/db/postgres.ts";
+import { openPostgres } from "../../src/db/postgres/postgres.ts";
 import { schemaScope } from "../../src/db/scopes.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openSqlite } from "../../src/db/sqlite/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { openTestDatabase } from "../support/database.ts";
 import {

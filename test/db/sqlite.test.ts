@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openSqlite } from "../../src/db/sqlite/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { openNode } from "../../src/node.ts";
 import { configText, tempFolder, testNode } from "../support/node.ts";

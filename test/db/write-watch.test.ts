@@ -4,7 +4,7 @@ import { SQL } from "bun";
 import { sql } from "kysely";
 import { systemClock } from "../../src/base/clock.ts";
 import { parseSqliteUrl } from "../../src/base/database-url.ts";
-import { openSqlite } from "../../src/db/sqlite.ts";
+import { openSqlite } from "../../src/db/sqlite/sqlite.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { symlink, writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { lockSqlite } from "../../src/db/sqlite-lock.ts";
+import { lockSqlite } from "../../src/db/sqlite/sqlite-lock.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, newHome, type Server, story } from "../support/process.ts";
@@ -56,7 +56,7 @@ story(
 
 story("of two processes that ask for a SQLite file at the very same moment exactly one gets it", async () => {
   await using home = await newHome();
-  const source = resolve(import.meta.dir, "../../src/db/sqlite-lock.ts");
+  const source = resolve(import.meta.dir, "../../src/db/sqlite/sqlite-lock.ts");
   // Starting a server takes too long, and too differently long, to meet another one at the same microsecond. A loser waits for the
   // name of the winner, so nobody awaits one contest before the next.
   const script = `

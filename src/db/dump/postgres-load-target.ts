@@ -1,7 +1,7 @@
 import { type ControlledTransaction, sql } from "kysely";
 import { Fault } from "../../base/fault.ts";
 import type { Dialect } from "../dialect.ts";
-import { lockSchema, sessionName } from "../postgres.ts";
+import { lockSchema, sessionName } from "../postgres/postgres.ts";
 import type { Schema } from "../schema.ts";
 import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { readSnapshot } from "./postgres-snapshot.ts";

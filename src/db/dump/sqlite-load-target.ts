@@ -8,7 +8,7 @@ import { Folder } from "../../base/local-fs/folder.ts";
 import { formerPath, isTemporaryName, temporaryName } from "../../base/local-fs/replace-file.ts";
 import type { Dialect } from "../dialect.ts";
 import { schemaScope } from "../scopes.ts";
-import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
+import { canonicalPath, lockSqlite } from "../sqlite/sqlite-lock.ts";
 import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";

@@ -1,8 +1,7 @@
 import { Database } from "bun:sqlite";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { nextTurn } from "../../base/turns.ts";
-import { whenFree } from "../sqlite-busy.ts";
-import { toSqliteFault } from "../sqlite-errors.ts";
+import { toSqliteFault, whenFree } from "../sqlite/sqlite-connections.ts";
 import { businessTables } from "../tables.ts";
 import {
   batchBytes,

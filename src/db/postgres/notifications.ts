@@ -1,9 +1,9 @@
-import type { Clock } from "../base/clock.ts";
-import { messageOf } from "../base/fault.ts";
-import type { Logger } from "../log/hub.ts";
-import { outsideSpans, quietly } from "../log/span.ts";
-import { packet, text, toFault } from "./operator/postgres/packets.ts";
-import type { PgConnection } from "./operator/postgres/wire.ts";
+import type { Clock } from "../../base/clock.ts";
+import { messageOf } from "../../base/fault.ts";
+import type { Logger } from "../../log/hub.ts";
+import { outsideSpans, quietly } from "../../log/span.ts";
+import { packet, text, toFault } from "../operator/postgres/packets.ts";
+import type { PgConnection } from "../operator/postgres/wire.ts";
 
 /** Topic is what has changed in the database. */
 export type Topic = "buckets" | "tokens";
@@ -39,7 +39,7 @@ const maxPauseMs = 10_000;
 const maxDeafMs = 10_000;
 const replacePauseMs = 60_000;
 
-export interface PostgresNotificationsOptions {
+interface PostgresNotificationsOptions {
   /** Opens a connection for LISTEN alone: it needs a session of its own, outside of a pool. */
   readonly connect: () => Promise<PgConnection>;
   /** How long the answer to LISTEN is waited for. */

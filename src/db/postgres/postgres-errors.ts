@@ -1,9 +1,9 @@
 import { SQL } from "bun";
-import { shownDatabase } from "../base/database-url.ts";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { diskFull } from "./disk-full.ts";
-import { PgConnection, parsePgUrl } from "./operator/postgres/wire.ts";
-import { unavailable } from "./unavailable.ts";
+import { shownDatabase } from "../../base/database-url.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { diskFull } from "../disk-full.ts";
+import { PgConnection, parsePgUrl } from "../operator/postgres/wire.ts";
+import { unavailable } from "../unavailable.ts";
 
 const uniqueViolation = "23505";
 const tooManyConnections = "53300";
@@ -57,7 +57,7 @@ export function isCrowded(error: unknown): boolean {
 }
 
 /** FailedConnection says why a connection to PostgreSQL failed, and what an operator can do. */
-export interface FailedConnection {
+interface FailedConnection {
   /** False if PostgreSQL answered, and refused. */
   readonly isUnreachable: boolean;
   readonly why: string;

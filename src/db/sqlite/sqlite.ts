@@ -1,5 +1,6 @@
 import type { SQLQueryBindings } from "bun:sqlite";
 import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
   type CompiledQuery,
@@ -9,24 +10,30 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import type { Clock } from "../base/clock.ts";
-import type { SqliteFile } from "../base/database-url.ts";
-import { Fault, messageOf } from "../base/fault.ts";
-import { makeFolder } from "../base/local-fs/access.ts";
-import { PerTick } from "../base/turns.ts";
-import type { Logger } from "../log/hub.ts";
-import type { Dialect } from "./dialect.ts";
-import { PooledDriver, type StatementObserver } from "./driver.ts";
-import { sqliteRowWriter } from "./dump/sqlite-row-writer.ts";
-import { noNotifications } from "./notifications.ts";
-import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
-import type { Schema } from "./schema.ts";
-import { openConnections, openReader, type SqliteConnections, toSource } from "./sqlite-connections.ts";
-import { toSqliteFault } from "./sqlite-errors.ts";
+import type { Clock } from "../../base/clock.ts";
+import type { SqliteFile } from "../../base/database-url.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { makeFolder } from "../../base/local-fs/access.ts";
+import { SharedSync } from "../../base/local-fs/sync.ts";
+import { PerTick } from "../../base/turns.ts";
+import type { Logger } from "../../log/hub.ts";
+import type { Dialect } from "../dialect.ts";
+import { PooledDriver, type StatementObserver } from "../driver.ts";
+import { sqliteRowWriter } from "../dump/sqlite-row-writer.ts";
+import { SqliteOperator } from "../operator/sqlite/sqlite-operator.ts";
+import { noNotifications } from "../postgres/notifications.ts";
+import type { Schema } from "../schema.ts";
+import type { ColumnTypes } from "../tables.ts";
+import { unavailable } from "../unavailable.ts";
+import { watchWrites } from "../write-watch.ts";
+import {
+  openConnections,
+  openReader,
+  type SqliteConnections,
+  toSource,
+  toSqliteFault,
+} from "./sqlite-connections.ts";
 import { SqliteFileWatch } from "./sqlite-file.ts";
-import { SqliteWal } from "./sqlite-wal.ts";
-import type { ColumnTypes } from "./tables.ts";
-import { watchWrites } from "./write-watch.ts";
 
 const columnTypes: ColumnTypes = {
   id: "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -42,7 +49,7 @@ const columnTypes: ColumnTypes = {
   },
 };
 
-export interface SqliteOptions {
+interface SqliteOptions {
   readonly acquireTimeoutMs: number;
   /** The command that runs `runSqliteChild` in a new process. */
   readonly childCommand: readonly string[];
@@ -188,4 +195,41 @@ function toKysely(driver: PooledDriver): Kysely<Schema> {
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
   });
+}
+
+/**
+ * SqliteWal writes the -wal file of a database to the disk. SQLite does so itself with `synchronous = FULL`, within COMMIT and
+ * therefore on the thread of the event loop; here a thread of the pool does it, once for all commits that wait for it. Frames
+ * that are not in the -wal file any more were moved into the database by a checkpoint, which syncs both files with `synchronous =
+ * NORMAL`. SQLite holds no lock on the -wal file, so closing a descriptor of it releases none.
+ */
+class SqliteWal {
+  readonly #path: string;
+  readonly #syncs = new SharedSync();
+
+  constructor(databasePath: string) {
+    this.#path = `${databasePath}-wal`;
+  }
+
+  /** sync resolves when every transaction that was committed before this call survives a power cut. */
+  sync(): Promise<void> {
+    return this.#syncs.run(this.#path, () => this.#sync());
+  }
+
+  async #sync(): Promise<void> {
+    try {
+      await using file = await open(this.#path, "r");
+      await file.datasync();
+    } catch (error) {
+      // The last connection of all processes removes it, after a checkpoint.
+      if (codeOf(error) !== "ENOENT") throw notSynced(error);
+    }
+  }
+}
+
+function notSynced(error: unknown): unknown {
+  return unavailable(
+    error,
+    `the change is stored, but the disk of the database could not confirm it (${codeOf(error) ?? messageOf(error)}); check that disk`,
+  );
 }

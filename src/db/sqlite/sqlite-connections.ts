@@ -1,11 +1,11 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { accessMessage, fileProblem, folderProblem, makeFile } from "../base/local-fs/access.ts";
-import type { ConnectionSource, Execute } from "./driver.ts";
-import { isBusy, whenFree } from "./sqlite-busy.ts";
-import { toSqliteFault } from "./sqlite-errors.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { accessMessage, fileProblem, folderProblem, makeFile } from "../../base/local-fs/access.ts";
+import { diskFull } from "../disk-full.ts";
+import type { ConnectionSource, Execute } from "../driver.ts";
+import { unavailable } from "../unavailable.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";
 
 /**
@@ -164,4 +164,42 @@ function toRun(file: Database): (sql: string, bindings: SQLQueryBindings[]) => Q
     const { changes, lastInsertRowid } = statement.run(...bindings);
     return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
   };
+}
+
+/** The time that a statement waits for another process that has locked the file. */
+const busyMs = 5000;
+
+/**
+ * `whenFree` runs `run` again while another process has locked the file, up to `timeoutMs`. SQLite's own `busy_timeout` would block
+ * the whole process while it waits.
+ */
+export async function whenFree<T>(run: () => T, timeoutMs = busyMs): Promise<T> {
+  const deadline = performance.now() + timeoutMs;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    try {
+      return run();
+    } catch (error) {
+      if (!isBusy(error) || performance.now() > deadline) throw error;
+    }
+    await Bun.sleep(pause);
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return codeOf(error)?.startsWith("SQLITE_BUSY") === true;
+}
+
+const uniqueCodes = new Set(["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"]);
+
+/** `toSqliteFault` turns an error of SQLite into a Fault, with SQLite's own message unless there is a clearer one. */
+export function toSqliteFault(error: unknown): Fault {
+  const code = codeOf(error) ?? "";
+  if (code === "SQLITE_FULL") return diskFull(error);
+  if (code.startsWith("SQLITE_BUSY"))
+    return unavailable(error, "another process keeps the database locked; try again shortly");
+  if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_CANTOPEN"))
+    return unavailable(error, `the database file cannot be used: ${messageOf(error)}`);
+  return new Fault("DatabaseError", messageOf(error), uniqueCodes.has(code) ? { unique: true } : {}, {
+    cause: error,
+  });
 }

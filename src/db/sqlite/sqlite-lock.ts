@@ -1,11 +1,11 @@
 import { Database } from "bun:sqlite";
 import { closeSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { sqliteLockPath } from "../base/database-url.ts";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { accessMessage, fileProblem, makeFile, makeFolder } from "../base/local-fs/access.ts";
-import { isRunning } from "../base/process.ts";
-import { isBusy, whenFree } from "./sqlite-busy.ts";
+import { sqliteLockPath } from "../../base/database-url.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { accessMessage, fileProblem, makeFile, makeFolder } from "../../base/local-fs/access.ts";
+import { isRunning } from "../../base/process.ts";
+import { isBusy, whenFree } from "./sqlite-connections.ts";
 
 /** The offset of `user_version` in the header of a SQLite file: four bytes, big-endian. */
 const userVersionOffset = 60;
@@ -134,4 +134,34 @@ function cannotLock(path: string, error: unknown, lockPath?: string): Fault {
       ? `the database ${path} cannot be opened: ${messageOf(error)}`
       : accessMessage({ name: "the database", path, failed: "cannot be locked" }, problem);
   return new Fault("DatabaseError", why, { path }, { cause: error });
+}
+
+/**
+ * ServerLock is a server's exclusive lock on its SQLite file. A reload moves it to another file without a moment in which neither
+ * is locked.
+ */
+export class ServerLock {
+  #held: { readonly file: string; readonly unlock: () => void } | undefined;
+
+  /**
+   * Locks `file` in addition to the present one (undefined: PostgreSQL, which needs no lock). `commit` releases the present lock,
+   * `discard` the new one. Throws DatabaseError if another server has the file.
+   */
+  async prepare(file: string | undefined): Promise<{ commit(): void; discard(): void }> {
+    const real = file === undefined ? undefined : canonicalPath(file);
+    if (real !== undefined && real === this.#held?.file) return { commit() {}, discard() {} };
+    const next = real === undefined ? undefined : { file: real, unlock: await lockSqlite(real) };
+    return {
+      commit: () => {
+        this.close();
+        this.#held = next;
+      },
+      discard: () => next?.unlock(),
+    };
+  }
+
+  close(): void {
+    this.#held?.unlock();
+    this.#held = undefined;
+  }
 }

@@ -1,10 +1,10 @@
 import { statSync } from "node:fs";
-import type { Clock } from "../base/clock.ts";
-import { codeOf } from "../base/fault.ts";
-import { PerTick } from "../base/turns.ts";
-import type { Logger } from "../log/hub.ts";
-import { outsideSpans } from "../log/span.ts";
-import { unavailable } from "./unavailable.ts";
+import type { Clock } from "../../base/clock.ts";
+import { codeOf } from "../../base/fault.ts";
+import { PerTick } from "../../base/turns.ts";
+import type { Logger } from "../../log/hub.ts";
+import { outsideSpans } from "../../log/span.ts";
+import { unavailable } from "../unavailable.ts";
 
 /** The interval of the comparison; there is one before every write, too. */
 const intervalMs = 1000;
