@@ -1,5 +1,5 @@
 import { Fault, messageOf } from "../base/fault.ts";
-import type { MigrationHook } from "../db/migrate.ts";
+import type { MigrationHook } from "../db/migrations/migrate.ts";
 import type { Logger } from "../log/hub.ts";
 import { backUpInChild } from "./backup-process.ts";
 import { type BackedUpServer, BackupFolder } from "./schedule.ts";

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { parseTreePath, type TreePath } from "../buckets/path.ts";
 import { checkBucketPath } from "../buckets/record.ts";
-import { unknownVersions } from "../db/migrations.ts";
-import { businessTables } from "../db/tables.ts";
+import { unknownVersions } from "../db/migrations/migrations.ts";
+import { businessTables } from "../db/migrations/tables.ts";
 import { damaged, type TarEntry } from "./tar.ts";
 
 /** `formatVersion` is the version of the format; docs/decisions/0021-backup.md describes it. A reader refuses higher ones. */

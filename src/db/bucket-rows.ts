@@ -3,7 +3,7 @@ import type { DatabaseTransaction, Dialect } from "./dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 import { KeptValues } from "./kept-values.ts";
-import { admitOlderVersions, lockOutOlderVersions } from "./private-buckets.ts";
+import { admitOlderVersions, lockOutOlderVersions } from "./migrations/private-buckets.ts";
 import type { Schema } from "./schema.ts";
 import { bucketsScope } from "./scopes.ts";
 

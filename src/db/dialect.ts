@@ -1,11 +1,11 @@
 import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
 import type { Clock } from "../base/clock.ts";
 import type { RowWriter } from "./dump/row-writer.ts";
+import type { ColumnTypes } from "./migrations/tables.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Notifications } from "./postgres/notifications.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scopes.ts";
-import type { ColumnTypes } from "./tables.ts";
 
 /** DatabaseTransaction is an open transaction; other modules only pass it on. */
 export type DatabaseTransaction = Transaction<Schema>;

@@ -2,7 +2,7 @@ import { sql } from "kysely";
 import { z } from "zod";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
-import { newestMigration } from "./migrations.ts";
+import { newestMigration } from "./migrations/migrations.ts";
 import { putRow } from "./put-row.ts";
 
 /** `nodesNamespace` is the namespace of a row for each process of each node. A backup does not bring them along. */

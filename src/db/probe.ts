@@ -10,8 +10,8 @@ import {
   readNewer,
   refuseNewer,
   toNewer,
-} from "./migration-rows.ts";
-import { unknownVersions } from "./migrations.ts";
+} from "./migrations/migrate.ts";
+import { unknownVersions } from "./migrations/migrations.ts";
 import { StoreRows, type StoreValue, storeKey, storeNamespace } from "./store-rows.ts";
 import { namesContent, StoredNames } from "./stored-names.ts";
 import { TokenRows } from "./token-rows.ts";

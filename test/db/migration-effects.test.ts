@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import { type Migration, migrations, newestMigration } from "../../src/db/migrations.ts";
+import { type Migration, migrations, newestMigration } from "../../src/db/migrations/migrations.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";

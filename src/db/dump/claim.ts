@@ -3,8 +3,8 @@ import { sql } from "kysely";
 import { parseDatabaseUrl, sqliteLockPath } from "../../base/database-url.ts";
 import type { LogHub } from "../../log/hub.ts";
 import { type DatabaseSettings, databaseFile, openDialect } from "../database.ts";
+import { businessTables } from "../migrations/tables.ts";
 import { lockSqlite } from "../sqlite/sqlite-lock.ts";
-import { businessTables } from "../tables.ts";
 import { refuseOthers } from "./postgres-load-target.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { type ControlledTransaction, sql } from "kysely";
 import { Fault } from "../../base/fault.ts";
 import type { Dialect } from "../dialect.ts";
+import { businessTables } from "../migrations/tables.ts";
 import type { Schema } from "../schema.ts";
-import { businessTables } from "../tables.ts";
 import {
   batchBytes,
   type DatabaseSnapshot,

@@ -1,8 +1,8 @@
 import { Database } from "bun:sqlite";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { nextTurn } from "../../base/turns.ts";
+import { businessTables } from "../migrations/tables.ts";
 import { toSqliteFault, whenFree } from "../sqlite/sqlite-connections.ts";
-import { businessTables } from "../tables.ts";
 import {
   batchBytes,
   type DatabaseSnapshot,

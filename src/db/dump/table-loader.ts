@@ -1,9 +1,9 @@
 import { CompiledQuery, sql, type Transaction } from "kysely";
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Dialect } from "../dialect.ts";
-import { applyMigrations, recordMigrations } from "../migrate.ts";
+import { applyMigrations, recordMigrations } from "../migrations/migrate.ts";
+import { businessTables } from "../migrations/tables.ts";
 import type { Schema } from "../schema.ts";
-import { businessTables } from "../tables.ts";
 import type { DatabaseShape, DatabaseSnapshot, PortableRow, TableShape } from "./portable.ts";
 import type { WritableColumn } from "./row-writer.ts";
 

@@ -20,10 +20,10 @@ import type { Logger } from "../../log/hub.ts";
 import type { Dialect } from "../dialect.ts";
 import { PooledDriver, type StatementObserver } from "../driver.ts";
 import { sqliteRowWriter } from "../dump/sqlite-row-writer.ts";
+import type { ColumnTypes } from "../migrations/tables.ts";
 import { SqliteOperator } from "../operator/sqlite/sqlite-operator.ts";
 import { noNotifications } from "../postgres/notifications.ts";
 import type { Schema } from "../schema.ts";
-import type { ColumnTypes } from "../tables.ts";
 import { unavailable } from "../unavailable.ts";
 import { watchWrites } from "../write-watch.ts";
 import {

@@ -1,20 +1,20 @@
 /** Type is a logical column type; each database has its own name for it. */
 type Type = "big" | "int" | "small" | "str" | "json" | "uuid" | "bool" | "bin";
 
-export interface Column {
+interface Column {
   readonly type: Type;
   readonly nullable: boolean;
   /** The default as SQL text. */
   readonly defaultValue?: string;
 }
 
-export interface Index {
+interface Index {
   readonly on: readonly string[];
   readonly unique?: boolean;
   readonly where?: string;
 }
 
-export interface Table {
+interface Table {
   /** The columns after `id`, which every table has. */
   readonly columns: Readonly<Record<string, Column>>;
   readonly indexes: readonly Index[];
@@ -39,7 +39,7 @@ const index = (...on: string[]): Index => ({ on });
 const unique = (...on: string[]): Index => ({ on, unique: true });
 
 /** `firstTables` are the 13 business tables as the first migration creates them. Frozen: later changes are later migrations. */
-export const firstTables: Readonly<Record<string, Table>> = {
+const firstTables: Readonly<Record<string, Table>> = {
   monitoring_uuid: {
     columns: { uuid: required("uuid"), soft_delete: required("bool", "false") },
     indexes: [unique("uuid")],

@@ -1,11 +1,10 @@
 import { sql, type Transaction } from "kysely";
-import { Fault } from "../base/fault.ts";
-import type { Dialect } from "./dialect.ts";
-import { writeEffect } from "./migration-rows.ts";
+import { Fault } from "../../base/fault.ts";
+import type { Dialect } from "../dialect.ts";
+import { aliveMs } from "../node-rows.ts";
+import type { Schema } from "../schema.ts";
+import { olderNodes, writeEffect } from "./migrate.ts";
 import { bucketAccess } from "./migrations.ts";
-import { aliveMs } from "./node-rows.ts";
-import { olderNodes } from "./older-nodes.ts";
-import type { Schema } from "./schema.ts";
 
 /**
  * `lockOutOlderVersions` is for a transaction that makes a bucket private: a version that does not know the column would serve its
