@@ -1,6 +1,6 @@
 import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";
-import type { TokenRow } from "../db/token-row.ts";
+import type { TokenRow } from "../db/rows/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 import type { AuditLog, SignInFailure } from "./audit-log.ts";
 import { authorise, Denied, superTokenRequired } from "./authorise.ts";

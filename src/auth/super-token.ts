@@ -3,7 +3,7 @@ import { atMost, type Clock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
-import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
+import { type KvRows, superTokenRolls } from "../db/rows/kv-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
 import type { AuditLog } from "./audit-log.ts";

@@ -1,6 +1,6 @@
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
-import type { TokenUseRows } from "../db/token-use-rows.ts";
+import type { TokenUseRows } from "../db/rows/token-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 

@@ -2,7 +2,7 @@ import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
-import type { TokenRow } from "../db/token-row.ts";
+import type { TokenRow } from "../db/rows/token-rows.ts";
 import { outsideLifetime } from "./authenticator.ts";
 import { Denied } from "./authorise.ts";
 import type { Caller } from "./caller.ts";

@@ -15,8 +15,8 @@ import type { Bucket } from "../buckets/record.ts";
 import { copiedTo, diskStore } from "../buckets/store-identity.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/claim.ts";
-import { metadataRows } from "../db/metadata-rows.ts";
-import type { StoreRows } from "../db/store-rows.ts";
+import { metadataRows } from "../db/rows/metadata-rows.ts";
+import type { StoreRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 
 type Files = StoreSettings["files"];

@@ -2,8 +2,8 @@ import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/ope
 import { type RestoredItem, RestoredTrees, type TreeRow } from "../buckets/objects/restored-trees.ts";
 import type { PortableRow, TableShape } from "../db/dump/portable.ts";
 import type { InsertRows } from "../db/dump/table-loader.ts";
-import { nodesNamespace } from "../db/node-rows.ts";
-import { storeNamespace } from "../db/store-rows.ts";
+import { nodesNamespace } from "../db/rows/node-rows.ts";
+import { storeNamespace } from "../db/rows/store-rows.ts";
 import type { BucketPath } from "./manifest.ts";
 import type { TarMember } from "./tar.ts";
 

@@ -1,6 +1,6 @@
 import { BatchLoader } from "../base/batch-loader.ts";
 import type { Clock } from "../base/clock.ts";
-import type { BucketState } from "../db/bucket-rows.ts";
+import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";

@@ -1,5 +1,5 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
-import type { HeadValue } from "../db/entry-values.ts";
+import type { HeadValue } from "../db/rows/entry-values.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { Bucket } from "./record.ts";
 import type { TreeStore } from "./tree-store.ts";

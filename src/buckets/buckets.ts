@@ -1,9 +1,9 @@
 import { Fault } from "../base/fault.ts";
-import type { BucketState } from "../db/bucket-rows.ts";
 import type { Database } from "../db/database.ts";
-import { linksNamespace } from "../db/link-rows.ts";
+import type { BucketState } from "../db/rows/bucket-rows.ts";
+import { linksNamespace } from "../db/rows/link-rows.ts";
+import { uploadsNamespace } from "../db/rows/upload-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
-import { uploadsNamespace } from "../db/upload-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { hasDeploys, noBucket, storeIsMissing } from "./bucket-faults.ts";

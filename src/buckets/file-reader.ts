@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import type { BucketState } from "../db/bucket-rows.ts";
+import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 
 /** FileStats is what a store knows of one file or folder. Times are Unix milliseconds. */

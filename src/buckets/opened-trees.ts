@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import { metadataRows } from "../db/metadata-rows.ts";
+import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { BucketFiles } from "./bucket-files.ts";
 import type { BucketStores, OpenBucket } from "./bucket-stores.ts";
 import type { BucketPlace, OpenedTree } from "./deploys/deploy-care.ts";

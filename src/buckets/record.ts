@@ -1,11 +1,11 @@
 import { Fault } from "../base/fault.ts";
-import type { BucketRow } from "../db/bucket-rows.ts";
+import type { BucketRow } from "../db/rows/bucket-rows.ts";
 
 /** Bucket is the record of a bucket. */
 export type Bucket = BucketRow;
 
 /** BucketState is a record with the head of its files, as one look found them. */
-export type { BucketState } from "../db/bucket-rows.ts";
+export type { BucketState } from "../db/rows/bucket-rows.ts";
 
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const maxPathChars = 512;

@@ -1,7 +1,7 @@
 import { BatchLoader } from "../base/batch-loader.ts";
 import { Fault } from "../base/fault.ts";
 import { PerTick } from "../base/turns.ts";
-import type { BucketState } from "../db/bucket-rows.ts";
+import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { maxFileBytes, type SiteFile, type SiteProblem } from "../sites/problem.ts";
 import {
   checkSite,

@@ -1,7 +1,7 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
-import { careTask } from "../db/lease-rows.ts";
-import type { StoreRows, StoreValue } from "../db/store-rows.ts";
+import { careTask } from "../db/rows/lease-rows.ts";
+import type { StoreRows, StoreValue } from "../db/rows/store-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { quietly } from "../log/span.ts";
 import type { BlobStore } from "./objects/blob-store.ts";

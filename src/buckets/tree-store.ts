@@ -1,4 +1,4 @@
-import type { DeployChanges } from "../db/deploy-rows.ts";
+import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { BucketView, FileStore } from "./file-store.ts";
 import type { TreePath } from "./path.ts";
 

@@ -1,6 +1,6 @@
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
-import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/node-rows.ts";
+import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/rows/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
 

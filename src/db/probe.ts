@@ -12,9 +12,15 @@ import {
   toNewer,
 } from "./migrations/migrate.ts";
 import { unknownVersions } from "./migrations/migrations.ts";
-import { StoreRows, type StoreValue, storeKey, storeNamespace } from "./store-rows.ts";
-import { namesContent, StoredNames } from "./stored-names.ts";
-import { TokenRows } from "./token-rows.ts";
+import {
+  namesContent,
+  StoredNames,
+  StoreRows,
+  type StoreValue,
+  storeKey,
+  storeNamespace,
+} from "./rows/store-rows.ts";
+import { TokenRows } from "./rows/token-rows.ts";
 
 /** DatabaseState is what a start would find; `ready` is a database of this server with a Super Token. */
 export type DatabaseState = "missing" | "empty" | "ready";

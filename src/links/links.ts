@@ -7,8 +7,8 @@ import { inBucket } from "../auth/need.ts";
 import { hashPassword, type PasswordCost } from "../auth/passwords.ts";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
-import type { LinkBounds, LinkName, LinkSecret, LinkToken, StoredLink } from "../db/link-rows.ts";
-import { aliveMs } from "../db/node-rows.ts";
+import type { LinkBounds, LinkName, LinkSecret, LinkToken, StoredLink } from "../db/rows/link-rows.ts";
+import { aliveMs } from "../db/rows/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { formatCode, headOf, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
 

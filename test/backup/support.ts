@@ -5,7 +5,7 @@ import { type BackupManifest, manifestName } from "../../src/backup/manifest.ts"
 import { endOfArchive, padding, readTar, type TarEntry, tarHeader } from "../../src/backup/tar.ts";
 import type { PortableRow } from "../../src/db/dump/portable.ts";
 import { openSnapshot } from "../../src/db/dump/snapshot.ts";
-import { nodesNamespace } from "../../src/db/node-rows.ts";
+import { nodesNamespace } from "../../src/db/rows/node-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 

@@ -13,7 +13,7 @@ import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { DiskStore, type DiskStoreOptions } from "../../src/buckets/disk/disk-store.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
-import type { DeployChanges } from "../../src/db/deploy-rows.ts";
+import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { tempFolder } from "../support/node.ts";
 

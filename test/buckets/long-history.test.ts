@@ -3,7 +3,7 @@ import { SQL } from "bun";
 import { Versions } from "../../src/buckets/objects/versions.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import { openDatabase } from "../../src/db/database.ts";
-import type { FileValue, FolderValue } from "../../src/db/entry-values.ts";
+import type { FileValue, FolderValue } from "../../src/db/rows/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Lock } from "../../src/buckets/metadata/locks.ts";
 import { treePath } from "../../src/buckets/path.ts";
-import { metadataRowsWithin } from "../../src/db/metadata-rows.ts";
+import { metadataRowsWithin } from "../../src/db/rows/metadata-rows.ts";
 import { type OpenDatabase, openTestDatabase } from "../support/database.ts";
 import { bothDatabases, type DatabaseKind } from "../support/node.ts";
 

@@ -4,7 +4,7 @@ import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
-import type { FileValue } from "../../src/db/entry-values.ts";
+import type { FileValue } from "../../src/db/rows/entry-values.ts";
 import { never } from "../support/blob-stores.ts";
 import { eachDatabase } from "../support/node.ts";
 import { fileValue, numbered, objectRows, oldBlob, storedKeys } from "../support/object-rows.ts";

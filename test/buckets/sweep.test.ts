@@ -6,7 +6,7 @@ import { ListedBlobs } from "../../src/buckets/objects/listed-blobs.ts";
 import { StoreCare } from "../../src/buckets/objects/store-care.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
 import { StoreIdentity } from "../../src/buckets/store-identity.ts";
-import type { FileValue } from "../../src/db/entry-values.ts";
+import type { FileValue } from "../../src/db/rows/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";
 import { never } from "../support/blob-stores.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { findWarnings, toNodes } from "../../src/cluster/roster.ts";
-import type { NodeRow } from "../../src/db/node-rows.ts";
+import type { NodeRow } from "../../src/db/rows/node-rows.ts";
 
 const nowMs = 1_000_000;
 

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import type { FileValue, FolderValue } from "../../src/db/entry-values.ts";
+import type { FileValue, FolderValue } from "../../src/db/rows/entry-values.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, type DatabaseKind, migratedDatabase, tempFolder } from "../support/node.ts";

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { openDatabase } from "../../src/db/database.ts";
-import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
+import { type KvRows, maxKeyBytes } from "../../src/db/rows/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, type DatabaseKind, migratedDatabase, tempFolder } from "../support/node.ts";

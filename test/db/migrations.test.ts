@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import type { TokenRow } from "../../src/db/token-row.ts";
+import type { TokenRow } from "../../src/db/rows/token-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, configText, newDatabase, tempFolder } from "../support/node.ts";

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { UploadRows } from "../../src/db/upload-rows.ts";
+import { UploadRows } from "../../src/db/rows/upload-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { bothDatabases } from "../support/node.ts";
 

@@ -3,7 +3,7 @@ import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
-import type { EntryValue, FileValue, FolderValue, RemovedValue } from "../../src/db/entry-values.ts";
+import type { EntryValue, FileValue, FolderValue, RemovedValue } from "../../src/db/rows/entry-values.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { never, sha256 } from "./blob-stores.ts";
 import { settingsFor } from "./database-settings.ts";

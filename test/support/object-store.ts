@@ -9,7 +9,7 @@ import type { Heads } from "../../src/buckets/objects/heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/objects/object-store.ts";
 import { openHeads } from "../../src/buckets/objects/open-heads.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
-import { metadataRows } from "../../src/db/metadata-rows.ts";
+import { metadataRows } from "../../src/db/rows/metadata-rows.ts";
 import { isUnavailable } from "../../src/db/unavailable.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

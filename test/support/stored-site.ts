@@ -16,7 +16,7 @@ import { ObjectEntry } from "../../src/buckets/objects/entry.ts";
 import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects/open-readers.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
-import { isFolderValue } from "../../src/db/entry-rows.ts";
+import { isFolderValue } from "../../src/db/rows/entry-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import type { Node } from "../../src/node.ts";
 import { settingsFor } from "./database-settings.ts";

@@ -2,7 +2,7 @@ import { Database as SqliteFile } from "bun:sqlite";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import type { EntryValue, HeadValue, RemovedValue } from "../../src/db/entry-values.ts";
+import type { EntryValue, HeadValue, RemovedValue } from "../../src/db/rows/entry-values.ts";
 import { storedKeys } from "./object-rows.ts";
 import { sessionsEnded } from "./postgres.ts";
 

@@ -3,7 +3,7 @@ import { messageOf } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
 import { Pacer } from "../../base/turns.ts";
 import type { Database } from "../../db/database.ts";
-import type { DeployValue } from "../../db/entry-values.ts";
+import type { DeployValue } from "../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Fault } from "../../base/fault.ts";
-import type { DeployValue } from "../../db/entry-values.ts";
+import type { DeployValue } from "../../db/rows/entry-values.ts";
 
 /** No bucket can have such a path: `~` is not allowed in one. */
 const placesFolder = "~deploys";

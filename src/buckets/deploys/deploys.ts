@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
-import type { DeployValue } from "../../db/entry-values.ts";
+import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import type { TakeOptions, WantedFile } from "../tree-store.ts";
 import type { WriteConditions } from "../write-conditions.ts";

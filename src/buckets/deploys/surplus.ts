@@ -1,4 +1,4 @@
-import type { DeployValue } from "../../db/entry-values.ts";
+import type { DeployValue } from "../../db/rows/entry-values.ts";
 import { byPublication } from "./deploy-record.ts";
 
 /** An open deploy that nothing was put into for so long is removed. */

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
-import type { DeployChanges } from "../../db/deploy-rows.ts";
-import type { DeployValue } from "../../db/entry-values.ts";
+import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
+import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketView } from "../file-store.ts";
 import { treeRoot } from "../path.ts";
 import type { TreeExchange, TreeStore } from "../tree-store.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { maxKeyBytes } from "../../db/kv-rows.ts";
+import { maxKeyBytes } from "../../db/rows/kv-rows.ts";
 import { parseTreePath, type TreePath } from "../path.ts";
 
 /** locksNamespace is where the `kv` table has the locks of a bucket; the key is the canonical path with a slash before it. */

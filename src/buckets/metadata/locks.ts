@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { MetadataRows } from "../../db/metadata-rows.ts";
+import type { MetadataRows } from "../../db/rows/metadata-rows.ts";
 import { isBelow, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 import { LockCounts, TooManyLocksFault } from "./lock-counts.ts";

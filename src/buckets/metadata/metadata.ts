@@ -1,4 +1,4 @@
-import type { MetadataRows } from "../../db/metadata-rows.ts";
+import type { MetadataRows } from "../../db/rows/metadata-rows.ts";
 import type { TreePath } from "../path.ts";
 import { locksNamespace, propertiesNamespace } from "./kv-keys.ts";
 import { Locks } from "./locks.ts";

@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { type KvRows, maxKeyBytes } from "../../db/kv-rows.ts";
+import { type KvRows, maxKeyBytes } from "../../db/rows/kv-rows.ts";
 import { type TreePath, treeRoot } from "../path.ts";
 import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 

@@ -1,7 +1,7 @@
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue } from "../../db/entry-values.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
-import type { StoredNames } from "../../db/stored-names.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue } from "../../db/rows/entry-values.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
+import type { StoredNames } from "../../db/rows/store-rows.ts";
 import { BlobMissingFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { ListedBlobs } from "./listed-blobs.ts";

@@ -1,5 +1,5 @@
 import { forEachConcurrently } from "../../base/for-each.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { type BlobOfFile, filesOfBlobs, namedBlobs, readBack } from "./copy-blobs.ts";
 

@@ -1,8 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import { forEachConcurrently } from "../../base/for-each.ts";
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
-import type { StoredName } from "../../db/stored-names.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
+import type { StoredName } from "../../db/rows/store-rows.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
 import { BlobDamagedFault, BlobMissingFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";

@@ -1,6 +1,6 @@
 import { Pacer } from "../../base/turns.ts";
-import type { EntryRows } from "../../db/entry-rows.ts";
-import type { EntryValue } from "../../db/entry-values.ts";
+import type { EntryRows } from "../../db/rows/entry-rows.ts";
+import type { EntryValue } from "../../db/rows/entry-values.ts";
 
 export interface TreeCopy {
   /** The id of the folder that is copied. */

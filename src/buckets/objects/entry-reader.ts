@@ -1,6 +1,6 @@
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
-import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";
 import {
   type DiskUsage,

@@ -1,7 +1,6 @@
-import type { BucketState } from "../../db/bucket-rows.ts";
-import type { EntryRows } from "../../db/entry-rows.ts";
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue } from "../../db/entry-values.ts";
+import type { BucketState } from "../../db/rows/bucket-rows.ts";
+import { type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue } from "../../db/rows/entry-values.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
 import { isAscii, segmentsOf, type TreePath } from "../path.ts";
 import type { ContentSource } from "./content-source.ts";

@@ -6,8 +6,8 @@ import {
   isFolderValue,
   removedRow,
   type TreeRow,
-} from "../../db/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+} from "../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { type FileEntry, type FileStats, folderExists, notFound } from "../file-reader.ts";
 import type {
   CopyOptions,

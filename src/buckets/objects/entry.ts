@@ -1,5 +1,5 @@
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue } from "../../db/entry-values.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue } from "../../db/rows/entry-values.ts";
 import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";

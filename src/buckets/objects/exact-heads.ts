@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import type { HeadValue } from "../../db/entry-values.ts";
+import type { HeadValue } from "../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Head, Heads } from "./heads.ts";
 import { KnownRows, type LastHead } from "./known-rows.ts";

@@ -1,4 +1,4 @@
-import type { RemovedRows } from "../../db/removed-rows.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import { purgeRemoved } from "./purge-removed.ts";
 
 /**

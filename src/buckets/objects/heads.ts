@@ -1,4 +1,4 @@
-import type { HeadValue } from "../../db/entry-values.ts";
+import type { HeadValue } from "../../db/rows/entry-values.ts";
 import type { HeadListener } from "../bucket-stores.ts";
 import type { KnownRows, LastHead } from "./known-rows.ts";
 

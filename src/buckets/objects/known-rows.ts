@@ -1,6 +1,6 @@
 import { atMost, type Clock } from "../../base/clock.ts";
-import { folderNamespace, isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, HeadValue } from "../../db/entry-values.ts";
+import { folderNamespace, isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import { maxLookWaitMs } from "../bucket-cache.ts";
 import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../path.ts";

@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import type { HeadValue } from "../../db/entry-values.ts";
+import type { HeadValue } from "../../db/rows/entry-values.ts";
 import { leaseMs } from "../bucket-cache.ts";
 import type { Head, Heads } from "./heads.ts";
 import { KnownRows, type LastHead } from "./known-rows.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
-import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { notFound } from "../file-reader.ts";
 import {
   childPath,

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import { type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
+import { type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Written } from "./entry-writer.ts";
 import { entryOf, locate } from "./locate.ts";

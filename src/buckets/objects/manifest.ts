@@ -1,7 +1,7 @@
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, HeadValue } from "../../db/entry-values.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
-import type { NamedRow, StoredNames } from "../../db/stored-names.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
+import type { NamedRow, StoredNames } from "../../db/rows/store-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
 
 /** The size at which a piece of a manifest is sent. */

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import { metadataRowsWithin } from "../../db/metadata-rows.ts";
+import { metadataRowsWithin } from "../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { ResolvedPath } from "../file-reader.ts";
 import type { BucketView, SourceAndTarget, StagedFile, WriteTransaction } from "../file-store.ts";

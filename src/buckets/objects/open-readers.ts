@@ -1,5 +1,5 @@
 import { Database, type DatabaseSettings, openDialect } from "../../db/database.ts";
-import type { HeadValue } from "../../db/entry-values.ts";
+import type { HeadValue } from "../../db/rows/entry-values.ts";
 import type { LogHub } from "../../log/hub.ts";
 import type { FileReader } from "../file-reader.ts";
 import type { Bucket } from "../record.ts";

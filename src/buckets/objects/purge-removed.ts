@@ -1,5 +1,5 @@
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 
 /** Folders that one purge removes; the next one continues. */
 const maxFolders = 10_000;

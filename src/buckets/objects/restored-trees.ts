@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
-import { folderNamespace, headsNamespace } from "../../db/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { folderNamespace, headsNamespace } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { splitPath, type TreePath, treeRoot } from "../path.ts";
 import type { BlobStore } from "./blob-store.ts";
 

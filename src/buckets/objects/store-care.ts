@@ -1,7 +1,7 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import type { Database } from "../../db/database.ts";
-import { careTask } from "../../db/lease-rows.ts";
+import { careTask } from "../../db/rows/lease-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { RecurringTask } from "../recurring-task.ts";
 import type { StoreIdentity } from "../store-identity.ts";

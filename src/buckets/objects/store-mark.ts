@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { StoreRows } from "../../db/store-rows.ts";
+import type { StoreRows } from "../../db/rows/store-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { isCheckProbe } from "./check-probe.ts";
 

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { Pacer } from "../../base/turns.ts";
-import type { RemovedRows } from "../../db/removed-rows.ts";
+import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { ListedBlobs } from "./listed-blobs.ts";
 import { mayBeOrphan } from "./orphan-age.ts";

@@ -1,8 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import { Pacer } from "../../base/turns.ts";
 import type { Database } from "../../db/database.ts";
-import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../db/entry-rows.ts";
-import type { FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../db/rows/entry-rows.ts";
+import type { FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { childPath, listedPath, segmentsOf, splitPath, type TreePath, treeRoot } from "../path.ts";
 import type { WantedFile } from "../tree-store.ts";
 import { refuseLongNames, treeIsMissing } from "./locate.ts";

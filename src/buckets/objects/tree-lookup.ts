@@ -1,5 +1,5 @@
-import { type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { segmentsOf, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { rootValue } from "./values.ts";
 

@@ -1,4 +1,4 @@
-import type { FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import type { FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { blobKeyTimeMs } from "./blob-key.ts";
 import type { StoredBlob } from "./blob-store.ts";
 

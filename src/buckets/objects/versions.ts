@@ -1,9 +1,9 @@
 import { Pacer } from "../../base/turns.ts";
 import type { Database } from "../../db/database.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
-import { isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, RemovedValue } from "../../db/entry-values.ts";
-import type { StoredNames } from "../../db/stored-names.ts";
+import { isFolderValue } from "../../db/rows/entry-rows.ts";
+import type { EntryValue, RemovedValue } from "../../db/rows/entry-values.ts";
+import type { StoredNames } from "../../db/rows/store-rows.ts";
 import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../file-version.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
 import { walkEntries } from "./manifest.ts";

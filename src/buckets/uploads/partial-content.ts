@@ -1,4 +1,4 @@
-import type { UploadPart } from "../../db/upload-rows.ts";
+import type { UploadPart } from "../../db/rows/upload-rows.ts";
 import type { StagedFile } from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 

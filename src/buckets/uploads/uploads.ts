@@ -1,7 +1,7 @@
 import { messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
+import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
-import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/upload-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
 import type { StagedFile } from "../file-store.ts";

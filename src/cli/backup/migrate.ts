@@ -7,7 +7,7 @@ import { readMark, takeOver } from "../../buckets/objects/store-mark.ts";
 import { sqliteFilePart } from "../../config/key.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseSettings, openDatabase } from "../../db/database.ts";
-import type { StoreRows } from "../../db/store-rows.ts";
+import type { StoreRows } from "../../db/rows/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";

@@ -8,7 +8,7 @@ import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";
-import type { StoreValue } from "../../db/store-rows.ts";
+import type { StoreValue } from "../../db/rows/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";

@@ -1,7 +1,7 @@
 import { openBlobs } from "../../buckets/objects/open-blobs.ts";
 import { assertNotForeign, claimStore, keptUntil, readMark } from "../../buckets/objects/store-mark.ts";
 import type { Config } from "../../config/schema.ts";
-import type { StoreValue } from "../../db/store-rows.ts";
+import type { StoreValue } from "../../db/rows/store-rows.ts";
 import type { Context } from "../context.ts";
 import { withDatabase } from "../server/open.ts";
 

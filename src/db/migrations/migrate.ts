@@ -4,9 +4,9 @@ import { visible } from "../../base/visible-text.ts";
 import { build } from "../../build.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { Dialect } from "../dialect.ts";
-import { readClock } from "../lease-rows.ts";
-import { aliveMs, nodesNamespace } from "../node-rows.ts";
-import { putRow } from "../put-row.ts";
+import { putRow } from "../rows/kv-rows.ts";
+import { readClock } from "../rows/lease-rows.ts";
+import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
 import type { Schema } from "../schema.ts";
 import { schemaScope } from "../scopes.ts";
 import {

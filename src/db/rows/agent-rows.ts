@@ -1,4 +1,4 @@
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
 
 export class AgentRows {
   readonly #dialect: Dialect;

@@ -1,19 +1,12 @@
-import type { CompiledQuery, Kysely } from "kysely";
-import { Fault } from "../base/fault.ts";
-import { nextTurn } from "../base/turns.ts";
-import type { Dialect } from "./dialect.ts";
-import { KeptValues } from "./kept-values.ts";
+import { type CompiledQuery, type Kysely, type Selectable, sql } from "kysely";
+import { Fault } from "../../base/fault.ts";
+import { skeletonOf } from "../../base/skeleton.ts";
+import { nextTurn } from "../../base/turns.ts";
+import type { Dialect } from "../dialect.ts";
+import { KeptValues } from "../kept-values.ts";
+import type { Schema } from "../schema.ts";
+import { superTokenScope } from "../scopes.ts";
 import { type Query, superTokenRolls } from "./kv-rows.ts";
-import type { Schema } from "./schema.ts";
-import { superTokenScope } from "./scopes.ts";
-import {
-  type Columns,
-  type NewToken,
-  superId,
-  type TokenRow,
-  toTokenColumns,
-  toTokenRow,
-} from "./token-row.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;
@@ -22,8 +15,8 @@ const maxKeptTokens = 1000;
 /** The number of rows that are read at once: with limits of 64 KiB each, parsing 500 took half a second. */
 const rowsAtOnce = 100;
 
-export type Insertion = "inserted" | "taken" | "confusable";
-export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash" | "name">>;
+type Insertion = "inserted" | "taken" | "confusable";
+type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash" | "name">>;
 
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
@@ -265,4 +258,106 @@ async function hasToken(
 ): Promise<boolean> {
   const row = await query.selectFrom("token").select("id").where(column, "=", value).executeTakeFirst();
   return row !== undefined;
+}
+
+/** `superId` is the id of the Super Token's row. */
+const superId = 1;
+
+/** TokenRow is a row of the table `token`, with the same types on both databases. */
+export interface TokenRow {
+  readonly id: number;
+  readonly isSuper: boolean;
+  readonly version: number;
+  readonly key: string;
+  /** Hex SHA-256 of the secret. */
+  readonly secretHash: string;
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly limits: unknown;
+  readonly username: string | null;
+  readonly passwordHash: string | null;
+  /**
+   * The key of the token that created it; null for the Super Token, for tokens that it created, and for rows older than this
+   * column.
+   */
+  readonly createdBy: string | null;
+  /** A label for people. */
+  readonly name: string | null;
+  /** Unix milliseconds; null for rows older than this column. */
+  readonly createdAt: number | null;
+  /** Unix milliseconds, as `TokenUseRows` stored it; null if the token was not used since this column exists. */
+  readonly lastUsedAt: number | null;
+}
+
+type NewToken = Omit<TokenRow, "id" | "isSuper" | "version" | "createdAt" | "lastUsedAt">;
+/** Columns are those of the table. */
+type Columns = Selectable<Schema["token"]>;
+
+function toTokenColumns(dialect: Dialect, token: NewToken) {
+  return {
+    token_key: token.key,
+    token_hash: token.secretHash,
+    time_stamp_from: token.from,
+    time_stamp_to: token.to,
+    token_limit: dialect.json(token.limits),
+    username: token.username,
+    password_hash: token.passwordHash,
+    created_by: token.createdBy,
+    username_skeleton: token.username === null ? null : skeletonOf(token.username),
+    name: token.name,
+    created_at: dialect.clock.now(),
+  };
+}
+
+function toTokenRow(dialect: Dialect, row: Columns): TokenRow {
+  return {
+    id: Number(row.id),
+    isSuper: Number(row.id) === superId,
+    version: Number(row.version),
+    key: row.token_key,
+    secretHash: row.token_hash,
+    from: toNumber(row.time_stamp_from),
+    to: toNumber(row.time_stamp_to),
+    limits: dialect.fromJson(row.token_limit),
+    username: row.username,
+    passwordHash: row.password_hash,
+    createdBy: row.created_by,
+    name: row.name,
+    createdAt: toNumber(row.created_at),
+    lastUsedAt: toNumber(row.last_used_at),
+  };
+}
+
+function toNumber(value: number | bigint | null): number | null {
+  return value === null ? null : Number(value);
+}
+
+/** The number of rows written at once. SQLite writes a whole row anew, with limits of up to 64 KiB, on the event loop. */
+const usesAtOnce = 100;
+
+/** TokenUseRows stores when tokens were last used, in the table `token`. */
+export class TokenUseRows {
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /**
+   * Stores the times, in Unix milliseconds, by the tokens' ids. A later time that another server stored stays; ids of deleted tokens
+   * are ignored.
+   */
+  async store(uses: ReadonlyMap<number, number>): Promise<void> {
+    // In the order of the ids: two servers that lock rows in different orders could deadlock.
+    const rows = [...uses].sort(([a], [b]) => a - b);
+    for (let at = 0; at < rows.length; at += usesAtOnce) {
+      if (at > 0) await nextTurn();
+      const values = rows
+        .slice(at, at + usesAtOnce)
+        .map(([id, usedAt]) => sql`(cast(${id} as bigint), cast(${usedAt} as bigint))`);
+      await sql`UPDATE token SET last_used_at = used.column2
+        FROM (VALUES ${sql.join(values)}) AS used WHERE token.id = used.column1
+        AND (token.last_used_at IS NULL OR token.last_used_at < used.column2)`.execute(this.#dialect.query);
+    }
+  }
 }

@@ -1,9 +1,15 @@
-import { type CompiledQuery, type Expression, type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
-import { KeptValues } from "./kept-values.ts";
-import { deleteRow, putRow } from "./put-row.ts";
-import type { Schema } from "./schema.ts";
-import { namespaceScope } from "./scopes.ts";
+import {
+  type CompiledQuery,
+  type Expression,
+  type Kysely,
+  type SqlBool,
+  sql,
+  type Transaction,
+} from "kysely";
+import type { Dialect } from "../dialect.ts";
+import { KeptValues } from "../kept-values.ts";
+import type { Schema } from "../schema.ts";
+import { namespaceScope } from "../scopes.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
@@ -11,7 +17,7 @@ export const maxKeyBytes = 2000;
 export const superTokenRolls = "super_token_rolls";
 const maxKeptNamespaces = 10_000;
 
-export interface KvRow {
+interface KvRow {
   readonly key: string;
   readonly value: unknown;
 }
@@ -267,4 +273,30 @@ export class KvRows {
 function isWithin(key: string): Expression<SqlBool> {
   const folder = key.endsWith("/") ? key : `${key}/`;
   return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;
+}
+
+/** RowName is where a row of `kv` is. */
+export interface RowName {
+  readonly namespace: string;
+  readonly key: string;
+}
+
+type AnyQuery = Kysely<Schema> | Transaction<Schema>;
+
+/** putRow writes a row of `kv`, in the place of one of the same name. */
+export async function putRow(
+  query: AnyQuery,
+  { namespace, key }: RowName,
+  value: ReturnType<Dialect["json"]>,
+): Promise<void> {
+  await query
+    .insertInto("kv")
+    .values({ namespace, key, value })
+    .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
+    .execute();
+}
+
+/** deleteRow deletes a row of `kv`, if it exists. */
+export async function deleteRow(query: AnyQuery, { namespace, key }: RowName): Promise<void> {
+  await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
 }

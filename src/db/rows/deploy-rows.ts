@@ -1,16 +1,16 @@
 import { sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
+import { namespaceScope } from "../scopes.ts";
 import type { DeployValue } from "./entry-values.ts";
+import { deleteRow, putRow, type RowName } from "./kv-rows.ts";
 import { readClock } from "./lease-rows.ts";
-import { deleteRow, putRow, type RowName } from "./put-row.ts";
-import type { Schema } from "./schema.ts";
-import { namespaceScope } from "./scopes.ts";
 
 const deploysPrefix = "static-files/deploys/";
 const droppedNamespace = "static-files/dropped-trees";
 
 /** DroppedTree is a tree that no deploy has any more, and that is still in the store. */
-export interface DroppedTree {
+interface DroppedTree {
   readonly place: string;
   /** The deploy that it belonged to, as `nameOfDeploy` names it; null if it belonged to none. */
   readonly deploy: string | null;

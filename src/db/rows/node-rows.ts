@@ -1,9 +1,9 @@
 import { sql } from "kysely";
 import { z } from "zod";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import { newestMigration } from "../migrations/migrations.ts";
+import { putRow } from "./kv-rows.ts";
 import { readClock } from "./lease-rows.ts";
-import { newestMigration } from "./migrations/migrations.ts";
-import { putRow } from "./put-row.ts";
 
 /** `nodesNamespace` is the namespace of a row for each process of each node. A backup does not bring them along. */
 export const nodesNamespace = "nodes";
@@ -35,7 +35,7 @@ const nodeValue = z.object({
 });
 
 /** NodeValue is what a process says about itself. Times are Unix milliseconds of the database's clock. */
-export interface NodeValue {
+interface NodeValue {
   /** Made at the start: tells two nodes with the same UUID apart. Processes of one node have the same. */
   readonly boot: string;
   readonly name: string;
@@ -60,7 +60,7 @@ export interface NodeRow extends NodeValue {
   readonly key: string;
 }
 
-export interface NodeKey {
+interface NodeKey {
   readonly uuid: string;
   readonly boot: string;
   readonly process?: number | undefined;

@@ -1,8 +1,7 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
 import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-values.ts";
-import { compileSteps, type Start, type StepRow, startMark } from "./follow-names.ts";
-import type { Schema } from "./schema.ts";
 
 /** `headsNamespace` has the head of each bucket, by the path of its record. */
 export const headsNamespace = "static-files/heads";
@@ -59,7 +58,7 @@ export interface EntryRow {
 }
 
 /** FollowedPath is what exists of a path: the head of the bucket and the entries from its top, as far as there are any. */
-export interface FollowedPath {
+interface FollowedPath {
   readonly head: HeadValue;
   readonly entries: readonly EntryRow[];
 }
@@ -274,4 +273,80 @@ export class EntryRows {
   #toEntry({ name, value }: { readonly name: string; readonly value: unknown }): EntryRow {
     return { name, value: this.#dialect.fromJson(value) as EntryValue };
   }
+}
+
+/** Start is where a path begins: at the head of a bucket, which is the first row of the answer, or in a folder. */
+type Start = "head" | "folder";
+
+/** StepRow is a row of a path that is followed: the head of the bucket, or what has the next name. */
+interface StepRow {
+  readonly value: unknown;
+}
+
+interface StepsOptions {
+  readonly start: Start;
+  /** The number of names. */
+  readonly names: number;
+  /** The namespace of the heads. */
+  readonly heads: string;
+  /** What the namespace of a folder has before its id. */
+  readonly prefix: string;
+}
+
+/** `startMark` is the parameter of a compiled statement for its start; the others are the numbers of the names, as text. */
+const startMark = "start";
+
+/**
+ * `compileSteps` is the statement that follows so many names through the folders of a tree: a step looks one name up in the
+ * folder that the step before found. It ends at the first name that does not exist, and at a file. Each step is a subquery for
+ * one value, so that every planner does one look-up by the index: as a join, PostgreSQL reads the whole table while it is small,
+ * and goes on so with a plan that it has kept.
+ */
+function compileSteps(
+  { query }: Pick<Dialect, "query">,
+  { start, names, heads, prefix }: StepsOptions,
+): CompiledQuery<StepRow> {
+  return query
+    .withRecursive("at(depth, folder, value)", (db) => {
+      const first =
+        start === "head"
+          ? db
+              .selectFrom("kv")
+              .where("namespace", "=", sql.lit(heads))
+              .where("key", "=", startMark)
+              .select([
+                sql<number>`0`.as("depth"),
+                sql<string | null>`value ->> 'root'`.as("folder"),
+                sql<unknown>`value`.as("value"),
+              ])
+          : db.selectNoFrom([
+              sql<number>`0`.as("depth"),
+              sql<string | null>`cast(${startMark} as text)`.as("folder"),
+              sql<unknown>`cast(null as jsonb)`.as("value"),
+            ]);
+      if (names === 0) return first;
+      const folder = sql<string>`coalesce(at.folder, at.value ->> 'id')`;
+      const name = sql<string>`case at.depth ${sql.join(
+        Array.from({ length: names }, (_, at) => sql`when ${sql.lit(at)} then ${String(at)}`),
+        sql` `,
+      )} end`;
+      return first.unionAll(
+        db
+          .selectFrom("at")
+          .where("at.depth", "<", sql.lit(names))
+          .where(sql<boolean>`${folder} is not null`)
+          .select([
+            sql<number>`at.depth + 1`.as("depth"),
+            sql<string | null>`cast(null as text)`.as("folder"),
+            sql<unknown>`(select child.value from kv as child where child.namespace = ${sql.lit(prefix)} || ${folder} and child.key = ${name})`.as(
+              "value",
+            ),
+          ]),
+      );
+    })
+    .selectFrom("at")
+    .select("value")
+    .where("value", "is not", null)
+    .orderBy("depth")
+    .compile();
 }

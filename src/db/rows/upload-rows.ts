@@ -1,8 +1,8 @@
 import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
+import { namespaceScope } from "../scopes.ts";
 import { readClock } from "./lease-rows.ts";
-import type { Schema } from "./schema.ts";
-import { namespaceScope } from "./scopes.ts";
 
 const uploadsPrefix = "static-files/uploads/";
 const partsPrefix = "static-files/upload-parts/";
@@ -60,7 +60,7 @@ export interface UploadPart {
 }
 
 /** UploadLimits bound the unfinished uploads, and the finished ones that are remembered, each. */
-export interface UploadLimits {
+interface UploadLimits {
   readonly maxPerBucket: number;
   readonly maxPerToken: number;
   readonly lifetimeMs: number;
@@ -72,7 +72,7 @@ export interface UploadName {
   readonly id: string;
 }
 
-export interface FinishOptions {
+interface FinishOptions {
   readonly outcome: UploadOutcome;
   /** How long the outcome is kept. */
   readonly keepMs: number;

@@ -1,8 +1,8 @@
 import { type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
-import { putRow } from "./put-row.ts";
-import type { Schema } from "./schema.ts";
-import { namespaceScope } from "./scopes.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
+import { namespaceScope } from "../scopes.ts";
+import { putRow } from "./kv-rows.ts";
 
 /** `secretNamespace` is the namespace of one row: the part of the key of all signed links that the database keeps. */
 const secretNamespace = "links";
@@ -55,7 +55,7 @@ export interface LinkSecret {
 }
 
 /** LinkState is what the database says about a link, read by one statement. */
-export interface LinkState {
+interface LinkState {
   /** Undefined if no link was ever made. */
   readonly secret: LinkSecret | undefined;
   /** How often all links of the bucket were revoked. */

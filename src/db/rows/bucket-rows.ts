@@ -1,11 +1,11 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
-import type { DatabaseTransaction, Dialect } from "./dialect.ts";
+import type { DatabaseTransaction, Dialect } from "../dialect.ts";
+import { KeptValues } from "../kept-values.ts";
+import { admitOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
+import type { Schema } from "../schema.ts";
+import { bucketsScope } from "../scopes.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
-import { KeptValues } from "./kept-values.ts";
-import { admitOlderVersions, lockOutOlderVersions } from "./migrations/private-buckets.ts";
-import type { Schema } from "./schema.ts";
-import { bucketsScope } from "./scopes.ts";
 
 export interface BucketRow {
   readonly id: number;

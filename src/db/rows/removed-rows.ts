@@ -1,12 +1,12 @@
 import { sql, type Transaction } from "kysely";
-import { nextTurn } from "../base/turns.ts";
-import type { Dialect } from "./dialect.ts";
+import { nextTurn } from "../../base/turns.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
 import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";
 import { readClock } from "./lease-rows.ts";
-import type { Schema } from "./schema.ts";
-import { type NamedRow, StoredNames } from "./stored-names.ts";
+import { type NamedRow, StoredNames } from "./store-rows.ts";
 
 /** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */
 const maxRowsPerChange = 200;

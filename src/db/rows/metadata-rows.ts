@@ -1,5 +1,5 @@
-import type { Database } from "./database.ts";
-import type { DatabaseTransaction } from "./dialect.ts";
+import type { Database } from "../database.ts";
+import type { DatabaseTransaction } from "../dialect.ts";
 import type { KvRows } from "./kv-rows.ts";
 
 /** MetadataRows are what locks and properties of files are stored with: each statement on its own, or all in one transaction. */

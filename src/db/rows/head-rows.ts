@@ -1,12 +1,12 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect } from "../dialect.ts";
+import type { Schema } from "../schema.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
-import { deleteRow } from "./put-row.ts";
-import type { Schema } from "./schema.ts";
+import { deleteRow } from "./kv-rows.ts";
 
 /** LockedHead is the head of a bucket that a transaction has locked. */
-export interface LockedHead {
+interface LockedHead {
   /** Undefined if the bucket has none. */
   readonly head: HeadValue | undefined;
   /** The clock of the database, in Unix milliseconds. */
