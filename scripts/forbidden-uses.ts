@@ -31,7 +31,7 @@ const rules: readonly Rule[] = [
       "src/buckets/objects/restored-trees.ts": "runs in a command, without a node",
       "src/buckets/objects/s3-blobs.ts": "compares with the times of blobs",
       "src/buckets/objects/s3-requests.ts": "pauses between requests to the blob store",
-      "src/db/dump/postgres-load-target.ts": "runs in a command, without a node",
+      "src/db/dump/postgres-dump.ts": "runs in a command, without a node",
       "src/db/postgres/notifications.ts": "bounds an answer of PostgreSQL",
       "src/db/operator/postgres/postgres-operator.ts": "bounds how long PostgreSQL takes to cancel",
       "src/db/operator/postgres/wire.ts": "bounds an answer of PostgreSQL",

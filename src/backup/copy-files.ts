@@ -14,7 +14,7 @@ import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { copiedTo, diskStore } from "../buckets/store-identity.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
-import { claimDatabase } from "../db/dump/claim.ts";
+import { claimDatabase } from "../db/dump/load-target.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
 import type { StoreRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";

@@ -5,7 +5,7 @@ import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
-import type { Dialect } from "./dialect.ts";
+import type { Dialect, Schema } from "./dialect.ts";
 import type { StatementObserver } from "./driver.ts";
 import { type MigrationHook, migrate, type NewerMigration, readNewer } from "./migrations/migrate.ts";
 import type { Migration } from "./migrations/migrations.ts";
@@ -28,7 +28,6 @@ import { RemovedRows } from "./rows/removed-rows.ts";
 import { StoreRows } from "./rows/store-rows.ts";
 import { TokenRows, TokenUseRows } from "./rows/token-rows.ts";
 import { UploadRows } from "./rows/upload-rows.ts";
-import type { Schema } from "./schema.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
 
 /** `libraryTarget` is the target of what the database libraries log, which readers see as `db`. */

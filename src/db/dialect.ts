@@ -1,11 +1,9 @@
-import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
+import type { ColumnType, CompiledQuery, Generated, Kysely, RawBuilder, Transaction } from "kysely";
 import type { Clock } from "../base/clock.ts";
-import type { RowWriter } from "./dump/row-writer.ts";
+import type { PortableValue } from "./dump/portable.ts";
 import type { ColumnTypes } from "./migrations/tables.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Notifications } from "./postgres/notifications.ts";
-import type { Schema } from "./schema.ts";
-import type { Scope } from "./scopes.ts";
 
 /** DatabaseTransaction is an open transaction; other modules only pass it on. */
 export type DatabaseTransaction = Transaction<Schema>;
@@ -120,4 +118,115 @@ export interface Dialect {
   toSetupFault(error: unknown): unknown;
 
   close(): Promise<void>;
+}
+
+/**
+ * Scope names what an exclusive transaction is about: those of one scope take turns on all nodes, those of different scopes do
+ * not wait for each other. All scopes are made here. No transaction takes two of them, so none can wait in a circle.
+ */
+export type Scope = string & { readonly brand: unique symbol };
+
+const scope = (name: string) => name as Scope;
+
+/** The tables themselves: nothing else is exclusive at the same time. */
+export const schemaScope = scope("schema");
+/** The Super Token. */
+export const superTokenScope = scope("super-token");
+/** The records of all buckets: names, paths and the HTTP root of each must not conflict with those of any other. */
+export const bucketsScope = scope("buckets");
+/** The row that ties the database to the store of its files. */
+export const storeScope = scope("store");
+
+/** `taskScope` is the lease of a task that one node does for all. */
+export function taskScope(task: string): Scope {
+  return scope(`task/${task}`);
+}
+
+/** `namespaceScope` is one namespace of `kv`: the locks of one bucket, for instance. */
+export function namespaceScope(namespace: string): Scope {
+  return scope(`kv/${namespace}`);
+}
+
+/**
+ * `lockKey` is the number of a scope's advisory lock in PostgreSQL, equal on all nodes and in all versions. Scopes whose numbers
+ * are equal by chance would only take turns.
+ */
+export function lockKey(scope: Scope): bigint {
+  const digest = new Bun.CryptoHasher("sha256").update(`node-server/${scope}`).digest();
+  return digest.readBigInt64BE(0);
+}
+
+/** JSON text on SQLite, `jsonb` on PostgreSQL: written with `Dialect.json`, read with `Dialect.fromJson`. */
+type Json = ColumnType<unknown, unknown, unknown>;
+/** 0 or 1 on SQLite, a boolean on PostgreSQL: read with `Boolean`. */
+type Flag = ColumnType<number | boolean, boolean, boolean>;
+/** A number on SQLite, a bigint on PostgreSQL: read with `Number`. */
+type Big = ColumnType<number | bigint, number, number>;
+type MaybeBig = ColumnType<number | bigint | null, number | null, number | null>;
+
+/** Schema has the columns that the server itself reads and writes; `tables.ts` and the later migrations have all of them. */
+export interface Schema {
+  token: {
+    id: Generated<number | bigint>;
+    version: Generated<number>;
+    token_key: string;
+    token_hash: string;
+    time_stamp_from: MaybeBig;
+    time_stamp_to: MaybeBig;
+    token_limit: Json;
+    username: string | null;
+    password_hash: string | null;
+    created_by: string | null;
+    /** `skeletonOf` the user name; null without one, and if an older token has a similar name. */
+    username_skeleton: string | null;
+    name: string | null;
+    created_at: MaybeBig;
+    last_used_at: MaybeBig;
+  };
+  monitoring_uuid: {
+    id: Generated<number | bigint>;
+    uuid: string;
+    soft_delete: Flag;
+  };
+  static_file: {
+    id: Generated<number | bigint>;
+    name: string;
+    path: string;
+    is_http_root: Flag;
+    cors: Flag;
+    enable: ColumnType<number | boolean | null, boolean, boolean>;
+    public: Flag;
+    /** A list of host names; null for none. */
+    hosts: Json;
+    clean_urls: Flag;
+  };
+  kv: {
+    id: Generated<number | bigint>;
+    namespace: string;
+    key: string;
+    value: Json;
+  };
+  seaql_migrations: {
+    version: string;
+    applied_at: Big;
+  };
+}
+
+/** WritableColumn is a column of a table that rows are written to. */
+export interface WritableColumn {
+  readonly name: string;
+  /** The SQL around a parameter: a cast where the database needs one. */
+  expression(parameter: string): string;
+  /** The value of the parameter. */
+  bind(value: PortableValue): unknown;
+}
+
+/** RowWriter is how a database takes rows in the portable form. */
+export interface RowWriter {
+  /** The columns of a table; none if there is no such table. */
+  columns(query: Kysely<Schema>, table: string): Promise<readonly WritableColumn[]>;
+  /** The placeholder of the parameter with this number, counted from 1. */
+  parameter(number: number): string;
+  /** Makes the next automatic id of a table follow `lastId`. */
+  setLastId(transaction: Transaction<Schema>, table: string, lastId: string): Promise<void>;
 }

@@ -1,8 +1,16 @@
-import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  type QueryResult,
+  sql,
+  type Transaction,
+} from "kysely";
 import { millisecondsSince } from "../base/clock.ts";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
+import type { Schema } from "./dialect.ts";
 import { unavailable } from "./unavailable.ts";
 
 /** Execute runs one statement on one connection. Throws a `Fault` with the database's own message. */
@@ -32,7 +40,7 @@ export interface StatementObserver {
   ended(startedAt: number, error: unknown): void;
 }
 
-export interface PooledDriverOptions {
+interface PooledDriverOptions {
   /** The number of statements and transactions that may run at once. */
   readonly connections: number;
   readonly acquireTimeoutMs: number;
@@ -208,4 +216,27 @@ class SourceConnection implements DatabaseConnection {
   streamQuery(): AsyncIterableIterator<never> {
     throw new TypeError("statements are not streamed through kysely");
   }
+}
+
+/** Attempt is what came of work in a savepoint. */
+type Attempt<T> = { readonly result: T } | { readonly error: unknown };
+
+/**
+ * `inSavepoint` runs a part of a transaction; if it throws, only that part is undone, and the transaction can continue. It throws if the
+ * transaction cannot, for instance because its connection is lost.
+ */
+export async function inSavepoint<T>(
+  transaction: Transaction<Schema>,
+  work: () => Promise<T>,
+): Promise<Attempt<T>> {
+  await sql`SAVEPOINT part`.execute(transaction);
+  let attempt: Attempt<T>;
+  try {
+    attempt = { result: await work() };
+  } catch (error) {
+    await sql`ROLLBACK TO SAVEPOINT part`.execute(transaction);
+    attempt = { error };
+  }
+  await sql`RELEASE SAVEPOINT part`.execute(transaction);
+  return attempt;
 }

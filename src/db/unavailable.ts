@@ -1,4 +1,4 @@
-import { Fault } from "../base/fault.ts";
+import { Fault, type FaultData } from "../base/fault.ts";
 
 /**
  * `unavailable` is the error for a database that cannot be used now. Callers read `detail`, so it names no host, user, file or
@@ -13,4 +13,17 @@ export function unavailable(
 
 export function isUnavailable(error: unknown): boolean {
   return error instanceof Fault && error.data.reason === "unavailable";
+}
+
+/**
+ * `diskFull` is the error for a full disk of the database. It is the same kind as for a bucket's files, so that clients handle one
+ * case.
+ */
+export function diskFull(cause: unknown, data: FaultData = {}): Fault {
+  return new Fault(
+    "IoError",
+    "the disk of the database is full; nothing was changed",
+    { ...data, reason: "disk_full" },
+    { cause },
+  );
 }

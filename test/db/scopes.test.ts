@@ -11,7 +11,7 @@ import {
   storeScope,
   superTokenScope,
   taskScope,
-} from "../../src/db/scopes.ts";
+} from "../../src/db/dialect.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, migratedDatabase, tempFolder } from "../support/node.ts";

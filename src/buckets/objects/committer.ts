@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
+import { inSavepoint } from "../../db/driver.ts";
 import type { HeadValue } from "../../db/rows/entry-values.ts";
-import { inSavepoint } from "../../db/savepoint.ts";
 import type { Change } from "./change-queue.ts";
 import type { EntryWriter, Written } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import type { Config } from "../../config/schema.ts";
 import { databaseFile } from "../../db/database.ts";
-import { refuseUsed } from "../../db/dump/claim.ts";
+import { refuseUsed } from "../../db/dump/load-target.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import type { Context } from "../context.ts";

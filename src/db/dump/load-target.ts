@@ -1,8 +1,12 @@
-import { parseDatabaseUrl } from "../../base/database-url.ts";
+import { existsSync, statSync } from "node:fs";
+import { sql } from "kysely";
+import { parseDatabaseUrl, sqliteLockPath } from "../../base/database-url.ts";
 import type { LogHub } from "../../log/hub.ts";
-import { type DatabaseSettings, openDialect } from "../database.ts";
-import { PostgresLoadTarget } from "./postgres-load-target.ts";
-import { SqliteLoadTarget } from "./sqlite-load-target.ts";
+import { type DatabaseSettings, databaseFile, openDialect } from "../database.ts";
+import { businessTables } from "../migrations/tables.ts";
+import { lockSqlite } from "../sqlite/sqlite-lock.ts";
+import { PostgresLoadTarget, refuseOthers } from "./postgres-dump.ts";
+import { SqliteLoadTarget } from "./sqlite-dump.ts";
 import type { LoadTarget } from "./table-loader.ts";
 
 /** `openLoadTarget` throws DatabaseError if a server uses the database, and keeps one from starting on a SQLite file. */
@@ -16,6 +20,50 @@ export async function openLoadTarget(settings: DatabaseSettings, hub: LogHub): P
 }
 
 /** `sqliteUrl` is the `database_url` of a file, which is created if it is missing. */
-export function sqliteUrl(path: string): string {
+function sqliteUrl(path: string): string {
   return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}?mode=rwc`;
+}
+
+/**
+ * `claimDatabase` throws DatabaseError if a server uses the database. On SQLite it also keeps one from starting until the returned
+ * function is called.
+ */
+export async function claimDatabase(settings: DatabaseSettings, hub: LogHub): Promise<() => void> {
+  const place = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in place) return lockSqlite(place.sqlite.path);
+  await refuseUsed(settings, hub);
+  return () => {};
+}
+
+/** `refuseUsed` throws DatabaseError if a server uses the database. It creates nothing. */
+export async function refuseUsed(settings: DatabaseSettings, hub: LogHub): Promise<void> {
+  const file = databaseFile(settings.database_url);
+  if (file !== undefined) {
+    // A server that uses the file has a lock file.
+    if (existsSync(sqliteLockPath(file))) (await lockSqlite(file))();
+    return;
+  }
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
+  try {
+    await refuseOthers(dialect);
+  } finally {
+    await dialect.close();
+  }
+}
+
+/** `isUnused` tells whether a database has no row of a server: it does not exist, has no schema, or all its tables are empty. */
+export async function isUnused(settings: DatabaseSettings, hub: LogHub): Promise<boolean> {
+  const file = databaseFile(settings.database_url);
+  if (file !== undefined && (!existsSync(file) || statSync(file).size === 0)) return true;
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
+  try {
+    if (!(await dialect.hasSchema())) return true;
+    for (const table of businessTables) {
+      const { rows } = await sql`SELECT 1 FROM ${sql.table(table)} LIMIT 1`.execute(dialect.query);
+      if (rows.length > 0) return false;
+    }
+    return true;
+  } finally {
+    await dialect.close();
+  }
 }

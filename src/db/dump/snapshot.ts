@@ -2,8 +2,8 @@ import { parseDatabaseUrl } from "../../base/database-url.ts";
 import type { LogHub } from "../../log/hub.ts";
 import { type DatabaseSettings, openDialect, requireFile } from "../database.ts";
 import type { DatabaseSnapshot } from "./portable.ts";
-import { openPostgresSnapshot } from "./postgres-snapshot.ts";
-import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
+import { openPostgresSnapshot } from "./postgres-dump.ts";
+import { openSqliteSnapshot } from "./sqlite-dump.ts";
 
 /** The least time that PostgreSQL has for an answer: a batch of rows may have to be read from a slow disk. */
 const minAnswerMs = 60_000;

@@ -1,11 +1,9 @@
 import { CompiledQuery, sql, type Transaction } from "kysely";
 import { Fault, messageOf } from "../../base/fault.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, Schema, WritableColumn } from "../dialect.ts";
 import { applyMigrations, recordMigrations } from "../migrations/migrate.ts";
 import { businessTables } from "../migrations/tables.ts";
-import type { Schema } from "../schema.ts";
 import type { DatabaseShape, DatabaseSnapshot, PortableRow, TableShape } from "./portable.ts";
-import type { WritableColumn } from "./row-writer.ts";
 
 /** The number of values in one INSERT: databases limit the number of parameters. */
 const maxValues = 2000;

@@ -3,12 +3,10 @@ import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { build } from "../../build.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, type Schema, schemaScope } from "../dialect.ts";
 import { putRow } from "../rows/kv-rows.ts";
 import { readClock } from "../rows/lease-rows.ts";
 import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
-import type { Schema } from "../schema.ts";
-import { schemaScope } from "../scopes.ts";
 import {
   lastUnrecorded,
   type Migration,

@@ -1,8 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import { skeletonOf } from "../../base/skeleton.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import { isRemoved } from "../rows/entry-rows.ts";
-import type { Schema } from "../schema.ts";
 import { createStatements } from "./tables.ts";
 
 /**

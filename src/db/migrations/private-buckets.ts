@@ -1,8 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import { Fault } from "../../base/fault.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import { aliveMs } from "../rows/node-rows.ts";
-import type { Schema } from "../schema.ts";
 import { olderNodes, writeEffect } from "./migrate.ts";
 import { bucketAccess } from "./migrations.ts";
 

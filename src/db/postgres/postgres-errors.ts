@@ -1,9 +1,8 @@
 import { SQL } from "bun";
 import { shownDatabase } from "../../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { diskFull } from "../disk-full.ts";
 import { PgConnection, parsePgUrl } from "../operator/postgres/wire.ts";
-import { unavailable } from "../unavailable.ts";
+import { diskFull, unavailable } from "../unavailable.ts";
 
 const uniqueViolation = "23505";
 const tooManyConnections = "53300";

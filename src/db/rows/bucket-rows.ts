@@ -1,9 +1,7 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
-import type { DatabaseTransaction, Dialect } from "../dialect.ts";
+import { bucketsScope, type DatabaseTransaction, type Dialect, type Schema } from "../dialect.ts";
 import { KeptValues } from "../kept-values.ts";
 import { admitOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
-import type { Schema } from "../schema.ts";
-import { bucketsScope } from "../scopes.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 

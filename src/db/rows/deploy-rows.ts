@@ -1,7 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
-import { namespaceScope } from "../scopes.ts";
+import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import type { DeployValue } from "./entry-values.ts";
 import { deleteRow, putRow, type RowName } from "./kv-rows.ts";
 import { readClock } from "./lease-rows.ts";

@@ -1,6 +1,5 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-values.ts";
 
 /** `headsNamespace` has the head of each bucket, by the path of its record. */

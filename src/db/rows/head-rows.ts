@@ -1,6 +1,5 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 import { deleteRow } from "./kv-rows.ts";

@@ -6,10 +6,8 @@ import {
   sql,
   type Transaction,
 } from "kysely";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { KeptValues } from "../kept-values.ts";
-import type { Schema } from "../schema.ts";
-import { namespaceScope } from "../scopes.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;

@@ -1,7 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
-import { namespaceScope, taskScope } from "../scopes.ts";
+import { type Dialect, namespaceScope, type Schema, taskScope } from "../dialect.ts";
 import { putRow } from "./kv-rows.ts";
 
 /** The namespace of a row for each task. */

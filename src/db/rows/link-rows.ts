@@ -1,7 +1,5 @@
 import { type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
-import { namespaceScope } from "../scopes.ts";
+import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { putRow } from "./kv-rows.ts";
 
 /** `secretNamespace` is the namespace of one row: the part of the key of all signed links that the database keeps. */

@@ -1,7 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import { nextTurn } from "../../base/turns.ts";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";

@@ -1,7 +1,5 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
-import { storeScope } from "../scopes.ts";
+import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
 import { putRow } from "./kv-rows.ts";

@@ -2,10 +2,8 @@ import { type CompiledQuery, type Kysely, type Selectable, sql } from "kysely";
 import { Fault } from "../../base/fault.ts";
 import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
-import type { Dialect } from "../dialect.ts";
+import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
 import { KeptValues } from "../kept-values.ts";
-import type { Schema } from "../schema.ts";
-import { superTokenScope } from "../scopes.ts";
 import { type Query, superTokenRolls } from "./kv-rows.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */

@@ -1,7 +1,5 @@
 import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
-import type { Dialect } from "../dialect.ts";
-import type { Schema } from "../schema.ts";
-import { namespaceScope } from "../scopes.ts";
+import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { readClock } from "./lease-rows.ts";
 
 const uploadsPrefix = "static-files/uploads/";

@@ -3,9 +3,8 @@ import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, fileProblem, folderProblem, makeFile } from "../../base/local-fs/access.ts";
-import { diskFull } from "../disk-full.ts";
 import type { ConnectionSource, Execute } from "../driver.ts";
-import { unavailable } from "../unavailable.ts";
+import { diskFull, unavailable } from "../unavailable.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";
 
 /**

@@ -17,13 +17,12 @@ import { makeFolder } from "../../base/local-fs/access.ts";
 import { SharedSync } from "../../base/local-fs/sync.ts";
 import { PerTick } from "../../base/turns.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { Dialect } from "../dialect.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import { PooledDriver, type StatementObserver } from "../driver.ts";
-import { sqliteRowWriter } from "../dump/sqlite-row-writer.ts";
+import { sqliteRowWriter } from "../dump/row-writers.ts";
 import type { ColumnTypes } from "../migrations/tables.ts";
 import { SqliteOperator } from "../operator/sqlite/sqlite-operator.ts";
 import { noNotifications } from "../postgres/notifications.ts";
-import type { Schema } from "../schema.ts";
 import { unavailable } from "../unavailable.ts";
 import { watchWrites } from "../write-watch.ts";
 import {
