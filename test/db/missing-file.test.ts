@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { copyFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { SqliteExecutor } from "../../src/db/operator/sqlite/execute.ts";
+import { SqliteExecutor } from "../../src/db/operator/sqlite/child.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { openNode } from "../../src/node.ts";
 import { ManualClock } from "../support/manual-clock.ts";

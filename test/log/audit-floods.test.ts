@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { FailedSignIns } from "../../src/auth/audit-log.ts";
-import { writingStatements } from "../../src/db/operator/writing-statements.ts";
+import { writingStatements } from "../../src/db/operator/statement-text.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";

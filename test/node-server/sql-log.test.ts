@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { withoutValues } from "../../src/db/operator/without-values.ts";
+import { withoutValues } from "../../src/db/operator/statement-text.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { bothDatabases } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";

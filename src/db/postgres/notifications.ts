@@ -2,8 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans, quietly } from "../../log/span.ts";
-import { packet, text, toFault } from "../operator/postgres/packets.ts";
-import type { PgConnection } from "../operator/postgres/wire.ts";
+import { type PgConnection, packet, text, toFault } from "../operator/postgres/wire.ts";
 
 /** Topic is what has changed in the database. */
 export type Topic = "buckets" | "tokens";

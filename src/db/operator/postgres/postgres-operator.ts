@@ -7,16 +7,25 @@ import {
   maxRows,
   maxStatements,
   type OperatorSql,
+  positionData,
+  RowWriter,
+  resultJson,
   type SqlRequest,
   stoppedFault,
 } from "../operator-sql.ts";
-import { positionData, RowWriter, resultJson } from "../rows.ts";
-import { int16, packet, text, toFault } from "./packets.ts";
-import { bind, type Column, execute, readColumns, readRow } from "./portal.ts";
-import { PgProgress } from "./progress.ts";
-import { changesRows, splitPgStatements } from "./statements.ts";
-import { type ArrayTypes, commonArrays, jsonToPg, plainTypes } from "./values.ts";
-import { PgConnection, type PgMessage, type PgTarget, parsePgUrl } from "./wire.ts";
+import { changesRows, commitsByItself, endsTransaction, splitPgStatements } from "./statements.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
+import {
+  int16,
+  int32,
+  PgConnection,
+  type PgMessage,
+  type PgTarget,
+  packet,
+  parsePgUrl,
+  text,
+  toFault,
+} from "./wire.ts";
 
 /** Bytes that a message may have beside the values. */
 const messageMargin = 65_536;
@@ -25,7 +34,7 @@ const cancelGraceMs = 2000;
 /** The time between two requests to cancel. */
 const cancelAgainMs = 50;
 
-export interface PostgresOperatorOptions {
+interface PostgresOperatorOptions {
   readonly connectTimeoutMs: number;
   readonly clock: Clock;
   readonly tableSizes: () => Promise<ReadonlyMap<string, number>>;
@@ -295,4 +304,89 @@ function unitsIn(text: string, characters: number): number {
  */
 function countIn(tag: string): number {
   return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);
+}
+
+/** Column is a column of a statement's result, with the OID of its type. */
+interface Column {
+  readonly name: string;
+  readonly type: number;
+}
+
+/** `bind` gives a prepared statement its parameters, as text. */
+function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
+  const encoded = values.map((value) => {
+    if (value === null) return int32(-1);
+    const bytes = Buffer.from(value);
+    return Buffer.concat([int32(bytes.length), bytes]);
+  });
+  // No format codes: all parameters and all results are text.
+  return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
+}
+
+/** `execute` asks for so many rows; 0 means all. */
+function execute(rows: number): Buffer {
+  return packet("E", text(""), int32(rows));
+}
+
+/** `readColumns` reads a RowDescription. */
+function readColumns(body: Buffer): Column[] {
+  const columns: Column[] = [];
+  let at = 2;
+  for (let left = body.readInt16BE(0); left > 0; left -= 1) {
+    const end = body.indexOf(0, at);
+    columns.push({ name: body.toString("utf8", at, end), type: body.readUInt32BE(end + 7) });
+    at = end + 19;
+  }
+  return columns;
+}
+
+/** `readRow` reads a DataRow; each cell is JSON. */
+function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): string[] {
+  let at = 2;
+  return columns.map(({ type }) => {
+    const length = body.readInt32BE(at);
+    at += 4;
+    if (length < 0) return "null";
+    const value = body.toString("utf8", at, at + length);
+    at += length;
+    return pgToJson(value, type, arrays);
+  });
+}
+
+/** PgProgress tracks which statements of a request PostgreSQL has committed. */
+class PgProgress {
+  #ended = 0;
+  #kept = 0;
+  #isInTransaction = false;
+  /**
+   * Tells whether the running statement may have committed something: no, only if PostgreSQL reports no failure, or in any case.
+   */
+  #mayCommit: "no" | "without failure" | "always" = "no";
+
+  /** Must be called before a statement runs. */
+  started(sql: string): void {
+    if (commitsByItself(sql) && !this.#isInTransaction) this.#mayCommit = "always";
+    else this.#mayCommit = endsTransaction(sql) ? "without failure" : "no";
+  }
+
+  /** Must be called before PostgreSQL is asked to commit the statement. */
+  committing(): void {
+    if (this.#mayCommit === "no" && !this.#isInTransaction) this.#mayCommit = "without failure";
+  }
+
+  /** Must be called with a statement's command tag, and whether a transaction is open after it. */
+  ended(tag: string, isInTransaction: boolean): void {
+    this.#mayCommit = "no";
+    this.#ended += 1;
+    this.#isInTransaction = isInTransaction;
+    // COMMIT AND CHAIN commits and begins the next transaction at once. A COMMIT that rolls back has the tag ROLLBACK.
+    if (!isInTransaction || tag === "COMMIT") this.#kept = this.#ended;
+  }
+
+  /** Returns how many statements, from the first, are committed after this error; null if that cannot be known. */
+  keptAfter(error: unknown): number | null {
+    const isReported = error instanceof Fault && error.data.sqlstate !== undefined;
+    const isKnown = this.#mayCommit === "no" || (this.#mayCommit === "without failure" && isReported);
+    return isKnown ? this.#kept : null;
+  }
 }

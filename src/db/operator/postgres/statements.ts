@@ -1,4 +1,4 @@
-import { skipGap } from "../rows.ts";
+import { skipGap } from "../operator-sql.ts";
 
 /** Tokens that are skipped as a whole in the search for the `;` between statements. */
 const pieces = new RegExp(

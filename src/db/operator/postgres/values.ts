@@ -1,5 +1,5 @@
 import { exactJson } from "../../../base/json.ts";
-import { doubleJson } from "../rows.ts";
+import { doubleJson } from "../operator-sql.ts";
 
 /** OIDs of the types that become something else than a JSON string. */
 const oids = {

@@ -1,10 +1,9 @@
-import { createHash } from "node:crypto";
+import { createHash, createHmac, pbkdf2, randomBytes } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { promisify } from "node:util";
 import { Fault } from "../../../base/fault.ts";
 import { isUnavailable, unavailable } from "../../unavailable.ts";
-import { int32, packet, text, toFault } from "./packets.ts";
-import { ScramExchange, ScramKeys } from "./scram.ts";
 
 /** PgTarget is where and as which user to connect. */
 export interface PgTarget {
@@ -291,4 +290,117 @@ function settled(socket: Socket, event: string, timeoutMs: number): Promise<void
 
 function md5(value: string | Buffer): string {
   return createHash("md5").update(value).digest("hex");
+}
+
+/**
+ * `toFault` turns an ErrorResponse into a Fault with the server's own message, the SQLSTATE, a hint, and the position in the text.
+ */
+export function toFault(body: Buffer, position?: (at: number) => Record<string, unknown>): Fault {
+  const fields = new Map<string, string>();
+  for (const part of body.toString().split("\0"))
+    if (part !== "") fields.set(part.slice(0, 1), part.slice(1));
+  const at = Number(fields.get("P"));
+  const data: Record<string, unknown> = { sqlstate: fields.get("C") };
+  for (const [letter, name] of [
+    ["D", "detail"],
+    ["H", "hint"],
+  ] as const)
+    if (fields.has(letter)) data[name] = fields.get(letter);
+  return new Fault("DatabaseError", fields.get("M") ?? "unknown error", {
+    ...data,
+    ...(at > 0 ? position?.(at) : {}),
+  });
+}
+
+export function packet(tag: string, ...parts: Buffer[]): Buffer {
+  const body = Buffer.concat(parts);
+  return Buffer.concat([Buffer.from(tag), int32(body.length + 4), body]);
+}
+
+export function text(value: string): Buffer {
+  // A NUL would end the text early, and the rest would be read as protocol.
+  if (value.includes("\0")) throw new Fault("InvalidInput", "a NUL character cannot be sent to PostgreSQL");
+  return Buffer.from(`${value}\0`);
+}
+
+export function int16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeInt16BE(value);
+  return bytes;
+}
+
+export function int32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(value);
+  return bytes;
+}
+
+/**
+ * ScramKeys remembers the salted password of a user, as RFC 5802 §5.1 allows: to compute it takes one to three milliseconds of
+ * processor time for each connection, and salt and rounds change only with the password.
+ */
+class ScramKeys {
+  readonly #password: string;
+  #source = "";
+  #salted: Promise<Buffer> | undefined;
+
+  constructor(password: string) {
+    this.#password = password;
+  }
+
+  salted(salt: string, rounds: number): Promise<Buffer> {
+    const source = `${rounds}:${salt}`;
+    if (this.#salted === undefined || this.#source !== source) {
+      this.#source = source;
+      const password = this.#password.normalize("NFKC");
+      this.#salted = promisify(pbkdf2)(password, Buffer.from(salt, "base64"), rounds, 32, "sha256");
+    }
+    return this.#salted;
+  }
+}
+
+/** ScramExchange is the client's side of SCRAM-SHA-256 (RFC 5802 and 7677), without channel binding. */
+class ScramExchange {
+  readonly #keys: ScramKeys;
+  readonly #nonce = randomBytes(18).toString("base64");
+  #serverSignature = "";
+
+  constructor(keys: ScramKeys) {
+    this.#keys = keys;
+  }
+
+  /** The first message of the client. */
+  get opening(): string {
+    return `n,,${this.#first}`;
+  }
+
+  /** The client's proof for the challenge of the server. Throws if the challenge is not an answer to `opening`. */
+  async prove(challenge: string): Promise<string> {
+    const parts = Object.fromEntries(challenge.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
+    const { r: serverNonce = "", s: salt = "", i: rounds = "0" } = parts;
+    if (!serverNonce.startsWith(this.#nonce))
+      throw new Fault("DatabaseError", "PostgreSQL's answer to the authentication was forged");
+    const salted = await this.#keys.salted(salt, Number(rounds));
+    const clientKey = hmac(salted, "Client Key");
+    const closing = `c=biws,r=${serverNonce}`;
+    const signed = `${this.#first},${challenge},${closing}`;
+    const signature = hmac(createHash("sha256").update(clientKey).digest(), signed);
+    const proof = Buffer.from(clientKey.map((byte, at) => byte ^ (signature[at] ?? 0))).toString("base64");
+    this.#serverSignature = hmac(hmac(salted, "Server Key"), signed).toString("base64");
+    return `${closing},p=${proof}`;
+  }
+
+  /** Throws unless the last message of the server proves that it knows the password. */
+  verify(verdict: string): void {
+    if (verdict !== `v=${this.#serverSignature}`)
+      throw new Fault("DatabaseError", "PostgreSQL could not prove that it knows the password");
+  }
+
+  get #first(): string {
+    return `n=,r=${this.#nonce}`;
+  }
+}
+
+function hmac(key: Buffer, value: string): Buffer {
+  return createHmac("sha256", key).update(value).digest();
 }

@@ -1,7 +1,8 @@
-import { DatabaseSync, type StatementSync } from "node:sqlite";
+import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { skipGap } from "../rows.ts";
-import { numberPlaceholders } from "./placeholders.ts";
+import { Fault } from "../../../base/fault.ts";
+import { exactJson } from "../../../base/json.ts";
+import { skipGap } from "../operator-sql.ts";
 
 /** The number of statements that are prepared on one connection. They take memory until it is closed. */
 const maxPrepared = 64;
@@ -92,4 +93,71 @@ export class OperatorConnection {
     const row = this.#counters.get();
     return { last: Number(row?.last), total: Number(row?.total) };
   }
+}
+
+/** Binding is a parameter on its way to the child; integers as digits, because JSON would round them to 53 bits. */
+export type Binding = null | { readonly text: string } | { readonly real: number } | { readonly int: string };
+
+/** `toBinding` accepts every JSON type: arrays and objects become their JSON text. */
+export function toBinding(value: unknown, at: number): Binding {
+  if (value === null) return null;
+  if (typeof value === "string") return { text: value };
+  if (typeof value === "boolean") return { int: value ? "1" : "0" };
+  if (typeof value === "number")
+    return Number.isSafeInteger(value) ? { int: String(value) } : { real: value };
+  if (typeof value !== "bigint") return { text: exactJson(value) };
+  if (BigInt.asIntN(64, value) === value) return { int: String(value) };
+  throw new Fault("InvalidInput", `params[${at}] does not fit into 64 bits; give it as text`, {
+    field: `params.${at}`,
+  });
+}
+
+export function fromBinding(binding: Binding): SQLInputValue {
+  if (binding === null) return null;
+  if ("text" in binding) return binding.text;
+  return "int" in binding ? BigInt(binding.int) : binding.real;
+}
+
+export function refuseWrongParams(bindings: readonly Binding[] | null, count: number, more: boolean): void {
+  if (bindings !== null && more)
+    throw new Fault("InvalidInput", "params are possible with a single statement only", { field: "params" });
+  const given = bindings?.length ?? 0;
+  if (count === given) return;
+  throw new Fault("InvalidInput", `the statement has ${count} placeholders, but ${given} params were given`, {
+    field: "params",
+  });
+}
+
+/** Tokens that may contain a question mark which is not a placeholder, and the placeholders themselves. */
+const tokens =
+  /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?\d*|[:@$][\w$\u0080-\uffff]+|[\w$\u0080-\uffff]+/g;
+
+interface Placeholders {
+  /** The same statement, of the same length, with a plain `?` for every placeholder. */
+  readonly sql: string;
+  /** For each `?` the index of its parameter, from 0. */
+  readonly order: readonly number[];
+  /** The number of parameters that the statement takes. */
+  readonly count: number;
+}
+
+/**
+ * `numberPlaceholders` resolves SQLite's numbering: `?` takes the next number, `?7` the given one, a name the one it got first. The
+ * driver supports plain `?` only, so the others are rewritten.
+ */
+function numberPlaceholders(sql: string): Placeholders {
+  const names = new Map<string, number>();
+  const order: number[] = [];
+  let count = 0;
+  const plain = sql.replace(tokens, (token) => {
+    if (!/^[?:@$]/.test(token)) return token;
+    const wanted =
+      token === "?" ? undefined : token.startsWith("?") ? Number(token.slice(1)) : names.get(token);
+    const number = wanted ?? count + 1;
+    if (!token.startsWith("?")) names.set(token, number);
+    count = Math.max(count, number);
+    order.push(number - 1);
+    return "?".padEnd(token.length);
+  });
+  return { sql: plain, order, count };
 }

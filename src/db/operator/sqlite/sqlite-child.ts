@@ -2,8 +2,18 @@ import { type Clock, systemClock } from "../../../base/clock.ts";
 import { Fault, type FaultKind } from "../../../base/fault.ts";
 import { abandonedFault, stoppedFault } from "../operator-sql.ts";
 import { ServerBatch } from "./batch-memory.ts";
-import { type Channel, type ChannelKind, databaseVariable, openChannel, parentVariable } from "./channel.ts";
-import { encodeFrames, type Frame, type FrameKind, FrameReader, frameKinds } from "./frames.ts";
+import {
+  type Channel,
+  type ChannelKind,
+  databaseVariable,
+  encodeFrames,
+  type Frame,
+  type FrameKind,
+  FrameReader,
+  frameKinds,
+  openChannel,
+  parentVariable,
+} from "./channel.ts";
 
 /** The time that a new child may take to start on a busy machine. */
 const startMs = 30_000;

@@ -2,10 +2,9 @@ import type { Clock } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/json.ts";
 import { abandonedFault, maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
-import { toBinding } from "./bindings.ts";
-import { type ChannelKind, channelKind } from "./channel.ts";
-import type { SqliteRequest } from "./execute.ts";
-import { frameKinds } from "./frames.ts";
+import { type ChannelKind, channelKind, frameKinds } from "./channel.ts";
+import type { SqliteRequest } from "./child.ts";
+import { toBinding } from "./operator-connection.ts";
 import { type ChildRequest, SqliteChild } from "./sqlite-child.ts";
 
 /** The time after which an idle child is ended. */
