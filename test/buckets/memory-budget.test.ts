@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { plainOnly } from "../../src/http/content/encoding.ts";
-import { type CachedVariant, CacheEntries } from "../../src/http/static/cache-entries.ts";
+import { plainOnly } from "../../src/http/content/compression.ts";
+import { type CachedVariant, CacheEntries } from "../../src/http/static/memory-cache.ts";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
 import { tier } from "../support/tier.ts";

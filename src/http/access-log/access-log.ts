@@ -11,8 +11,12 @@ import { LogFile, type Rotation } from "../../log/log-file.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import { hostNameOf } from "../request/host-name.ts";
-import { notesOf } from "../request/request-notes.ts";
-import type { EndedRequest, RequestObserver, RequestObservers } from "../request/request-observer.ts";
+import {
+  type EndedRequest,
+  notesOf,
+  type RequestObserver,
+  type RequestObservers,
+} from "../request/request-observer.ts";
 import { type AccessFormat, lineWriter } from "./access-line.ts";
 
 /** Lines are written when they are so old, or so many. */

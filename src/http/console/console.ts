@@ -3,7 +3,7 @@ import { gunzip } from "node:zlib";
 import type { Clock } from "../../base/clock.ts";
 import type { ConsoleFile, ConsoleFiles } from "../../bundle.ts";
 import type { Logger } from "../../log/hub.ts";
-import { acceptedEncodings } from "../content/encoding.ts";
+import { acceptedEncodings } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { methodNotAllowed, notFound, plainText, redirect as redirectTo } from "../content/plain.ts";
 import { respond } from "../content/respond.ts";

@@ -1,6 +1,6 @@
 import { pipeline, type Transform } from "node:stream";
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from "node:zlib";
-import { acceptedEncodings, compress, type Encoding, streamWindowLog } from "./encoding.ts";
+import { acceptedEncodings, compress, type Encoding, streamWindowLog } from "./compression.ts";
 
 /** minCompressedChars is the length from which a compressed answer saves a packet. Shorter ones are not even asked about. */
 export const minCompressedChars = 1024;

@@ -6,7 +6,7 @@ const textual =
 const compressible =
   /^(?:application\/(?:wasm|x-tar|vnd\.ms-fontobject)|font\/(?:ttf|otf)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/;
 
-export interface MediaType {
+interface MediaType {
   /** The value of the Content-Type header. */
   readonly value: string;
   readonly compressible: boolean;
@@ -33,4 +33,20 @@ export function mediaTypeOf(name: string): MediaType {
   // Other spellings (`.HTML`) are not kept: there are very many of them.
   if (extension === extension.toLowerCase()) knownTypes.set(extension, found);
   return found;
+}
+
+type Headers = Readonly<Record<string, string>>;
+
+/**
+ * sandboxed adds a sandbox to the headers of content that a browser would run: HTML, SVG, XML. It is for addresses where a page
+ * of a bucket must not run in the server's origin.
+ */
+export function sandboxed(headers: Headers): Headers {
+  const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
+    headers["content-type"] ?? "",
+  );
+  if (!isActive) return headers;
+  const own = headers["content-security-policy"];
+  // Two policies in one header are both enforced.
+  return { ...headers, "content-security-policy": own === undefined ? "sandbox" : `sandbox, ${own}` };
 }

@@ -1,8 +1,8 @@
-import type { ByteRange } from "../../buckets/file-reader.ts";
+import { wholeNumber } from "../../base/numbers.ts";
+import type { ByteRange, OpenFile } from "../../buckets/file-reader.ts";
 import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
+import type { CompressedStream } from "./compression.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
-import { contentRange, parseRanges } from "./ranges.ts";
-import type { Body, Representation, SizedBody } from "./representation.ts";
 
 /** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
 export function respond(request: Request, representation: Representation): Response {
@@ -140,4 +140,63 @@ function toSend(body: SizedBody, range?: ByteRange): Blob | ReadableStream<Uint8
 async function* bytesOf(body: SizedBody, range: ByteRange): AsyncGenerator<Uint8Array> {
   if (body.kind === "memory") yield await body.blob.slice(range.start, range.end + 1).bytes();
   else yield* body.file.chunks(range);
+}
+
+/** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
+const maxRanges = 64;
+
+/** parseRanges reads a Range header: RFC 9110 §14. Undefined if it is absent or must be ignored. */
+function parseRanges(
+  header: string | null,
+  size: number,
+): readonly ByteRange[] | "unsatisfiable" | undefined {
+  const list = header === null ? undefined : /^bytes\s*=\s*(.+)$/i.exec(header)?.[1];
+  if (list === undefined) return undefined;
+  const items = list.split(",").map((item) => item.trim());
+  if (items.length > maxRanges) return undefined;
+  const ranges: ByteRange[] = [];
+  for (const item of items) {
+    const [first, last] = /^(\d*)-(\d*)$/.exec(item)?.slice(1).map(wholeNumber) ?? [];
+    if (first === undefined && last === undefined) return undefined;
+    if (first !== undefined && last !== undefined && last < first) return undefined;
+    const range =
+      first === undefined
+        ? lastBytes(last ?? 0, size)
+        : { start: first, end: Math.min(last ?? size - 1, size - 1) };
+    if (range.start < size && range.start <= range.end) ranges.push(range);
+  }
+  if (ranges.length === 0) return "unsatisfiable";
+  return overlap(ranges) ? undefined : ranges;
+}
+
+function lastBytes(count: number, size: number): ByteRange {
+  return count === 0 ? { start: size, end: size } : { start: Math.max(0, size - count), end: size - 1 };
+}
+
+function overlap(ranges: readonly ByteRange[]): boolean {
+  const sorted = [...ranges].sort((a, b) => a.start - b.start);
+  return sorted.some((range, at) => at > 0 && range.start <= (sorted[at - 1]?.end ?? -1));
+}
+
+function contentRange({ start, end }: ByteRange, size: number): string {
+  return `bytes ${start}-${end}/${size}`;
+}
+
+/** Body is the content of a representation. A file or a stream is open: it must be sent or released, once. */
+export type Body =
+  | { readonly kind: "memory"; readonly blob: Blob }
+  /** Sent by its store, with the size that it had when it was opened. */
+  | { readonly kind: "file"; readonly file: OpenFile }
+  /** Compressed while it is sent, so its length is not known beforehand. */
+  | { readonly kind: "stream"; readonly stream: CompressedStream }
+  /** Not needed for the answer, and so not asked for in a remote store. Its length is undefined if only compressing it would tell. */
+  | { readonly kind: "unneeded"; readonly size: number | undefined };
+
+/** SizedBody is a body whose length is known, so that ranges of it can be sent. */
+type SizedBody = Extract<Body, { readonly kind: "memory" | "file" }>;
+
+/** Representation is one variant of a file as it goes over the wire: RFC 9110 §3.2. */
+export interface Representation extends Validators {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Body;
 }

@@ -2,13 +2,11 @@ import { httpDate } from "../../base/clock.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
 import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
-import type { Compression } from "./compression.ts";
+import { type Compression, type Encoding, plainOnly, suffixes } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";
-import { type Encoding, plainOnly, suffixes } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
-import type { Body, Representation } from "./representation.ts";
-import { needsContent } from "./respond.ts";
+import { type Body, needsContent, type Representation } from "./respond.ts";
 
 /** Files up to this size may be read whole, so that they can be cached; larger ones are sent from the disk. */
 export const maxWholeBytes = 2 * 1024 * 1024;

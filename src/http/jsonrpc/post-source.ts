@@ -7,7 +7,7 @@ import type { RequestSource } from "../../rpc/request-state.ts";
 import { bearerToken } from "../request/authentication.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { Delays, Permit } from "../request/connection-limiter.ts";
-import { noteOn, type RequestNotes } from "../request/request-notes.ts";
+import { noteOn, type RequestNotes } from "../request/request-observer.ts";
 
 export interface PostSourceOptions {
   readonly request: Request;

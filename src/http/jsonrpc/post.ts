@@ -11,7 +11,7 @@ import {
   encodedHeaders,
   minCompressedChars,
 } from "../content/compressed-answer.ts";
-import type { Encoding } from "../content/encoding.ts";
+import type { Encoding } from "../content/compression.ts";
 import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";

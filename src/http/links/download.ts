@@ -1,9 +1,9 @@
 import type { OpenFile } from "../../buckets/file-reader.ts";
 import { splitPath } from "../../buckets/path.ts";
 import { toValidators } from "../content/conditions.ts";
+import { sandboxed } from "../content/media-type.ts";
 import { errorReason } from "../content/plain.ts";
 import { needsContent, respond } from "../content/respond.ts";
-import { sandboxed } from "../content/sandbox.ts";
 import { plainVariant } from "../content/variants.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { LinkRequest } from "./link-request.ts";

@@ -1,6 +1,6 @@
 import type { ResolvedPath } from "../../buckets/file-reader.ts";
 import { childPath, type Segment, treeRoot } from "../../buckets/path.ts";
-import { suffixes } from "../content/encoding.ts";
+import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { errorReason, plainText } from "../content/plain.ts";
 import { HttpError } from "../request/http-error.ts";

@@ -1,5 +1,7 @@
-import { uncountedBytes } from "../../base/memory-budget.ts";
+import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
 import { wholeNumber } from "../../base/numbers.ts";
+import { serviceUnavailable } from "../content/plain.ts";
+import type { UnsizedBodies } from "./connection-limiter.ts";
 
 /** Chunks read before the event loop gets to other requests; those that arrive meanwhile come as one. */
 const chunksPerTick = 64;
@@ -25,7 +27,7 @@ export async function* bodyChunks(request: ReadRequest): AsyncGenerator<Uint8Arr
 }
 
 /** Bun buffers at most this much of a body that is not read. */
-export const maxUnreadBytes = 1024 * 1024;
+const maxUnreadBytes = 1024 * 1024;
 
 /**
  * receivedBytes returns the size of a request's body: what `bodyChunks` has read, else its Content-Length, which a client can set to
@@ -58,4 +60,34 @@ export async function readBody(request: Request, maxBytes: number): Promise<Buff
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+}
+
+/** UnreadBodies bounds the bodies of requests whose caller is not known yet. */
+export interface UnreadBodies {
+  readonly memory: MemoryBudget;
+  readonly unsizedBodies: UnsizedBodies;
+}
+
+/** countUnread counts the body of an unknown caller until it is disposed; undefined if there are too many. */
+export function countUnread(
+  request: Request,
+  address: string,
+  { memory, unsizedBodies }: UnreadBodies,
+): Disposable | undefined {
+  const account = memory.open(address);
+  const declared = declaredLength(request);
+  // `body` is read last: it makes a stream, and a body that is read whole afterwards would go through it.
+  if (declared !== undefined || request.body === null)
+    return account.hold(Math.min(declared ?? 0, maxUnreadBytes)) ? account : undefined;
+  const permit = unsizedBodies.tryAcquire(address);
+  if (permit === undefined) return undefined;
+  return { [Symbol.dispose]: () => permit.release() };
+}
+
+/** tooManyUnread answers a request that is refused before anything of its body is kept. */
+export function tooManyUnread(): Response {
+  const response = serviceUnavailable("too many requests of unknown callers are being sent; try again");
+  // Otherwise Bun would parse the rest of the body.
+  response.headers.set("connection", "close");
+  return response;
 }

@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import type { Caller } from "../../auth/caller.ts";
 import { receivedBytes } from "./body-chunks.ts";
 import { bodySizeOf } from "./response-size.ts";
 
@@ -93,4 +94,40 @@ export class RequestObservers {
     this.#observers = observers;
     this.#starting = observers.filter(({ started }) => started !== undefined);
   }
+}
+
+const notes = Symbol("notes");
+
+/** RequestNotes are facts about a request that only its handler learns, for the access log. */
+export interface RequestNotes {
+  /** Who made the request, once its credentials are proven. */
+  readonly caller?: Caller | undefined;
+  /** The methods that a JSON-RPC request calls. */
+  readonly rpcMethods?: readonly string[] | undefined;
+}
+
+interface NotedRequest extends Request {
+  [notes]?: RequestNotes;
+}
+
+/** noteOn attaches notes to a request. They are read when it has ended, so they may be filled until then. */
+export function noteOn(request: NotedRequest, about: RequestNotes): void {
+  request[notes] = about;
+}
+
+export function notesOf(request: NotedRequest): RequestNotes {
+  return request[notes] ?? none;
+}
+
+const none: RequestNotes = {};
+
+/** IncomingRequest is a request with what a transport that takes uploads needs of its connection. */
+export interface IncomingRequest {
+  readonly request: Request;
+  /** The whole path, as it was sent. */
+  readonly rawPath: string;
+  /** The client's IP address. */
+  readonly address: string;
+  /** Restarts the time without progress after which the connection is dropped. */
+  restartIdleTimer(): void;
 }

@@ -3,8 +3,8 @@ import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { FileStats } from "../../buckets/file-reader.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
+import { errorReason } from "../content/plain.ts";
 import { bodyChunks } from "./body-chunks.ts";
-import { BodyDigests } from "./body-digests.ts";
 import { HttpError } from "./http-error.ts";
 
 /**
@@ -14,7 +14,7 @@ import { HttpError } from "./http-error.ts";
 const maxWholeBytes = 16 * 1024;
 
 /** Upload is a request whose body becomes a file. */
-export interface Upload {
+interface Upload {
   readonly request: Request;
   readonly files: BucketFiles;
   readonly path: TreePath;
@@ -24,7 +24,7 @@ export interface Upload {
   readonly restartIdleTimer: () => void;
 }
 
-export interface UploadOptions {
+interface UploadOptions {
   readonly conditions: WriteConditions;
   readonly makeParents: boolean;
   readonly modified?: Date | undefined;
@@ -100,4 +100,122 @@ function lengthIn(headers: Headers, name: string): number | undefined {
 
 function tooBig(limit: number): HttpError {
   return new HttpError(413, `the upload is above ${limit} bytes (max_upload_size)`);
+}
+
+interface Hasher {
+  update(chunk: Uint8Array): unknown;
+  digest(encoding: "hex"): string;
+}
+
+const adlerBase = 65521;
+
+/** Adler32 is the checksum of zlib, which ownCloud's clients use for speed. */
+class Adler32 implements Hasher {
+  #low = 1;
+  #high = 0;
+
+  /** The sums of the parts make those of the whole, as in zlib's adler32_combine. */
+  update(chunk: Uint8Array): void {
+    const sum = Bun.hash.adler32(chunk);
+    const rest = chunk.length % adlerBase;
+    this.#high = (this.#high + rest * (this.#low + adlerBase - 1) + (sum >>> 16)) % adlerBase;
+    this.#low = (this.#low + (sum & 0xffff) + adlerBase - 1) % adlerBase;
+  }
+
+  digest(): string {
+    return ((this.#high * 0x10000 + this.#low) >>> 0).toString(16).padStart(8, "0");
+  }
+}
+
+const crypto = (name: "md5" | "sha1" | "sha256" | "sha512" | "sha3-256") => () => new Bun.CryptoHasher(name);
+/** Algorithms of `OC-Checksum`, and how many hexadecimal digits each has. */
+const ocAlgorithms: Readonly<Record<string, { readonly digits: number; readonly open: () => Hasher }>> = {
+  ADLER32: { digits: 8, open: () => new Adler32() },
+  MD5: { digits: 32, open: crypto("md5") },
+  SHA1: { digits: 40, open: crypto("sha1") },
+  SHA256: { digits: 64, open: crypto("sha256") },
+  "SHA3-256": { digits: 64, open: crypto("sha3-256") },
+};
+/** Those of RFC 9530 that are not retired, and how many bytes each has. */
+const rfcAlgorithms = [
+  { name: "sha-256", bytes: 32, open: crypto("sha256") },
+  { name: "sha-512", bytes: 64, open: crypto("sha512") },
+] as const;
+
+interface Wanted {
+  readonly header: string;
+  readonly hex: string;
+  readonly hasher: Hasher;
+}
+
+/**
+ * BodyDigests compares a body with the digests that its request has of it: `OC-Checksum`, `Content-MD5`, and `Repr-Digest` and
+ * `Content-Digest` of RFC 9530. Algorithms that are not known are ignored, as that RFC wants; a known one that is no digest is 400.
+ */
+class BodyDigests {
+  readonly #wanted: readonly Wanted[];
+
+  constructor(headers: Headers) {
+    this.#wanted = [
+      ...ocChecksum(headers),
+      ...contentMd5(headers),
+      ...rfcDigests(headers, "repr-digest"),
+      ...rfcDigests(headers, "content-digest"),
+    ];
+  }
+
+  update(chunk: Uint8Array): void {
+    for (const { hasher } of this.#wanted) hasher.update(chunk);
+  }
+
+  /** Throws 400 unless all digests are right. To be called once, after the last chunk. */
+  assertRight(): void {
+    for (const { header, hex, hasher } of this.#wanted)
+      if (hasher.digest("hex") !== hex)
+        throw new HttpError(
+          400,
+          `the content is not what ${header} says; nothing was changed, send it again`,
+          { headers: errorReason("digest_mismatch") },
+        );
+  }
+}
+
+function ocChecksum(headers: Headers): Wanted[] {
+  const header = "OC-Checksum";
+  const text = headers.get(header);
+  const [name = "", digest = ""] = text?.trim().split(":") ?? [];
+  const algorithm = ocAlgorithms[name.toUpperCase()];
+  if (text === null || algorithm === undefined) return [];
+  // Some clients leave out zeros at the beginning of ADLER32.
+  const hex = digest.toLowerCase().padStart(algorithm.digits, "0");
+  if (!/^[0-9a-f]+$/.test(digest.toLowerCase()) || hex.length !== algorithm.digits) throw malformed(header);
+  return [{ header, hex, hasher: algorithm.open() }];
+}
+
+function contentMd5(headers: Headers): Wanted[] {
+  const header = "Content-MD5";
+  const text = headers.get(header);
+  return text === null ? [] : [{ header, hex: hexOf(header, text.trim(), 16), hasher: crypto("md5")() }];
+}
+
+function rfcDigests(headers: Headers, name: "repr-digest" | "content-digest"): Wanted[] {
+  const header = name === "repr-digest" ? "Repr-Digest" : "Content-Digest";
+  const members = headers.get(name)?.split(",") ?? [];
+  return members.flatMap((member) => {
+    const [, key = "", value = ""] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(member) ?? [];
+    const algorithm = rfcAlgorithms.find(({ name }) => name === key);
+    if (algorithm === undefined) return [];
+    const text = /^:(.*):$/.exec(value)?.[1] ?? "";
+    return [{ header, hex: hexOf(header, text, algorithm.bytes), hasher: algorithm.open() }];
+  });
+}
+
+function hexOf(header: string, base64: string, bytes: number): string {
+  const decoded = Buffer.from(base64, "base64");
+  if (decoded.length !== bytes || !/^[A-Za-z0-9+/]+=*$/.test(base64)) throw malformed(header);
+  return decoded.toString("hex");
+}
+
+function malformed(header: string): HttpError {
+  return new HttpError(400, `${header} is not a digest; nothing was changed`);
 }

@@ -9,7 +9,7 @@ import { isFromBrowser } from "../request/browser-request.ts";
 import { clientLeft } from "../request/client-address.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
-import { noteOn } from "../request/request-notes.ts";
+import { noteOn } from "../request/request-observer.ts";
 
 /** PrivateRequest is a request for a file of a private bucket. */
 export interface PrivateRequest {

@@ -1,22 +1,20 @@
 import { Fault } from "../../base/fault.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import type { FileSnapshot, PinnedReader } from "../../buckets/file-reader.ts";
+import type { FileEntry, FileSnapshot, PinnedReader, TreeReader } from "../../buckets/file-reader.ts";
+import { childPath, parseTreePath, pathSegment, splitPath, type TreePath } from "../../buckets/path.ts";
 import type { BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";
 import { encodePath, isPageStatus, locationOf, pathOf, type Redirect } from "../../sites/redirects-file.ts";
-import type { Compression } from "../content/compression.ts";
+import { type Compression, encodingsFor } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
-import { encodingsFor } from "../content/encoding.ts";
 import { allowedMethods, methodNotAllowed, plainText, redirect } from "../content/plain.ts";
 import { selectVariant } from "../content/variants.ts";
 import type { PrivateRequest } from "./access.ts";
-import { cacheKey } from "./cache-entries.ts";
 import { corsHeaders, staticMethods } from "./cors.ts";
 import { type DecodedPath, decodePath } from "./decode-path.ts";
 import { errorPage, faultResponse, missingFile } from "./error-responses.ts";
-import { findContent, findPage, type Page } from "./find-page.ts";
-import type { MemoryCache } from "./memory-cache.ts";
+import { cacheKey, type MemoryCache } from "./memory-cache.ts";
 import { generalHeaders, siteHeaders } from "./site-headers.ts";
 
 export interface StaticOptions {
@@ -232,4 +230,104 @@ function redirectToFolder({ url }: Request): Response {
 function searchOf({ url }: Request): string {
   const query = url.indexOf("?");
   return query === -1 ? "" : new URL(url.slice(query), "http://localhost").search;
+}
+
+const indexPage = pathSegment("index.html");
+const pageType = ".html";
+
+/** Page is the file that is sent for a path. */
+interface Page {
+  readonly kind: "file";
+  readonly file: FileEntry;
+  /** The path as it was asked for, in the Unicode form that the store has, with its slash. */
+  readonly at: string;
+  /** What else must stay as it is for this file to be the one. */
+  readonly dependencies: readonly FileSnapshot[];
+}
+
+/** FoundPage is what a path leads to. */
+type FoundPage =
+  | Page
+  /** A page whose address is another path of the bucket. */
+  | { readonly kind: "moved"; readonly to: string }
+  /** A folder with a page, asked for without the slash, or a folder without a page. */
+  | { readonly kind: "folder"; readonly hasPage: boolean }
+  | { readonly kind: "nothing" };
+
+const nothing: FoundPage = { kind: "nothing" };
+
+interface PageOptions {
+  /** Whether `/about` is the address of `about.html`. */
+  readonly cleanUrls: boolean;
+}
+
+/** findPage finds what is sent for a path: a file, the `index.html` of a folder, or with `cleanUrls` the page of that name. */
+async function findPage(
+  reader: TreeReader,
+  { path, slash }: DecodedPath,
+  { cleanUrls }: PageOptions,
+): Promise<FoundPage> {
+  const entry = await reader.find(path);
+  if (entry?.kind === "file" && !slash) return cleanUrls ? atItsAddress(reader, entry) : pageOf(entry);
+  if (entry?.kind === "folder") {
+    const index = await reader.find(childPath(entry.path, indexPage));
+    if (index?.kind === "file")
+      return slash
+        ? { ...pageOf(index), at: entry.path === "" ? "" : `${entry.path}/` }
+        : { kind: "folder", hasPage: true };
+  }
+  const page = cleanUrls && path !== "" && entry?.kind !== "file" ? await namedPage(reader, path) : undefined;
+  if (page !== undefined) {
+    const at = page.path.slice(0, -pageType.length);
+    const { folder: above, name } = splitPath(page.path);
+    if (name === indexPage) return { kind: "moved", to: above === "" ? "" : `${above}/` };
+    if (slash) return { kind: "moved", to: at };
+    const folder = entry === undefined ? [] : [reader.snapshotOfMissing(childPath(entry.path, indexPage))];
+    return {
+      kind: "file",
+      file: page,
+      at,
+      dependencies: [entry?.snapshot() ?? reader.snapshotOfMissing(path), ...folder],
+    };
+  }
+  return entry?.kind === "folder" ? { kind: "folder", hasPage: false } : nothing;
+}
+
+/** findContent finds the file that a rule answers with, whichever its own address is; undefined if there is none. */
+async function findContent(
+  reader: TreeReader,
+  { path }: DecodedPath,
+  { cleanUrls }: PageOptions,
+): Promise<Page | undefined> {
+  const entry = await reader.find(path);
+  if (entry?.kind === "file") return pageOf(entry);
+  const index = entry && (await reader.find(childPath(entry.path, indexPage)));
+  if (index?.kind === "file") return pageOf(index);
+  const page = cleanUrls && path !== "" ? await namedPage(reader, path) : undefined;
+  return page && pageOf(page);
+}
+
+function pageOf(file: FileEntry): Page {
+  return { kind: "file", file, at: file.path, dependencies: [] };
+}
+
+/** A page that was asked for by the name of its file has another address, unless something else has that one. */
+async function atItsAddress(reader: TreeReader, file: FileEntry): Promise<FoundPage> {
+  const { folder, name } = splitPath(file.path);
+  if (name === indexPage) return { kind: "moved", to: folder === "" ? "" : `${folder}/` };
+  if (!name.endsWith(pageType) || name === pageType) return pageOf(file);
+  const clean = parseTreePath(file.path.slice(0, -pageType.length));
+  if (clean === undefined) return pageOf(file);
+  const other = await reader.find(clean);
+  if (other === undefined) return { kind: "moved", to: clean };
+  if (other.kind === "file") return { ...pageOf(file), dependencies: [other.snapshot()] };
+  const index = await reader.find(childPath(other.path, indexPage));
+  if (index?.kind !== "file") return { kind: "moved", to: clean };
+  return { ...pageOf(file), dependencies: [index.snapshot()] };
+}
+
+async function namedPage(reader: TreeReader, path: TreePath): Promise<FileEntry | undefined> {
+  const named = parseTreePath(path + pageType);
+  const page = named && (await reader.find(named));
+  return page?.kind === "file" ? page : undefined;
 }

@@ -1,8 +1,8 @@
 import { escapeXml } from "../../../base/xml.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
-import { plainOnly } from "../../content/encoding.ts";
+import { plainOnly } from "../../content/compression.ts";
+import { sandboxed } from "../../content/media-type.ts";
 import { respond } from "../../content/respond.ts";
-import { sandboxed } from "../../content/sandbox.ts";
 import { plainVariant, snapshotOrDispose } from "../../content/variants.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { textResponse } from "../../request/response-size.ts";
