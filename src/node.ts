@@ -12,13 +12,13 @@ import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts
 import { LiveConfig, type Outcome, settingPart } from "./config/live.ts";
 import { reportStart } from "./config/report-start.ts";
 import { placesOf } from "./config/server-uuid.ts";
-import { AccessLog } from "./http/access-log/access-log.ts";
-import { Readiness } from "./http/health/readiness.ts";
+import { AccessLog } from "./http/access-log.ts";
+import { Readiness } from "./http/health.ts";
 import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
-import { CertificateWatch } from "./http/listen/certificate-watch.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
+import { CertificateWatch } from "./http/listen/tls.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { auditCapacity, LogRing } from "./log/ring.ts";

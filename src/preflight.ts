@@ -29,8 +29,7 @@ import { diskStore, isPresent, type KnownStore, stale } from "./buckets/store-id
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
-import { certificateState } from "./http/listen/certificate-state.ts";
-import { readTls } from "./http/listen/tls.ts";
+import { certificateState, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
 import { unixAddress } from "./settings.ts";
 

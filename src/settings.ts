@@ -5,7 +5,7 @@ import { usableMemory } from "./base/memory-budget.ts";
 import type { NodeSettings, Roster } from "./cluster/roster.ts";
 import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
-import type { AccessLog, AccessLogSettings } from "./http/access-log/access-log.ts";
+import type { AccessLog, AccessLogSettings } from "./http/access-log.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";

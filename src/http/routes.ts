@@ -6,29 +6,28 @@ import { isHostName } from "../buckets/record.ts";
 import { linkPrefix } from "../links/link-code.ts";
 import { noConsole, serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
-import { type HealthOptions, serveHealth, serveReady } from "./health/health.ts";
+import { type HealthOptions, serveHealth, serveReady } from "./health.ts";
 import { answerPost, cors, misdirectedCall, preflight } from "./jsonrpc/post.ts";
-import type { RpcSocket } from "./jsonrpc/rpc-socket.ts";
 import {
   isHandshake,
   openSocket,
+  type RpcSocket,
   refuseHandshake,
   refuseTerminal,
   type SocketOptions,
   terminalNeedsUpgrade,
-} from "./jsonrpc/websocket.ts";
+} from "./jsonrpc/rpc-socket.ts";
 import { type LinkRouteOptions, serveLink } from "./links/serve.ts";
-import { serveMetrics } from "./metrics/metrics.ts";
+import { serveMetrics } from "./metrics.ts";
 import { type PreviewOptions, previewPrefix, servePreview } from "./preview/preview.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
 import { hostNameOf } from "./request/host-name.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
+import { resumableUploads } from "./resumable-uploads.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
-import { resumableUploads } from "./uploads/resumable-uploads.ts";
-import { type FileProtocol, serveFiles, type WebdavOptions } from "./webdav/handler.ts";
+import { type FileProtocol, serveFiles, type WebdavOptions, webdav } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
-import { webdav } from "./webdav/webdav.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
 export interface HttpDeps

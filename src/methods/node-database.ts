@@ -7,7 +7,7 @@ import { method } from "./declare.ts";
 const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
 
 /** `tableSizesFor` returns the sizes to callers that meet `need`. */
-export const tableSizesFor = (need: Need) =>
+const tableSizesFor = (need: Need) =>
   method({
     doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
     need,
@@ -46,3 +46,6 @@ function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
     `{"tables":{${members.join(",")}},"total":${tables.reduce((sum, [, bytes]) => sum + bytes, 0)}}`,
   );
 }
+
+/** `storage` is the namespace `storage`: the sizes for tokens that may read them and nothing else. */
+export const storage = { storage_read: tableSizesFor(globally("node.read_storage")) };

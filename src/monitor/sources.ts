@@ -1,7 +1,7 @@
 import type { Clock } from "../base/clock.ts";
 import type { MemoryBudget } from "../base/memory-budget.ts";
-import type { Readiness } from "../http/health/readiness.ts";
-import { SocketTraffic } from "../http/jsonrpc/socket-traffic.ts";
+import type { Readiness } from "../http/health.ts";
+import { SocketTraffic } from "../http/jsonrpc/rpc-socket.ts";
 import type { ListenerSlot } from "../http/listen/listener-slot.ts";
 import type { ConnectionLimiter } from "../http/request/connection-limiter.ts";
 import { handlerNames } from "../http/request/request-observer.ts";

@@ -1,9 +1,7 @@
 import { expect } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { certificateState } from "../../src/http/listen/certificate-state.ts";
-import { CertificateWatch } from "../../src/http/listen/certificate-watch.ts";
-import { readTls } from "../../src/http/listen/tls.ts";
+import { CertificateWatch, certificateState, readTls } from "../../src/http/listen/tls.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";

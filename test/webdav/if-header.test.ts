@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
 import { HttpError } from "../../src/http/request/http-error.ts";
-import { type ConditionList, parseIf } from "../../src/http/webdav/if-header.ts";
+import { type ConditionList, parseIf } from "../../src/http/webdav/conditions.ts";
 import { eachStore, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";

@@ -1,9 +1,11 @@
 import type { Server } from "bun";
+import type { Caller } from "../../auth/caller.ts";
+import { networkOf } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
-import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
+import { type MemoryAccount, type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
 import { LargeAnswer, type Reply, toWireError } from "../../rpc/bodies.ts";
 import type { Engine } from "../../rpc/engine.ts";
-import { memoryIsFull } from "../../rpc/request-state.ts";
+import { memoryIsFull, type RequestSource } from "../../rpc/request-state.ts";
 import {
   answerEncoding,
   compressLong,
@@ -12,11 +14,12 @@ import {
   minCompressedChars,
 } from "../content/compressed-answer.ts";
 import type { Encoding } from "../content/compression.ts";
+import { bearerToken } from "../request/authentication.ts";
 import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
-import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
+import type { ConnectionLimiter, Delays, Permit, UnsizedBodies } from "../request/connection-limiter.ts";
+import { noteOn, type RequestNotes } from "../request/request-observer.ts";
 import { pulledResponse, sized, textResponse } from "../request/response-size.ts";
-import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: a page must know the token, because no call reads what browsers add by themselves (cookies, Basic). */
 export const cors = { "access-control-allow-origin": "*" };
@@ -236,4 +239,120 @@ async function readChunks(
     size = end;
   }
   return buffer.toString("utf8", 0, size);
+}
+
+interface PostSourceOptions {
+  readonly request: Request;
+  readonly server: Server<unknown>;
+  readonly addresses: ClientAddresses;
+  readonly permit: Permit;
+  readonly memory: MemoryBudget;
+  readonly delays: Delays;
+}
+
+/** Methods of a batch, and characters of a method, that are kept for the access log. */
+const maxNotedMethods = 20;
+const maxNotedChars = 100;
+
+/** PostSource is the client of one POST, its connection permit, and its share of the memory budget. */
+class PostSource implements RequestSource, RequestNotes {
+  readonly session = undefined;
+  readonly streams = true;
+  readonly isProven = false;
+  readonly #request: Request;
+  readonly #server: Server<unknown>;
+  readonly #addresses: ClientAddresses;
+  #address: string | undefined;
+  readonly #permit: Permit;
+  readonly #memory: MemoryBudget;
+  readonly #delays: Delays;
+  /** Opened when there is something to count: most calls and answers are too small. */
+  #account: MemoryAccount | undefined;
+  #isProven = false;
+  caller: Caller | undefined;
+  rpcMethods: string[] | undefined;
+  #bodyBytes = 0;
+  #answerBytes = 0;
+
+  constructor({ request, server, addresses, permit, memory, delays }: PostSourceOptions) {
+    this.#request = request;
+    this.#server = server;
+    this.#addresses = addresses;
+    this.#permit = permit;
+    this.#memory = memory;
+    this.#delays = delays;
+    noteOn(request, this);
+  }
+
+  get bearer(): string | undefined {
+    return bearerToken(this.#request);
+  }
+
+  /** Read when it is needed, because it takes a system call. */
+  get address(): string {
+    this.#address ??= this.#addresses.of(this.#request, this.#server);
+    if (this.#address === undefined) throw new Fault("Other", "the client has disconnected");
+    return this.#address;
+  }
+
+  noteAddress(): string {
+    this.#address ??= this.#addresses.of(this.#request, this.#server);
+    return this.#address ?? "unknown";
+  }
+
+  requireAddress(): void {
+    if (this.#address === undefined) this.#address = this.address;
+  }
+
+  get disconnected(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+    return this.#permit.suspend(wait);
+  }
+
+  noteMethod(name: string): void {
+    if (this.rpcMethods === undefined) this.rpcMethods = [name.slice(0, maxNotedChars)];
+    else if (this.rpcMethods.length < maxNotedMethods) this.rpcMethods.push(name.slice(0, maxNotedChars));
+    else if (this.rpcMethods.length === maxNotedMethods) this.rpcMethods.push("…");
+  }
+
+  proved(caller: Caller): void {
+    this.caller = caller;
+    this.#isProven = true;
+    this.#account?.prove();
+  }
+
+  holdBody(bytes: number): boolean {
+    if (bytes === 0 && this.#account === undefined) return true;
+    if (!this.#hold(bytes + this.#answerBytes)) return false;
+    this.#bodyBytes = bytes;
+    return true;
+  }
+
+  reserve(bytes: number): boolean {
+    if (!this.#hold(this.#bodyBytes + this.#answerBytes + bytes)) return false;
+    this.#answerBytes += bytes;
+    return true;
+  }
+
+  /** Holds an answer back without its permit, so that many guesses do not use up the connections. False: too many wait. */
+  delay(ms: number): Promise<boolean> {
+    return this.#permit.suspend(() => this.#delays.wait(ms));
+  }
+
+  /** To be called when the answer has been handed over, or will not be sent. */
+  finish(): void {
+    this.#permit.release();
+    this.#account?.[Symbol.dispose]();
+  }
+
+  #hold(bytes: number): boolean {
+    if (this.#account === undefined) {
+      this.#account = this.#memory.open(networkOf(this.address));
+      if (this.#isProven) this.#account.prove();
+    }
+    return this.#account.hold(bytes);
+  }
 }

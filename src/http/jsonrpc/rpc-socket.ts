@@ -1,4 +1,4 @@
-import type { ServerWebSocket } from "bun";
+import type { Server, ServerWebSocket } from "bun";
 import { networkOf } from "../../base/address.ts";
 import type { Clock } from "../../base/clock.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
@@ -7,7 +7,9 @@ import { errorText, LargeAnswer, type Reply } from "../../rpc/bodies.ts";
 import type { Engine } from "../../rpc/engine.ts";
 import { memoryIsFull, type RequestSource } from "../../rpc/request-state.ts";
 import { Session } from "../../rpc/session.ts";
-import type { SocketTraffic } from "./socket-traffic.ts";
+import { plainText } from "../content/plain.ts";
+import { clientLeft } from "../request/client-address.ts";
+import { busy, cors, type JsonRpcOptions } from "./post.ts";
 
 /** Calls of one socket that run at once, before and after one of them has proven a token; further ones wait. */
 const maxRunningCalls = { unproven: 100, proven: 1000 };
@@ -25,7 +27,7 @@ const closeCodes = { goingAway: 1001, restart: 1012, tryAgainLater: 1013 };
 /** CloseReason is why the server closes its connections. */
 export type CloseReason = "stop" | "restart";
 
-export interface RpcSocketOptions {
+interface RpcSocketOptions {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly traffic: SocketTraffic;
   readonly memory: MemoryBudget;
@@ -288,5 +290,90 @@ export class RpcSocket {
   /** Updates the memory budget with all bytes that the socket makes the server hold; false if that is too much. */
   #count(): boolean {
     return this.#account.hold(this.#queuedBytes + this.#reservedBytes + this.#bufferedBytes());
+  }
+}
+
+/** The addresses that accept WebSockets, for people. */
+const socketAddresses = "/jsonrpc, /node/rpc or /";
+
+export interface SocketOptions {
+  readonly jsonRpc: JsonRpcOptions;
+  readonly turns: Turns;
+  readonly clock: Clock;
+  readonly traffic: SocketTraffic;
+  /** The sockets that are open on this listener; it closes them when it closes. */
+  readonly sockets: Set<RpcSocket>;
+}
+
+/** isHandshake tells whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
+export function isHandshake({ method, headers }: Request): boolean {
+  return method === "GET" && headers.get("upgrade")?.toLowerCase() === "websocket";
+}
+
+/** openSocket upgrades the connection to a WebSocket for JSON-RPC; undefined when Bun has taken it over. */
+export function openSocket(
+  request: Request,
+  server: Server<RpcSocket>,
+  { jsonRpc, turns, clock, traffic, sockets }: SocketOptions,
+): Response | undefined {
+  const { addresses, connections, engine, memory } = jsonRpc;
+  const address = addresses.of(request, server);
+  if (address === undefined) return clientLeft();
+  const permit = connections.tryAcquire();
+  if (permit === undefined) return busy();
+  const socket = new RpcSocket({
+    engine,
+    memory,
+    turns,
+    clock,
+    traffic,
+    address,
+    onClosed: () => {
+      permit.release();
+      sockets.delete(socket);
+    },
+  });
+  sockets.add(socket);
+  if (server.upgrade(request, { data: socket })) return undefined;
+  socket.closed();
+  return plainText(400, "400 Bad Request: invalid WebSocket handshake.", cors);
+}
+
+/** refuseHandshake answers a handshake at another address: a page with status 200 would help no client. */
+export function refuseHandshake(): Response {
+  return plainText(
+    400,
+    `400 Bad Request: no WebSocket is served at this address; open it at ${socketAddresses}.`,
+    cors,
+  );
+}
+
+/** refuseTerminal answers at `/terminal`, which the specification reserves; this server has no terminal. */
+export function refuseTerminal(): Response {
+  return plainText(501, "501 Not Implemented: this server has no terminal.");
+}
+
+export function terminalNeedsUpgrade(): Response {
+  return plainText(426, "426 Upgrade Required: this address is for WebSocket.", {
+    upgrade: "websocket",
+    connection: "Upgrade",
+  });
+}
+
+/** SocketTraffic counts the messages of all WebSockets. */
+export class SocketTraffic {
+  receivedMessages = 0;
+  receivedBytes = 0;
+  sentMessages = 0;
+  sentBytes = 0;
+
+  received(message: string | Buffer): void {
+    this.receivedMessages += 1;
+    this.receivedBytes += Buffer.byteLength(message);
+  }
+
+  sent(message: string): void {
+    this.sentMessages += 1;
+    this.sentBytes += Buffer.byteLength(message);
   }
 }

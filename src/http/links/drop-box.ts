@@ -1,5 +1,5 @@
 import type { ResolvedPath } from "../../buckets/file-reader.ts";
-import { childPath, type Segment, treeRoot } from "../../buckets/path.ts";
+import { childPath, type Segment, splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { errorReason, plainText } from "../content/plain.ts";
@@ -7,8 +7,9 @@ import { HttpError } from "../request/http-error.ts";
 import { uploadBody } from "../request/upload-body.ts";
 import { countUse } from "./download.ts";
 import type { LinkRequest } from "./link-request.ts";
+import { linkPage } from "./page.ts";
 
-export interface AddedFile {
+interface AddedFile {
   readonly name: Segment;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
@@ -70,3 +71,132 @@ function isCompressedCopy(name: string): boolean {
   const suffix = Object.values(suffixes).find((one) => lower.endsWith(one));
   return suffix !== undefined && mediaTypeOf(lower.slice(0, -suffix.length)).compressible;
 }
+
+/** DropBox is what the page of a drop box shows. */
+interface DropBox {
+  readonly folder: TreePath;
+  readonly hasPassword: boolean;
+}
+
+/**
+ * dropBoxPage lets people choose files or drop them anywhere on the page; they are uploaded one by one. It shows nothing of the folder
+ * but its name.
+ */
+export function dropBoxPage(request: Request, { folder, hasPassword }: DropBox): Response {
+  const { name } = splitPath(folder);
+  const password = hasPassword
+    ? '<p><label>Password <input type="password" id="password" autocomplete="off"></label></p>\n'
+    : "";
+  return linkPage(request, {
+    title: name === "" ? "Upload files" : `Upload files to ${name}`,
+    body: `${password}<div id="area"><p>Drop files here, or choose them:</p>
+<input type="file" id="choice" multiple aria-label="Files"></div>
+<ul id="files" aria-live="polite"></ul>
+<noscript><p>Uploading here needs JavaScript. With curl: <code>curl -T FILE ADDRESS</code></p></noscript>`,
+    script,
+  });
+}
+
+/**
+ * The script of the page. A file whose name exists gets a number; everything else that fails is shown beside its name, and can be tried
+ * again. A folder is refused: a link adds files to one folder.
+ */
+const script = String.raw`
+"use strict";
+const maxNumber = 100;
+const base = location.pathname.endsWith("/") ? location.pathname : location.pathname + "/";
+const list = document.getElementById("files");
+const area = document.getElementById("area");
+const password = document.getElementById("password");
+let queue = Promise.resolve();
+
+function numbered(name, number) {
+  if (number === 1) return name;
+  const dot = name.lastIndexOf(".");
+  return dot > 0 ? name.slice(0, dot) + " (" + number + ")" + name.slice(dot) : name + " (" + number + ")";
+}
+
+function basic(text) {
+  return "Basic " + btoa(String.fromCharCode(...new TextEncoder().encode(":" + text)));
+}
+
+function send(file, name, onProgress) {
+  return new Promise((resolve) => {
+    const request = new XMLHttpRequest();
+    request.open("PUT", base + encodeURIComponent(name));
+    if (password !== null && password.value !== "") request.setRequestHeader("authorization", basic(password.value));
+    request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
+    request.onload = () => resolve({ status: request.status, text: request.responseText.trim() });
+    request.onerror = async () => {
+      const isReadable = await file.slice(0, 1).arrayBuffer().then(() => true, () => false);
+      resolve({ status: 0, text: isReadable ? "The connection was lost." : "This file cannot be read any more." });
+    };
+    request.send(file);
+  });
+}
+
+function showProblem(row, text, again) {
+  row.textContent = text;
+  row.className = "problem";
+  if (again === undefined) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = "Try again";
+  button.onclick = again;
+  row.append(" ", button);
+}
+
+async function upload(file, row) {
+  const name = file.name.replace(/[\\/\0]/g, "_");
+  const bar = row.appendChild(document.createElement("progress"));
+  for (let number = 1; number <= maxNumber; number += 1) {
+    const stored = numbered(name, number);
+    const { status, text } = await send(file, stored, (part) => { bar.value = part; });
+    if (status === 409) continue;
+    if (status !== 201) return showProblem(row, name + ": " + text, () => enqueue(file, row));
+    row.textContent = stored + " \u2713";
+    row.className = "stored";
+    return;
+  }
+  showProblem(row, name + ": there are too many files of this name.");
+}
+
+function enqueue(file, row) {
+  row.textContent = file.name;
+  row.className = "";
+  queue = queue.then(() => upload(file, row));
+}
+
+const newRow = () => list.appendChild(document.createElement("li"));
+
+function add(files) {
+  for (const file of files) enqueue(file, newRow());
+}
+
+document.getElementById("choice").onchange = ({ target }) => {
+  add([...target.files]);
+  target.value = "";
+};
+const hasFiles = ({ dataTransfer }) => dataTransfer !== null && dataTransfer.types.includes("Files");
+// The browser would leave the page and open a file that falls beside the area.
+addEventListener("dragover", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  area.className = "over";
+}, { capture: true });
+addEventListener("dragleave", ({ relatedTarget }) => {
+  if (relatedTarget === null) area.className = "";
+});
+addEventListener("drop", (event) => {
+  if (!hasFiles(event)) return;
+  event.preventDefault();
+  area.className = "";
+  for (const item of event.dataTransfer.items) {
+    const entry = item.webkitGetAsEntry();
+    const file = item.getAsFile();
+    if (entry !== null && entry.isDirectory)
+      showProblem(newRow(), entry.name + ": this is a folder. Drop the files that are in it, or a ZIP archive of it.");
+    else if (file !== null) add([file]);
+  }
+}, { capture: true });
+`;

@@ -6,12 +6,12 @@ import { declaredLength, readBody } from "../request/body-chunks.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
-import { passwordPage } from "./password-page.ts";
+import { linkPage } from "./page.ts";
 
 /** A form with a password of 256 characters, each of which may take 12 bytes. */
 const maxFormBytes = 4096;
 
-export interface PasswordCheck {
+interface PasswordCheck {
   readonly address: string;
   readonly delays: Delays;
   readonly authenticator: Authenticator;
@@ -76,4 +76,17 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   if (form === undefined)
     throw new HttpError(413, `the form is above ${maxFormBytes} bytes`, { headers: { connection: "close" } });
   return new URLSearchParams(form.toString()).get("password") || undefined;
+}
+
+/** passwordPage is a form whose answer is the file. No cookie is set, so the password opens nothing else. */
+function passwordPage(request: Request, proof: "wrong" | "missing"): Response {
+  const problem = proof === "wrong" ? '<p class="problem" role="alert">This is not the password.</p>\n' : "";
+  return linkPage(request, {
+    title: "This file takes a password",
+    status: proof === "wrong" ? 403 : 200,
+    body: `${problem}<form method="post">
+<label>Password <input type="password" name="password" required autofocus autocomplete="off"></label>
+<button>Download</button>
+</form>`,
+  });
 }

@@ -2,7 +2,9 @@ import type { AuditLog } from "../../auth/audit-log.ts";
 import { millisecondsSince } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
+import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
+import { archiveName } from "../../links/link-code.ts";
 import type { LinkVerdict } from "../../links/links.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
@@ -11,14 +13,13 @@ import { countUnread, tooManyUnread, type UnreadBodies } from "../request/body-c
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { IncomingRequest } from "../request/request-observer.ts";
+import { pulledResponse } from "../request/response-size.ts";
 import { faultResponse, httpErrorResponse } from "../webdav/error-response.ts";
-import { sendArchive } from "./archive.ts";
-import { download, usedUp } from "./download.ts";
-import { addFile } from "./drop-box.ts";
-import { dropBoxPage } from "./drop-box-page.ts";
-import type { LinkRequest } from "./link-request.ts";
+import { Archive } from "../zip.ts";
+import { attachmentOf, countUse, download, usedUp } from "./download.ts";
+import { addFile, dropBoxPage } from "./drop-box.ts";
+import { type LinkRequest, parseRequestedLink, type RequestedLink } from "./link-request.ts";
 import { askForPassword, provePassword } from "./password.ts";
-import { parseRequestedLink, type RequestedLink } from "./requested-link.ts";
 
 export interface LinkRouteOptions extends UnreadBodies {
   readonly acquire: () => Lease<Services>;
@@ -162,4 +163,52 @@ function toResponse(error: unknown, asked: RequestedLink | undefined): Response 
     return plainText(423, "423 Locked: somebody works on this folder; try again later.");
   if (error instanceof Fault && asked !== undefined) return faultResponse(error, asked.bucket, asked.path);
   throw error;
+}
+
+/** Archives that are compressed at a time, each of which occupies a thread of the pool; the content of further ones is not compressed. */
+const maxCompressed = 4;
+let compressed = 0;
+
+/** sendArchive sends the folder of a link, or what was selected in it, as a ZIP archive; undefined if there is no such folder. */
+async function sendArchive(
+  linked: LinkRequest,
+  acquire: () => Lease<Pick<Services, "clock">>,
+): Promise<Response | undefined> {
+  const { request, link, path: folder, bucket, files, audit } = linked;
+  const found = folder === treeRoot ? undefined : await files.reader.find(folder);
+  if (folder !== treeRoot && found?.kind !== "folder") return undefined;
+  const top = archiveName(bucket.name, folder);
+  const headers = {
+    "content-type": "application/zip",
+    "content-disposition": attachmentOf(`${top}.zip`),
+    "x-content-type-options": "nosniff",
+    "accept-ranges": "none",
+  };
+  if (request.method === "HEAD") return new Response(null, { headers });
+  await countUse(linked);
+  if (link.name !== undefined)
+    audit("link.used", { bucket: bucket.name, path: folder, kind: "zip", link: link.name.id });
+  const paths = link.paths?.flatMap((path) => within(folder, path));
+  const compresses = compressed < maxCompressed;
+  if (compresses) compressed += 1;
+  // Rows are read until the last file is sent, so the database stays open for so long.
+  const lease = acquire();
+  const madeAtMs = lease.services.clock.now();
+  const archive = new Archive({ reader: files.reader, folder, top, paths, compresses, madeAtMs });
+  return pulledResponse(
+    archive.pieces(),
+    { headers },
+    {
+      left: request.signal,
+      onEnd() {
+        if (compresses) compressed -= 1;
+        lease.release();
+      },
+    },
+  );
+}
+
+function within(folder: TreePath, path: string): readonly TreePath[] {
+  const whole = parseTreePath(folder === treeRoot ? path : `${folder}/${path}`);
+  return whole === undefined ? [] : [whole];
 }

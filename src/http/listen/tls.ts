@@ -1,7 +1,10 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
+import type { Clock } from "../../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
 import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
+import type { Logger } from "../../log/hub.ts";
+import { outsideSpans } from "../../log/span.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
 export interface Tls {
@@ -54,5 +57,58 @@ function parsePem<T>(path: string, what: string, parse: () => T): T {
     return parse();
   } catch (error) {
     throw new Fault("InvalidInput", `${path} is not a ${what}`, { path }, { cause: error });
+  }
+}
+
+/** The time before its end from which a certificate is reported. Tools that renew certificates do so 30 days before. */
+const warningMs = 14 * 24 * 60 * 60 * 1000;
+
+/** CertificateState is a certificate that ends soon, or has ended. */
+interface CertificateState {
+  readonly hasExpired: boolean;
+  /** ISO 8601. */
+  readonly expires: string;
+  /** For people: what is wrong and what to do. */
+  readonly text: string;
+}
+
+/** certificateState tells whether a certificate has to be renewed; undefined while it is valid for more than 14 days. */
+export function certificateState(expiresAtMs: number, nowMs: number): CertificateState | undefined {
+  if (expiresAtMs - nowMs > warningMs) return undefined;
+  const hasExpired = expiresAtMs <= nowMs;
+  const expires = new Date(expiresAtMs).toISOString();
+  const text = `${hasExpired ? "expired" : "expires"} on ${expires}; renew it and send HUP to the server`;
+  return { hasExpired, expires, text };
+}
+
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** CertificateWatch logs that the certificate of a listener ends soon or has ended: at the start, after a reload, and once a day. */
+export class CertificateWatch implements Disposable {
+  readonly #expiresAtMs: () => number | undefined;
+  readonly #log: Logger;
+  readonly #clock: Clock;
+  readonly #timer: Disposable;
+
+  /** `expiresAtMs` is when the present certificate ends; undefined without one. */
+  constructor(expiresAtMs: () => number | undefined, log: Logger, clock: Clock) {
+    this.#expiresAtMs = expiresAtMs;
+    this.#log = log;
+    this.#clock = clock;
+    this.#timer = outsideSpans(() => clock.every(dayMs, () => this.check()));
+    this.check();
+  }
+
+  check(): void {
+    const at = this.#expiresAtMs();
+    if (at === undefined) return;
+    const state = certificateState(at, this.#clock.now());
+    if (state === undefined) return;
+    const event = state.hasExpired ? "certificate.expired" : "certificate.expiring";
+    this.#log.event(event, `the certificate ${state.text}`, { expires: state.expires });
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer[Symbol.dispose]();
   }
 }

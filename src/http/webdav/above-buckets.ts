@@ -11,9 +11,8 @@ import { webdavPrefix } from "./dav-path.ts";
 import { depthOf } from "./dav-request.ts";
 import { readQuery } from "./verbs/propfind.ts";
 import type { Resource } from "./xml/live-properties.ts";
-import { multistatus } from "./xml/multistatus.ts";
+import { multistatus, TextParts } from "./xml/multistatus.ts";
 import { PropertyWriter } from "./xml/property-writer.ts";
-import { TextParts } from "./xml/text-parts.ts";
 
 /** What can be done with the folders above all buckets. */
 export const methodsAboveBuckets = ["OPTIONS", "PROPFIND"] as const;

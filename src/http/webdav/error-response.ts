@@ -7,8 +7,8 @@ import { isBelow, type TreePath } from "../../buckets/path.ts";
 import { blobMissing, errorReason, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import type { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "./dav-path.ts";
-import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
 import { errorResponse, statuses } from "./xml/multistatus.ts";
+import { lockRoot, lockRoots } from "./xml/request-xml.ts";
 
 /** statusOf maps a fault to the status that WebDAV has for it. */
 function statusOf(fault: Fault): number {

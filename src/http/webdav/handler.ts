@@ -22,10 +22,12 @@ import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
 import { type IncomingRequest, noteOn } from "../request/request-observer.ts";
 import type { StaticOptions } from "../static/serve.ts";
-import type { AboveBuckets } from "./above-buckets.ts";
-import { type DavPath, parseDavPath } from "./dav-path.ts";
+import { type AboveBuckets, listAboveBuckets, methodsAboveBuckets } from "./above-buckets.ts";
+import { type DavPath, parseDavPath, webdavPrefix } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
 import { faultResponse, httpErrorResponse } from "./error-response.ts";
+import { davMethods, verbOf } from "./verbs/index.ts";
+import { davCors, options } from "./verbs/options.ts";
 
 export interface WebdavOptions extends UnreadBodies {
   readonly acquire: () => Lease<Services>;
@@ -244,3 +246,15 @@ function logRequest(
     elapsed_ms: millisecondsSince(start),
   });
 }
+
+/** webdav is RFC 4918 on the files of buckets. */
+export const webdav: FileProtocol = {
+  name: "webdav",
+  prefix: webdavPrefix,
+  headers: Object.entries(davCors),
+  options,
+  verbOf: ({ method }) => verbOf(method),
+  above: async (above) =>
+    above.request.method === "PROPFIND" ? listAboveBuckets(above) : methodNotAllowed(methodsAboveBuckets),
+  methods: davMethods,
+};

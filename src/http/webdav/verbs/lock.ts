@@ -7,9 +7,8 @@ import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import { type DavRequest, depthOf, requireParent } from "../dav-request.ts";
-import { activeLock, lockRoot, lockRoots } from "../xml/lock-xml.ts";
 import { errorResponse, statuses, xmlResponse } from "../xml/multistatus.ts";
-import { isDav, readXml } from "../xml/request-xml.ts";
+import { activeLock, isDav, lockRoot, lockRoots, readXml } from "../xml/request-xml.ts";
 
 /** 24 h: active clients refresh their locks; that of a crashed one expires within a day. */
 const maxLockSeconds = 24 * 3600;

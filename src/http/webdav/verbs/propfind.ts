@@ -5,10 +5,9 @@ import { HttpError } from "../../request/http-error.ts";
 import { assertIf } from "../conditions.ts";
 import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
-import { multistatus } from "../xml/multistatus.ts";
+import { multistatus, TextParts } from "../xml/multistatus.ts";
 import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
-import { TextParts } from "../xml/text-parts.ts";
 
 /** Resources in an answer with Depth infinity; for more, the client has to ask folder by folder. */
 const maxInfiniteResources = 20_000;

@@ -4,7 +4,7 @@ import type { DiskUsage, FileEntry } from "../../../buckets/file-reader.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../../buckets/path.ts";
 import { mediaTypeOf } from "../../content/media-type.ts";
-import { activeLock, supportedLock } from "./lock-xml.ts";
+import { activeLock, supportedLock } from "./request-xml.ts";
 
 /** Resource is what the live properties of one file or folder are computed from. */
 export interface Resource {

@@ -2,8 +2,7 @@ import { escapeXml, tagFor } from "../../../base/xml.ts";
 import type { Properties } from "../../../buckets/metadata/properties.ts";
 import { hrefOf } from "../dav-path.ts";
 import { type LiveProperty, liveProperties, type Resource } from "./live-properties.ts";
-import { statusLine } from "./multistatus.ts";
-import type { TextParts } from "./text-parts.ts";
+import { statusLine, type TextParts } from "./multistatus.ts";
 
 /** PropertyQuery is which properties a PROPFIND asks for. */
 export type PropertyQuery =

@@ -1,22 +1,66 @@
-import { atMost, type Clock } from "../../base/clock.ts";
-import { messageOf } from "../../base/fault.ts";
-import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
-import type { Lease } from "../../rpc/method.ts";
-import type { Services } from "../../services.ts";
+import { atMost, type Clock } from "../base/clock.ts";
+import { messageOf, retryAfterSeconds } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
+import type { Lease } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
+import { textResponse } from "./request/response-size.ts";
+
+export interface HealthOptions {
+  readonly version: string;
+  readonly uptimeMs: () => number;
+  readonly readiness: Readiness;
+  /** The codes of what is wrong between this node and others (`nodes.…` in docs/events.md). */
+  readonly warnings: () => readonly string[];
+}
+
+const headers = {
+  "content-type": "application/json",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+/** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
+export function serveHealth({ version, uptimeMs, readiness, warnings: present }: HealthOptions): Response {
+  const warnings = present();
+  return json(
+    {
+      status: "ok",
+      version,
+      uptime_ms: uptimeMs(),
+      ...(readiness.isDraining && { draining: true }),
+      ...(warnings.length > 0 && { warnings }),
+    },
+    { headers },
+  );
+}
+
+/** serveReady answers `GET /node/ready`: 200, or 503 with the missing parts. It names no host and no path, because anybody may ask. */
+export async function serveReady({ readiness }: HealthOptions): Promise<Response> {
+  const missing = await readiness.missing();
+  if (missing.length === 0) return json({ status: "ready" }, { headers });
+  return json(
+    { status: "unavailable", missing },
+    { status: 503, headers: { ...headers, "retry-after": String(retryAfterSeconds) } },
+  );
+}
+
+function json(value: unknown, init: ResponseInit): Response {
+  return textResponse(`${JSON.stringify(value)}\n`, init);
+}
 
 /**
  * RequiredPart is what a server needs to be ready. `schema`: a newer version has changed the database so that this one cannot work with
  * it. `draining`: it is up, but stops or restarts shortly.
  */
-export type RequiredPart = "database" | "schema" | "store" | "draining";
+type RequiredPart = "database" | "schema" | "store" | "draining";
 
 /** A check is valid for this long, however many requests come. */
 const validMs = 1000;
 /** A database that has not answered after this time is missing. */
 const maxAnswerMs = 2000;
 
-export interface ReadinessOptions {
+interface ReadinessOptions {
   readonly acquire: () => Lease<Services>;
   readonly log: Logger;
   readonly clock: Clock;

@@ -1,17 +1,17 @@
-import { authorise } from "../../auth/authorise.ts";
-import { globally } from "../../auth/need.ts";
-import { Fault } from "../../base/fault.ts";
-import { formatFor, formatMetrics } from "../../metrics/text-format.ts";
-import type { Lease } from "../../rpc/method.ts";
-import type { Services } from "../../services.ts";
-import { plainText, serviceUnavailable } from "../content/plain.ts";
-import { authenticate, type Challenge } from "../request/authentication.ts";
-import { isFromBrowser } from "../request/browser-request.ts";
-import type { Delays } from "../request/connection-limiter.ts";
-import { HttpError } from "../request/http-error.ts";
-import { textResponse } from "../request/response-size.ts";
+import { authorise } from "../auth/authorise.ts";
+import { globally } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import { formatFor, formatMetrics } from "../metrics/text-format.ts";
+import type { Lease } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
+import { plainText, serviceUnavailable } from "./content/plain.ts";
+import { authenticate, type Challenge } from "./request/authentication.ts";
+import { isFromBrowser } from "./request/browser-request.ts";
+import type { Delays } from "./request/connection-limiter.ts";
+import { HttpError } from "./request/http-error.ts";
+import { textResponse } from "./request/response-size.ts";
 
-export interface MetricsRouteOptions {
+interface MetricsRouteOptions {
   readonly acquire: () => Lease<Services>;
   readonly delays: Delays;
 }
