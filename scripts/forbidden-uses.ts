@@ -23,7 +23,7 @@ const rules: readonly Rule[] = [
       "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
       "src/buckets/disk/trash/trash-care.ts": "rests in proportion to real work",
-      "src/buckets/file-reader.ts": "compares with the times of files",
+      "src/buckets/ports.ts": "compares with the times of files",
       "src/buckets/objects/cache-index.ts": "gives times to files",
       "src/buckets/objects/deadline.ts": "bounds an answer of the blob store",
       "src/buckets/objects/folder-unfinished.ts": "compares with the times of files",

@@ -1,6 +1,4 @@
-import type { BucketStores } from "../buckets/bucket-stores.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
-import type { FileReader } from "../buckets/file-reader.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
 import type { BlobStore } from "../buckets/objects/blob-store.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/objects/copy-blobs.ts";
@@ -11,6 +9,7 @@ import { openHeads } from "../buckets/objects/open-heads.ts";
 import { markStore, type StoreMark } from "../buckets/objects/store-mark.ts";
 import { UncachedContent } from "../buckets/objects/uncached-content.ts";
 import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
+import type { BucketStores, FileReader } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { copiedTo, diskStore } from "../buckets/store-identity.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";

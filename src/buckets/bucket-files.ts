@@ -1,30 +1,30 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
 import { BucketLocks } from "./bucket-locks.ts";
-import {
-  type FileEntry,
-  type FileReader,
-  type FileStats,
-  folderExists,
-  isFolder,
-  notFound,
-  type ResolvedPath,
-} from "./file-reader.ts";
-import type {
-  BucketView,
-  Failure,
-  FileStore,
-  PlaceOptions,
-  SourceAndTarget,
-  StagedFile,
-  Times,
-  WriteTransaction,
-} from "./file-store.ts";
-import type { FileVersion, HistoryOptions, VersionName } from "./file-version.ts";
 import type { AffectedPath } from "./metadata/locks.ts";
 import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
+import {
+  type BucketView,
+  type Failure,
+  type FileEntry,
+  type FileReader,
+  type FileStats,
+  type FileStore,
+  type FileVersion,
+  folderExists,
+  type HistoryOptions,
+  isFolder,
+  notFound,
+  type PlaceOptions,
+  type ResolvedPath,
+  type SourceAndTarget,
+  type StagedFile,
+  type Times,
+  type VersionName,
+  type WriteConditions,
+  type WriteTransaction,
+} from "./ports.ts";
 import { SiteFiles } from "./site-files.ts";
-import type { WriteConditions } from "./write-conditions.ts";
 
 /** PlacedFile is a file that was put in place. */
 export interface PlacedFile {

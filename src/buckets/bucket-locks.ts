@@ -1,9 +1,7 @@
-import type { ResolvedPath } from "./file-reader.ts";
-import type { BucketView, FileStore } from "./file-store.ts";
 import { covers, type Lock } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { TreePath } from "./path.ts";
-import type { WriteConditions } from "./write-conditions.ts";
+import type { BucketView, FileStore, ResolvedPath, WriteConditions } from "./ports.ts";
 
 /** WantedLock is a lock to be taken. */
 export interface WantedLock extends Omit<Lock, "path" | "until"> {

@@ -2,7 +2,7 @@ import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
-import type { FileReader } from "./file-reader.ts";
+import type { FileReader } from "./ports.ts";
 import type { Bucket } from "./record.ts";
 
 /** The interval between two searches for buckets whose count is due. */

@@ -8,14 +8,13 @@ import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { hasDeploys, noBucket, storeIsMissing } from "./bucket-faults.ts";
 import type { BucketFiles } from "./bucket-files.ts";
-import type { BucketStores, PlaceClaim, StoreActivity, StoreHealth } from "./bucket-stores.ts";
 import { BucketUsage } from "./bucket-usage.ts";
 import { isDeployPlace } from "./deploys/deploy-record.ts";
 import { Deploys } from "./deploys/deploys.ts";
-import type { FileEntry } from "./file-reader.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { OpenedTrees } from "./opened-trees.ts";
 import { treeRoot } from "./path.ts";
+import type { BucketStores, FileEntry, PlaceClaim, StoreActivity, StoreHealth, TreeStore } from "./ports.ts";
 import {
   type Bucket,
   type BucketChanges,
@@ -25,7 +24,6 @@ import {
   givenChanges,
   refuseConflict,
 } from "./record.ts";
-import type { TreeStore } from "./tree-store.ts";
 import { UploadCare } from "./uploads/upload-care.ts";
 import { Uploads } from "./uploads/uploads.ts";
 

@@ -1,9 +1,8 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
-import type { FileEntry, FileReader } from "./file-reader.ts";
-import type { Failure, FileStore } from "./file-store.ts";
 import { retryDamaged } from "./objects/verified-content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
+import type { Failure, FileEntry, FileReader, FileStore } from "./ports.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
 const filesAtOnce = 8;

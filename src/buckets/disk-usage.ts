@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { DiskUsage } from "./file-reader.ts";
+import type { DiskUsage } from "./ports.ts";
 
 /** `diskUsageOf` returns the space of the file system that a folder is on. */
 export async function diskUsageOf(folder: string): Promise<DiskUsage> {

@@ -1,5 +1,5 @@
 import { byCodeUnits, sortInTurns } from "../base/turns.ts";
-import type { FileEntry, ListedFile } from "./file-reader.ts";
+import type { FileEntry, ListedFile } from "./ports.ts";
 
 /** `listedFiles` are the files among what is found below a folder, sorted by path. */
 export async function listedFiles(found: AsyncIterable<readonly FileEntry[]>): Promise<ListedFile[]> {

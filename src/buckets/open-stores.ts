@@ -1,11 +1,11 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
-import type { BucketStores } from "./bucket-stores.ts";
 import { DiskStores } from "./disk/disk-stores.ts";
 import { watchBlobs } from "./objects/blob-watch.ts";
 import { ObjectStores } from "./objects/object-stores.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./objects/open-blobs.ts";
 import { StoreCare } from "./objects/store-care.ts";
+import type { BucketStores } from "./ports.ts";
 import { StoreIdentity } from "./store-identity.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */

@@ -1,9 +1,9 @@
 import type { Database } from "../db/database.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { BucketFiles } from "./bucket-files.ts";
-import type { BucketStores, OpenBucket } from "./bucket-stores.ts";
 import type { BucketPlace, OpenedTree } from "./deploys/deploy-care.ts";
 import { Metadata } from "./metadata/metadata.ts";
+import type { BucketStores, OpenBucket } from "./ports.ts";
 
 export interface OpenedTreesOptions {
   readonly database: Database;

@@ -1,7 +1,7 @@
 import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { Pacer } from "../base/turns.ts";
-import type { FileEntry, FileReader } from "./file-reader.ts";
 import { pathBelow, type TreePath } from "./path.ts";
+import type { FileEntry, FileReader } from "./ports.ts";
 
 /** Searches that run at once; others wait, which counts for their time. */
 const maxSearches = 4;

@@ -11,6 +11,7 @@ import {
   siteFiles,
   toSiteRules,
 } from "../sites/site-rules.ts";
+import { parseTreePath, treePath } from "./path.ts";
 import {
   type FileReader,
   type FileSnapshot,
@@ -20,8 +21,7 @@ import {
   type PinnedReader,
   type PinOptions,
   TreeExchanged,
-} from "./file-reader.ts";
-import { parseTreePath, treePath } from "./path.ts";
+} from "./ports.ts";
 
 /** LoadedRules are the rules of a bucket, and the state of the files that they were read from. */
 export interface LoadedRules {

@@ -1,7 +1,7 @@
 import { atMost, type Clock } from "../base/clock.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
-import type { DiskSpace, StoreHealth } from "./bucket-stores.ts";
+import type { DiskSpace, StoreHealth } from "./ports.ts";
 
 /** StoreProblem says why a store cannot be used. */
 export interface StoreProblem {

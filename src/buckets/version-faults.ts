@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
-import type { VersionName } from "./file-version.ts";
 import type { TreePath } from "./path.ts";
+import type { VersionName } from "./ports.ts";
 
 /** keepsNoVersions is the Fault of a store that keeps nothing of what is deleted or replaced. */
 export function keepsNoVersions(): Fault {

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import { crc32, createDeflateRaw, deflateRaw, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import { Fault } from "../base/fault.ts";
 import { Pacer } from "../base/turns.ts";
-import type { FileEntry, FileReader, OpenFile } from "../buckets/file-reader.ts";
 import { pathBelow, type TreePath } from "../buckets/path.ts";
+import type { FileEntry, FileReader, OpenFile } from "../buckets/ports.ts";
 import { mediaTypeOf } from "./content/media-type.ts";
 
 /** Files up to this size are read as a whole: their sizes are known beforehand, and a stream would cost more. */

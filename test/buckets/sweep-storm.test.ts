@@ -3,7 +3,7 @@ import { nextTurn } from "../../src/base/turns.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { sweep } from "../../src/buckets/objects/sweep.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
-import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
+import type { WriteConditions } from "../../src/buckets/ports.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";
 import { never } from "../support/blob-stores.ts";
 import { eachDatabase } from "../support/node.ts";

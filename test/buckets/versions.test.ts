@@ -3,7 +3,7 @@ import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import type { BlobPurpose } from "../../src/buckets/objects/blob-store.ts";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
-import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
+import type { WriteConditions } from "../../src/buckets/ports.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, type ObjectNode, objectNodes, putText, readText } from "../support/object-store.ts";
 

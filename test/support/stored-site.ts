@@ -11,11 +11,11 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { FileReader } from "../../src/buckets/file-reader.ts";
 import { ObjectEntry } from "../../src/buckets/objects/entry.ts";
 import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects/open-readers.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
+import type { FileReader } from "../../src/buckets/ports.ts";
 import { isFolderValue } from "../../src/db/rows/entry-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import type { Node } from "../../src/node.ts";

@@ -2,8 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
-import type { TakeOptions, WantedFile } from "../tree-store.ts";
-import type { WriteConditions } from "../write-conditions.ts";
+import type { TakeOptions, WantedFile, WriteConditions } from "../ports.ts";
 import { type BucketPlace, DeployCare, type DeployCareOptions, type OpenedTree } from "./deploy-care.ts";
 import {
   byPublication,

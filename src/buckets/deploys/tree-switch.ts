@@ -1,10 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
-import type { BucketView } from "../file-store.ts";
 import { treeRoot } from "../path.ts";
-import type { TreeExchange, TreeStore } from "../tree-store.ts";
-import type { WriteConditions } from "../write-conditions.ts";
+import type { BucketView, TreeExchange, TreeStore, WriteConditions } from "../ports.ts";
 import { isClosed, newDeployId, noDeploy } from "./deploy-record.ts";
 
 export interface TreeSwitchOptions {

@@ -1,9 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault, isDiskFull } from "../../base/fault.ts";
-import type { FileEntry } from "../file-reader.ts";
-import type { Failure } from "../file-store.ts";
 import { pathBelow, type TreePath, transplant } from "../path.ts";
+import type { Failure, FileEntry } from "../ports.ts";
 import { type CopyFileOptions, copyOpenFile } from "./copy-file.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import type { DiskReader } from "./read.ts";

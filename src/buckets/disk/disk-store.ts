@@ -1,13 +1,24 @@
 import { Fault } from "../../base/fault.ts";
 import type { FolderExchange } from "../../base/local-fs/folder.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
-import type { OpenBucket, StoreActivity } from "../bucket-stores.ts";
-import type { ResolvedPath } from "../file-reader.ts";
-import type { BucketView, SourceAndTarget, StagedFile, WriteTransaction } from "../file-store.ts";
-import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../path.ts";
-import type { TakeOptions, TreeExchange, TreeStore, WantedFile } from "../tree-store.ts";
+import type {
+  BucketView,
+  FileVersion,
+  HistoryOptions,
+  KeptSize,
+  OpenBucket,
+  ResolvedPath,
+  SourceAndTarget,
+  StagedFile,
+  StoreActivity,
+  TakeOptions,
+  TreeExchange,
+  TreeStore,
+  WantedFile,
+  WriteTransaction,
+} from "../ports.ts";
 import { keepsNoVersions } from "../version-faults.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";

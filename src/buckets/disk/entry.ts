@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { FileState } from "../../base/local-fs/local-calls.ts";
-import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
+import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../ports.ts";
 import { etagOf, settledAtMs } from "./etag.ts";
 import { DiskSnapshot } from "./snapshot.ts";
 import { storedHash } from "./stored-hash.ts";

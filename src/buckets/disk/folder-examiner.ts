@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
 import { quietly } from "../../log/span.ts";
-import type { DiskSpace } from "../bucket-stores.ts";
+import type { DiskSpace } from "../ports.ts";
 import type { StoreProblem } from "../store-watch.ts";
 
 /** With less space than this the disk counts as full. */

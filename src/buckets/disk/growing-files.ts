@@ -2,14 +2,14 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor } from "../../base/local-fs/file-calls.ts";
-import type { StoreActivity } from "../bucket-stores.ts";
 import type {
   AssembledFile,
   PartialContents,
   PieceOfUpload,
+  StoreActivity,
   StoredPiece,
   WholeUpload,
-} from "../uploads/partial-content.ts";
+} from "../ports.ts";
 import { noUpload } from "../uploads/upload-faults.ts";
 import { writeAll } from "./copy-file.ts";
 import { toTreeFault } from "./disk-faults.ts";

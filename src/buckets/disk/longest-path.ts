@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
-import type { FileEntry } from "../file-reader.ts";
 import { maxPathBytes } from "../path.ts";
+import type { FileEntry } from "../ports.ts";
 import type { PathResolver } from "./resolve.ts";
 
 /**

@@ -1,7 +1,7 @@
 import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
-import type { FileSnapshot, OpenFile } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
 import type { TreePath } from "../path.ts";
+import type { FileSnapshot, OpenFile } from "../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import type { DiskStats } from "./entry.ts";
 

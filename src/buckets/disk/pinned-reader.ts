@@ -1,3 +1,4 @@
+import type { TreePath } from "../path.ts";
 import {
   type FileEntry,
   type FileSnapshot,
@@ -5,8 +6,7 @@ import {
   type PinnedReader,
   TreeExchanged,
   type TreeReader,
-} from "../file-reader.ts";
-import type { TreePath } from "../path.ts";
+} from "../ports.ts";
 
 export interface DiskPin {
   readonly tree: string;

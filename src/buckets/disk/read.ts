@@ -5,6 +5,9 @@ import type { Folder } from "../../base/local-fs/folder.ts";
 import type { FileState } from "../../base/local-fs/local-calls.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { diskUsageOf } from "../disk-usage.ts";
+import { listedFiles, toListed } from "../listed-files.ts";
+import { RecentReads } from "../local-content.ts";
+import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import {
   type DiskUsage,
   type FileReader,
@@ -16,10 +19,7 @@ import {
   notFound,
   type PinnedReader,
   type ResolvedPath,
-} from "../file-reader.ts";
-import { listedFiles, toListed } from "../listed-files.ts";
-import { RecentReads } from "../local-content.ts";
-import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
+} from "../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";

@@ -1,6 +1,6 @@
 import { rename } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import type { Failure } from "../file-store.ts";
+import type { Failure } from "../ports.ts";
 import { crossesDisks } from "./disk-faults.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import type { Staging } from "./staging.ts";

@@ -11,7 +11,6 @@ import {
 import { Folder, heldPlace, isInside } from "../../base/local-fs/folder.ts";
 import type { FileState, FolderContent } from "../../base/local-fs/local-calls.ts";
 import { PerTick } from "../../base/turns.ts";
-import { folderIsGone, notFound } from "../file-reader.ts";
 import {
   childPath,
   maxPathBytes,
@@ -23,6 +22,7 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
+import { folderIsGone, notFound } from "../ports.ts";
 import {
   attemptNow,
   type FolderNow,

@@ -1,7 +1,7 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../base/local-fs/local-calls.ts";
-import type { FileSnapshot, FolderChecks, HeldContent } from "../file-reader.ts";
+import type { FileSnapshot, FolderChecks, HeldContent } from "../ports.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, lstatNow, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
 

@@ -16,8 +16,8 @@ import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor } from "../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../base/local-fs/folder.ts";
 import { randomText } from "../../base/random.ts";
-import type { StagedFile } from "../file-store.ts";
 import { stagedPrefix } from "../path.ts";
+import type { StagedFile } from "../ports.ts";
 import { statOrUndefined } from "./stat.ts";
 
 const recordEnding = ".note";

@@ -2,7 +2,7 @@ import { rm } from "node:fs/promises";
 import { syncFiles } from "../../base/local-fs/sync.ts";
 import { Pacer } from "../../base/turns.ts";
 import { splitPath, type TreePath, treeRoot } from "../path.ts";
-import type { WantedFile } from "../tree-store.ts";
+import type { WantedFile } from "../ports.ts";
 import { copyOpenFile } from "./copy-file.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { sameContent } from "./etag.ts";

@@ -4,19 +4,21 @@ import { codeOf } from "../../base/fault.ts";
 import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../base/local-fs/folder.ts";
 import { SharedSync } from "../../base/local-fs/sync.ts";
-import { type FileEntry, notFound } from "../file-reader.ts";
-import type {
-  CopyOptions,
-  Failure,
-  MoveOptions,
-  PlaceOptions,
-  StagedFile,
-  Times,
-  WriteTransaction,
-} from "../file-store.ts";
-import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../path.ts";
+import {
+  type CopyOptions,
+  type Failure,
+  type FileEntry,
+  type FileVersion,
+  type MoveOptions,
+  notFound,
+  type PlaceOptions,
+  type StagedFile,
+  type Times,
+  type VersionName,
+  type WriteTransaction,
+} from "../ports.ts";
 import { keepsNoVersions } from "../version-faults.ts";
 import { copyTree } from "./copy-tree.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";

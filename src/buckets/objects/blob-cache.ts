@@ -1,7 +1,7 @@
 import { codeOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs/file-calls.ts";
-import type { ByteRange, HeldContent } from "../file-reader.ts";
 import { RecentReads } from "../local-content.ts";
+import type { ByteRange, HeldContent } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import { CacheFill } from "./cache-fill.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";

@@ -1,4 +1,4 @@
-import type { ByteRange, DiskUsage } from "../file-reader.ts";
+import type { ByteRange, DiskUsage } from "../ports.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {

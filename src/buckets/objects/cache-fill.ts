@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor } from "../../base/local-fs/file-calls.ts";
 import { writeAll } from "../disk/copy-file.ts";
-import type { ByteRange } from "../file-reader.ts";
+import type { ByteRange } from "../ports.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 

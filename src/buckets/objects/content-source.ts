@@ -1,4 +1,4 @@
-import type { HeldContent, OpenFile } from "../file-reader.ts";
+import type { HeldContent, OpenFile } from "../ports.ts";
 import type { StoredBlob } from "./blob-store.ts";
 
 /**

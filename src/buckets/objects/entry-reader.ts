@@ -2,6 +2,8 @@ import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";
+import { listedFiles } from "../listed-files.ts";
+import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
 import {
   type DiskUsage,
   type FileReader,
@@ -14,9 +16,7 @@ import {
   type PinOptions,
   type ResolvedPath,
   TreeExchanged,
-} from "../file-reader.ts";
-import { listedFiles } from "../listed-files.ts";
-import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
+} from "../ports.ts";
 import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
 import { ObjectEntry } from "./entry.ts";

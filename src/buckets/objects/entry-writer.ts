@@ -8,19 +8,23 @@ import {
   type TreeRow,
 } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { type FileEntry, type FileStats, folderExists, notFound } from "../file-reader.ts";
-import type {
-  CopyOptions,
-  Failure,
-  MoveOptions,
-  PlaceOptions,
-  StagedFile,
-  Times,
-  WriteTransaction,
-} from "../file-store.ts";
-import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
+import {
+  type CopyOptions,
+  type Failure,
+  type FileEntry,
+  type FileStats,
+  type FileVersion,
+  folderExists,
+  type MoveOptions,
+  notFound,
+  type PlaceOptions,
+  type StagedFile,
+  type Times,
+  type VersionName,
+  type WriteTransaction,
+} from "../ports.ts";
 import { isTaken, notKept } from "../version-faults.ts";
 import { copyTree } from "./copy-rows.ts";
 import { EntryStats } from "./entry.ts";

@@ -1,7 +1,7 @@
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
-import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../file-reader.ts";
 import type { TreePath } from "../path.ts";
+import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../ports.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
 import type { Head } from "./heads.ts";
 

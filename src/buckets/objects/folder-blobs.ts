@@ -12,7 +12,7 @@ import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
 import { writeAll } from "../disk/copy-file.ts";
 import { diskUsageOf } from "../disk-usage.ts";
-import type { ByteRange, DiskUsage } from "../file-reader.ts";
+import type { ByteRange, DiskUsage } from "../ports.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";
 import { newBlobKey } from "./blob-key.ts";
 import type { BlobInfo, BlobPurpose, BlobStore, StoredBlob } from "./blob-store.ts";

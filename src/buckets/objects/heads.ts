@@ -1,5 +1,5 @@
 import type { HeadValue } from "../../db/rows/entry-values.ts";
-import type { HeadListener } from "../bucket-stores.ts";
+import type { HeadListener } from "../ports.ts";
 import type { KnownRows, LastHead } from "./known-rows.ts";
 
 /** Head is what tells one state of a bucket's files from all others: `root` is another one after the bucket was emptied. */

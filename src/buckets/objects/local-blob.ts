@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import type { FileCalls, FileDescriptor } from "../../base/local-fs/file-calls.ts";
-import type { ByteRange, ChunkOptions, HeldContent } from "../file-reader.ts";
 import { LocalContent, type RecentReads } from "../local-content.ts";
+import type { ByteRange, ChunkOptions, HeldContent } from "../ports.ts";
 import { BlobDamagedFault } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";

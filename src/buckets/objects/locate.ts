@@ -1,7 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { notFound } from "../file-reader.ts";
 import {
   childPath,
   isAscii,
@@ -12,6 +11,7 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
+import { notFound } from "../ports.ts";
 import { rootValue } from "./values.ts";
 
 /** Longer names do not exist on a disk, and so not here: files can be moved between stores. */

@@ -1,6 +1,6 @@
 import { pulledStream } from "../../base/pulled-stream.ts";
 import type { FileValue } from "../../db/rows/entry-values.ts";
-import type { ByteRange, ChunkOptions, FileSnapshot, OpenFile } from "../file-reader.ts";
+import type { ByteRange, ChunkOptions, FileSnapshot, OpenFile } from "../ports.ts";
 import type { StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";
 import { EntryStats } from "./entry.ts";

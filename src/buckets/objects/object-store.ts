@@ -1,12 +1,22 @@
 import type { Database } from "../../db/database.ts";
 import { metadataRowsWithin } from "../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { ResolvedPath } from "../file-reader.ts";
-import type { BucketView, SourceAndTarget, StagedFile, WriteTransaction } from "../file-store.ts";
-import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
-import type { TakeOptions, TreeExchange, TreeStore, WantedFile } from "../tree-store.ts";
+import type {
+  BucketView,
+  FileVersion,
+  HistoryOptions,
+  KeptSize,
+  ResolvedPath,
+  SourceAndTarget,
+  StagedFile,
+  TakeOptions,
+  TreeExchange,
+  TreeStore,
+  WantedFile,
+  WriteTransaction,
+} from "../ports.ts";
 import { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { ChangeQueue } from "./change-queue.ts";

@@ -2,9 +2,15 @@ import { Fault } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
-import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, StoreHealth } from "../bucket-stores.ts";
+import type {
+  BucketStores,
+  OpenBucket,
+  PlaceClaim,
+  StoreActivity,
+  StoreHealth,
+  TreeStore,
+} from "../ports.ts";
 import type { StoreIdentity } from "../store-identity.ts";
-import type { TreeStore } from "../tree-store.ts";
 import { keepsFiles } from "../version-faults.ts";
 import type { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";

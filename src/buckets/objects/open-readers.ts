@@ -1,7 +1,7 @@
 import { Database, type DatabaseSettings, openDialect } from "../../db/database.ts";
 import type { HeadValue } from "../../db/rows/entry-values.ts";
 import type { LogHub } from "../../log/hub.ts";
-import type { FileReader } from "../file-reader.ts";
+import type { FileReader } from "../ports.ts";
 import type { Bucket } from "../record.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "./open-blobs.ts";

@@ -1,11 +1,5 @@
 import type { Fault } from "../../base/fault.ts";
-import type {
-  AssembledFile,
-  PartialContents,
-  PieceOfUpload,
-  StoredPiece,
-  WholeUpload,
-} from "../uploads/partial-content.ts";
+import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../ports.ts";
 import { noUpload } from "../uploads/upload-faults.ts";
 import { BlobDamagedFault, BlobMissingFault, StoreFault, storeUnavailable } from "./blob-faults.ts";
 import type { StoredBlob } from "./blob-store.ts";

@@ -1,5 +1,5 @@
 import { pulledStream } from "../../base/pulled-stream.ts";
-import type { ByteRange } from "../file-reader.ts";
+import type { ByteRange } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import type { BlobContent } from "./content-source.ts";
 import { verified } from "./verified-content.ts";

@@ -1,4 +1,4 @@
-import type { ByteRange, ChunkOptions } from "../file-reader.ts";
+import type { ByteRange, ChunkOptions } from "../ports.ts";
 import { StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
 

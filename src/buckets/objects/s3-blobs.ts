@@ -1,5 +1,5 @@
 import { S3Client, type S3Options } from "bun";
-import type { ByteRange } from "../file-reader.ts";
+import type { ByteRange } from "../ports.ts";
 import { BlobMissingFault } from "./blob-faults.ts";
 import { isBlobKey, newBlobKey } from "./blob-key.ts";
 import type { BlobInfo, BlobPurpose, BlobStore, StoredBlob } from "./blob-store.ts";

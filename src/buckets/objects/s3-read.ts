@@ -1,7 +1,7 @@
 import type { S3Options } from "bun";
 import type { Fault } from "../../base/fault.ts";
 import { wholeNumber } from "../../base/numbers.ts";
-import type { ByteRange } from "../file-reader.ts";
+import type { ByteRange } from "../ports.ts";
 import { BlobDamagedFault, BlobMissingFault, storeUnavailable } from "./blob-faults.ts";
 import { Deadline } from "./deadline.ts";
 import { codeOfAnswer, s3Fault } from "./s3-faults.ts";

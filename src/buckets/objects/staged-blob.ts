@@ -1,6 +1,6 @@
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { StagedFile } from "../file-store.ts";
+import type { StagedFile } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 
 export interface StagedBlobOptions {

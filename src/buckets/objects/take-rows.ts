@@ -4,7 +4,7 @@ import type { Database } from "../../db/database.ts";
 import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../db/rows/entry-rows.ts";
 import type { FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { childPath, listedPath, segmentsOf, splitPath, type TreePath, treeRoot } from "../path.ts";
-import type { WantedFile } from "../tree-store.ts";
+import type { WantedFile } from "../ports.ts";
 import { refuseLongNames, treeIsMissing } from "./locate.ts";
 import { TreeLookup } from "./tree-lookup.ts";
 import { hashOfNothing } from "./values.ts";

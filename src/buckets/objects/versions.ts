@@ -4,8 +4,8 @@ import type { DatabaseTransaction } from "../../db/dialect.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, RemovedValue } from "../../db/rows/entry-values.ts";
 import type { StoredNames } from "../../db/rows/store-rows.ts";
-import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../file-version.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
+import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../ports.ts";
 import { walkEntries } from "./manifest.ts";
 
 /** Rows that one statement of a list reads. */

@@ -4,10 +4,9 @@ import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../d
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
-import type { StagedFile } from "../file-store.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
+import type { PartialContents, StagedFile } from "../ports.ts";
 import type { Bucket } from "../record.ts";
-import type { PartialContents } from "./partial-content.ts";
 import { PieceSource } from "./piece-source.ts";
 import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./upload-faults.ts";
 

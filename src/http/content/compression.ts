@@ -10,7 +10,7 @@ import {
 } from "node:zlib";
 import { FairSemaphore } from "../../base/fair-semaphore.ts";
 import { qualityIn } from "../../base/numbers.ts";
-import { isSettled, type OpenFile } from "../../buckets/file-reader.ts";
+import { isSettled, type OpenFile } from "../../buckets/ports.ts";
 import type { StreamMeter } from "../request/response-size.ts";
 import type { ContentBudget } from "./content-budget.ts";
 

@@ -1,4 +1,4 @@
-import type { FileStats } from "../../buckets/file-reader.ts";
+import type { FileStats } from "../../buckets/ports.ts";
 
 /** Validators are what the conditions of a request are compared with: RFC 9110 §8.8. */
 export interface Validators {

@@ -1,5 +1,5 @@
 import { wholeNumber } from "../../base/numbers.ts";
-import type { ByteRange, OpenFile } from "../../buckets/file-reader.ts";
+import type { ByteRange, OpenFile } from "../../buckets/ports.ts";
 import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
 import type { CompressedStream } from "./compression.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";

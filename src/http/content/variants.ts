@@ -1,7 +1,7 @@
 import { httpDate } from "../../base/clock.ts";
 import { uncountedBytes } from "../../base/memory-budget.ts";
-import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
+import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/ports.ts";
 import { type Compression, type Encoding, plainOnly, suffixes } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";

@@ -1,5 +1,5 @@
-import type { OpenFile } from "../../buckets/file-reader.ts";
 import { splitPath } from "../../buckets/path.ts";
+import type { OpenFile } from "../../buckets/ports.ts";
 import { toValidators } from "../content/conditions.ts";
 import { sandboxed } from "../content/media-type.ts";
 import { errorReason } from "../content/plain.ts";

@@ -1,5 +1,5 @@
-import type { ResolvedPath } from "../../buckets/file-reader.ts";
 import { childPath, type Segment, splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
+import type { ResolvedPath } from "../../buckets/ports.ts";
 import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { errorReason, plainText } from "../content/plain.ts";

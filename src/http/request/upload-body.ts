@@ -1,8 +1,7 @@
 import { wholeNumber } from "../../base/numbers.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
-import type { FileStats } from "../../buckets/file-reader.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { WriteConditions } from "../../buckets/write-conditions.ts";
+import type { FileStats, WriteConditions } from "../../buckets/ports.ts";
 import { errorReason } from "../content/plain.ts";
 import { bodyChunks } from "./body-chunks.ts";
 import { HttpError } from "./http-error.ts";

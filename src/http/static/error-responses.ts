@@ -1,8 +1,8 @@
 import { STATUS_CODES } from "node:http";
 import { Fault } from "../../base/fault.ts";
-import type { FileEntry, TreeReader } from "../../buckets/file-reader.ts";
 import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { treePath } from "../../buckets/path.ts";
+import type { FileEntry, TreeReader } from "../../buckets/ports.ts";
 import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import { respondWhole } from "../content/respond.ts";
 import { maxWholeBytes, selectVariant } from "../content/variants.ts";

@@ -1,10 +1,5 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
-import {
-  type FileSnapshot,
-  type FolderChecks,
-  type HeldContent,
-  isSettled,
-} from "../../buckets/file-reader.ts";
+import { type FileSnapshot, type FolderChecks, type HeldContent, isSettled } from "../../buckets/ports.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { type Encoding, encodingsFor, plainOnly } from "../content/compression.ts";

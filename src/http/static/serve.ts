@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import type { FileEntry, FileSnapshot, PinnedReader, TreeReader } from "../../buckets/file-reader.ts";
 import { childPath, parseTreePath, pathSegment, splitPath, type TreePath } from "../../buckets/path.ts";
+import type { FileEntry, FileSnapshot, PinnedReader, TreeReader } from "../../buckets/ports.ts";
 import type { BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";

@@ -1,9 +1,7 @@
 import { mayActFor } from "../../auth/authorise.ts";
-import type { ResolvedPath } from "../../buckets/file-reader.ts";
-import type { BucketView } from "../../buckets/file-store.ts";
 import { covers } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { WriteConditions } from "../../buckets/write-conditions.ts";
+import type { BucketView, ResolvedPath, WriteConditions } from "../../buckets/ports.ts";
 import { mayWrite, toValidators } from "../content/conditions.ts";
 import { HttpError } from "../request/http-error.ts";
 import { parseDavPath, pathOfUrl } from "./dav-path.ts";

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
-import type { FileEntry } from "../../buckets/file-reader.ts";
 import { type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
+import type { FileEntry } from "../../buckets/ports.ts";
 import { HttpError } from "../request/http-error.ts";
 
 export const webdavPrefix = "/node/static-webdav";

@@ -1,8 +1,7 @@
 import { Pacer } from "../../../base/turns.ts";
-import type { ListedFile } from "../../file-reader.ts";
-import type { FileVersion, HistoryOptions, VersionName } from "../../file-version.ts";
 import { toListed } from "../../listed-files.ts";
 import { isBelow, parseTreePath, pathBelow, type TreePath, transplant, treeRoot } from "../../path.ts";
+import type { FileVersion, HistoryOptions, ListedFile, VersionName } from "../../ports.ts";
 import { DiskReader } from "../read.ts";
 import { PathResolver } from "../resolve.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";

@@ -1,5 +1,5 @@
-import type { VersionName } from "../../file-version.ts";
 import { parseTreePath, type TreePath } from "../../path.ts";
+import type { VersionName } from "../../ports.ts";
 
 /** The longest name that Linux file systems have. */
 const maxNameBytes = 255;

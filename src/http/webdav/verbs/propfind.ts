@@ -1,6 +1,6 @@
 import { isElement, type XmlElement } from "../../../base/xml.ts";
-import type { FileEntry } from "../../../buckets/file-reader.ts";
 import { LockIndex } from "../../../buckets/metadata/locks.ts";
+import type { FileEntry } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { assertIf } from "../conditions.ts";
 import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";

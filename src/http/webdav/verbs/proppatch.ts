@@ -1,6 +1,6 @@
 import { decimalNumber } from "../../../base/numbers.ts";
 import { escapeXml, isElement, printXml, textOf, type XmlElement } from "../../../base/xml.ts";
-import type { Times } from "../../../buckets/file-store.ts";
+import type { Times } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";

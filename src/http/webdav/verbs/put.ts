@@ -1,6 +1,5 @@
 import { httpDate } from "../../../base/clock.ts";
-import type { ResolvedPath } from "../../../buckets/file-reader.ts";
-import type { WriteConditions } from "../../../buckets/write-conditions.ts";
+import type { ResolvedPath, WriteConditions } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { uploadBody } from "../../request/upload-body.ts";
 import { writeConditions } from "../conditions.ts";

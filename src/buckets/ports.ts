@@ -1,0 +1,600 @@
+import { Fault } from "../base/fault.ts";
+import type { DatabaseTransaction } from "../db/dialect.ts";
+import type { BucketState } from "../db/rows/bucket-rows.ts";
+import type { DeployChanges } from "../db/rows/deploy-rows.ts";
+import type { HeadValue } from "../db/rows/entry-values.ts";
+import type { UploadPart } from "../db/rows/upload-rows.ts";
+import type { LockHolder } from "./metadata/locks.ts";
+import type { Metadata } from "./metadata/metadata.ts";
+import { type TreePath, treeRoot } from "./path.ts";
+import type { Bucket } from "./record.ts";
+
+/** FileStats is what a store knows of one file or folder. Times are Unix milliseconds. */
+export interface FileStats {
+  /** In bytes. */
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly accessedMs: number;
+  readonly createdMs: number;
+  /** A strong entity tag (RFC 9110 §8.8.3), quotes included. That of a folder says nothing about what it contains. */
+  readonly etag: string;
+  /** SHA-256 of a file's content, in hexadecimal, if the store knows it without reading the content. */
+  readonly sha256?: string | undefined;
+  /** The time from which a further change is sure to give another `etag`; see `isSettled`. */
+  readonly settledAtMs: number;
+}
+
+/**
+ * etagOfContent is the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is uploaded again. In
+ * base64url it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
+ * clients (neon's litmus) build If headers.
+ */
+export function etagOfContent(sha256: string): string {
+  return `"${Buffer.from(sha256, "hex").toString("base64url")}"`;
+}
+
+/** isSettled is whether content that was read after `etag` may be shared or cached under it. */
+export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): boolean {
+  return Date.now() >= settledAtMs;
+}
+
+/** FileEntry is a file or folder as it was when the store looked. */
+export interface FileEntry {
+  readonly path: TreePath;
+  readonly kind: "file" | "folder";
+  readonly stats: FileStats;
+  snapshot(): FileSnapshot;
+}
+
+/**
+ * FolderChecks caches, by the store's own keys, whether folders and snapshots are unchanged. Its owner decides how long: one tick
+ * of the event loop.
+ */
+export type FolderChecks = Map<string | FileSnapshot, boolean>;
+
+/** FileSnapshot is the state of a path at one moment, "nothing there" included, to compare with its state now. */
+export interface FileSnapshot {
+  readonly settledAtMs: number;
+  /**
+   * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is
+   * the state of the bucket if the caller has just looked: then nothing that was known before counts.
+   */
+  isCurrent(checks: FolderChecks, found?: BucketState): boolean;
+  /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
+  hold(): HeldContent | undefined;
+}
+
+/** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
+export interface HeldContent {
+  readonly blob: Blob;
+  close(): void;
+}
+
+/** ResolvedPath is a path of a request after one look at the store: resolve once, then carry it. */
+export interface ResolvedPath {
+  /** The path as requested, each name in the Unicode form that the store has. */
+  readonly requested: TreePath;
+  /** The one path of the resource, symbolic links among its folders resolved. Locks, properties and turns are by this path. */
+  readonly path: TreePath;
+  /** Undefined when nothing exists there. */
+  readonly entry: FileEntry | undefined;
+  /** What exists at the path of the folder above; undefined when nothing does, and for the bucket's own folder. */
+  readonly parent: FileEntry | undefined;
+}
+
+/** ByteRange is a part of a file's content; its bytes exist in the file. */
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
+}
+
+/**
+ * OpenFile is a file of a bucket, open for reading: its content stays readable whatever happens to its name. Reading fails with a Fault
+ * when the store does. It is to be disposed once, or given away by `body`.
+ */
+export interface OpenFile extends AsyncDisposable {
+  readonly stats: FileStats;
+  /** Equal only for equal content, over all buckets, once the file is settled. */
+  readonly contentKey: string;
+  /** Whether the content would have to be fetched from another machine: what can be answered without it should be. */
+  readonly isRemote?: boolean;
+  /** Whether the same content was read a while ago: it may be worth keeping in memory. */
+  readonly isReadAgain?: boolean;
+  /**
+   * Asks the store for the content, where it is not on a disk of this machine: a failure is an error here, and not a response
+   * that breaks off. To be called before `body`.
+   */
+  prepare?(): Promise<void>;
+  /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. */
+  chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array>;
+  /**
+   * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
+   * HTTP server without waiting for I/O after this call, or the content may be gone.
+   */
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
+  snapshot(): Promise<FileSnapshot>;
+}
+
+export interface ChunkOptions {
+  /**
+   * True if the consumer is done with a chunk when it asks for the next one, whose bytes may then take its place. By default chunks
+   * are the consumer's to keep.
+   */
+  readonly reusesMemory?: boolean;
+}
+
+export interface DiskUsage {
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+}
+
+/** ListedFile is a file in a list of any length. */
+export interface ListedFile {
+  readonly path: TreePath;
+  readonly size: number;
+  readonly modifiedMs: number;
+}
+
+/** FileSizes is a batch of files of which only sizes and times are known. */
+export interface FileSizes {
+  readonly sizes: readonly number[];
+  /** When one of them was last modified; 0 if there is none. */
+  readonly newestMs: number;
+}
+
+/**
+ * FileReader reads the files of one bucket. Symbolic links are followed as long as they stay inside the bucket, but are not listed;
+ * sockets, FIFOs and devices do not exist. A disk that fails is a Fault: NotFound, InvalidInput (such a path cannot exist) or IoError.
+ */
+export interface FileReader {
+  /** What exists at a path; `path` of the result is in the Unicode form that the store has. */
+  find(path: TreePath): Promise<FileEntry | undefined>;
+  resolve(path: TreePath): Promise<ResolvedPath>;
+  /** Throws NotFound when there is no file, InvalidInput for a folder. The caller disposes it. */
+  open(path: TreePath): Promise<OpenFile>;
+  /** Opens a file, as `open` does; of a folder it returns the entry. Undefined when nothing exists at the path. */
+  openOrFind(path: TreePath): Promise<OpenFile | FileEntry | undefined>;
+  /** The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. */
+  entries(folder: TreePath): AsyncGenerator<FileEntry[]>;
+  /**
+   * Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it,
+   * it throws.
+   */
+  walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
+  /** Every file below a folder, sorted by path. */
+  files(folder: TreePath): Promise<ListedFile[]>;
+  /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
+  fileSizes(): AsyncGenerator<FileSizes>;
+  /** The state of a path where `find` found nothing. */
+  snapshotOfMissing(path: TreePath): FileSnapshot;
+  /** A reader of the tree of this name, or of the one that it reads first. */
+  pinned(tree?: string, options?: PinOptions): PinnedReader;
+  /** Undefined if the store has no disk of its own whose space it knows. */
+  diskUsage(): Promise<DiskUsage | undefined>;
+}
+
+/** TreeReader is what sending files takes. */
+export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snapshotOfMissing">;
+
+/**
+ * PinnedReader reads one tree, so that all that is read for an answer belongs together: a read of another one, after an exchange,
+ * throws TreeExchanged.
+ */
+export interface PinnedReader extends TreeReader {
+  /** Tells the tree from others that were or will be at the same place; undefined until something was read. */
+  readonly tree: string | undefined;
+}
+
+/** PinOptions are how a tree is read. */
+export interface PinOptions {
+  /** Whether names may be as they were last known, for `stale_seconds`, while the database is away. */
+  readonly usesKnown?: boolean;
+}
+
+/** TreeExchanged is the Fault of a PinnedReader whose tree is not in place any more. */
+export class TreeExchanged extends Fault {
+  constructor() {
+    super("Busy", "the files of the bucket are being exchanged; try again");
+  }
+}
+
+export function notFound(path: TreePath): Fault {
+  if (path === treeRoot) return folderIsGone();
+  return new Fault("NotFound", "there is no such file in the bucket", { path });
+}
+
+export function isFolder(path: TreePath): Fault {
+  return new Fault("InvalidInput", "the path is a folder, not a file", { path, reason: "is_folder" });
+}
+
+export function isFile(path: TreePath): Fault {
+  return new Fault("InvalidInput", "the path is a file, not a folder", { path, reason: "is_file" });
+}
+
+/** folderExists is the Fault for a path at which a file is to be, and a folder is. */
+export function folderExists(path: TreePath): Fault {
+  return new Fault("InvalidInput", "a folder exists at this path; choose another", {
+    path,
+    reason: "is_folder",
+  });
+}
+
+export function folderIsGone(): Fault {
+  return new Fault(
+    "IoError",
+    "the bucket's folder is gone from the disk; make it again or delete the bucket",
+    { reason: "files_missing" },
+  );
+}
+
+/** BucketView is what can be read of a bucket: as it is now, or as a transaction sees it. */
+export interface BucketView {
+  readonly reader: FileReader;
+  /** Its locks and dead properties. */
+  readonly metadata: Metadata;
+}
+
+/** StagedFile is uploaded content that is not in the bucket yet. Disposing it deletes it, unless it was placed. */
+export interface StagedFile extends AsyncDisposable {
+  /** In bytes. */
+  readonly size: number;
+}
+
+/** Times to give a file or folder; undefined leaves a time as it is. */
+export interface Times {
+  readonly modified?: Date | undefined;
+  readonly accessed?: Date | undefined;
+}
+
+/** Failure is one of several files or folders that an operation could not be done to. */
+export interface Failure {
+  readonly path: TreePath;
+  readonly fault: Fault;
+}
+
+export interface PlaceOptions extends Times {
+  /** Whether missing folders above the path are created; NotFound otherwise. */
+  readonly makeParents: boolean;
+}
+
+/**
+ * WriteTransaction changes files while nobody else in this process changes the paths that it was opened for, nor anything above or
+ * below them. Its paths are those of `ResolvedPath`. A file is replaced atomically. On a disk, a folder that is replaced is missing
+ * between two renames, and a start after a crash puts it back. An operation that throws has changed nothing, but may have created
+ * missing parents; one that returns failures names what it left undone.
+ *
+ * In a store whose names are rows, `reader`, `metadata` and all operations are one transaction of the database: work that throws has
+ * changed nothing at all, and rows of the bucket must be read and written through them. Rows of access tokens and bucket records may
+ * be read outside of it, one statement at a time: transactions leave one connection to single statements (`PooledDriver`), so such a
+ * statement always gets its turn; with PostgreSQL such a store needs `max_connections` of at least 2. A further transaction must not be
+ * begun while this one is open.
+ */
+export interface WriteTransaction extends BucketView {
+  /** The transaction of the database that all this is a part of; undefined where names are not rows. */
+  readonly database: DatabaseTransaction | undefined;
+  /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
+  place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
+  /** Creates an empty file in a folder that exists. InvalidInput when something else than a file exists there. */
+  makeFile(path: TreePath): Promise<FileStats>;
+  /** Creates a folder in one that exists; false when the path is taken. */
+  makeFolder(path: TreePath, times: Times): Promise<boolean>;
+  /** Removes a file, or a folder with its content. With failures, the folder stays with what could not be removed. */
+  remove(entry: FileEntry): Promise<Failure[]>;
+  /**
+   * Moves a file or folder; what exists at `to` is replaced as a whole. With failures it is not moved, except to another file system:
+   * there the copy exists beside what could not be removed.
+   */
+  move(entry: FileEntry, to: TreePath, options: MoveOptions): Promise<Failure[]>;
+  /** Copies a file or folder; what exists at `to` is replaced as a whole. Files that cannot be read are left out and returned. */
+  copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]>;
+  setTimes(entry: FileEntry, times: Times): Promise<void>;
+  /**
+   * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
+   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it is not kept any more;
+   * `keepsNoVersions` if none are.
+   */
+  restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
+}
+
+export interface MoveOptions {
+  readonly makeParents: boolean;
+  /** Ends the copying that a move between file systems needs; nothing is changed then. */
+  readonly signal: AbortSignal;
+}
+
+export interface CopyOptions {
+  /** Whether a folder is copied with its content (WebDAV: Depth infinity). */
+  readonly recursive: boolean;
+  /** Ends the copy; nothing is changed then. */
+  readonly signal: AbortSignal;
+}
+
+/** SourceAndTarget are the two paths of a copy or a move. */
+export interface SourceAndTarget<P> {
+  readonly source: P;
+  readonly target: P;
+}
+
+/** FileStore keeps the files of one bucket. */
+export interface FileStore {
+  readonly reader: FileReader;
+  /** Stores content outside of the bucket, however long it takes to arrive. `path` is only named in errors. */
+  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile>;
+  /** Runs `work` in turn: after all earlier work on the path, above it and below it. It gets the path as resolved in its turn. */
+  transact<T>(
+    path: TreePath,
+    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
+  ): Promise<T>;
+  /** `transact` for two paths. */
+  transactBoth<T>(
+    paths: SourceAndTarget<TreePath>,
+    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
+  ): Promise<T>;
+  /**
+   * Runs `work`, which changes no files, only locks and properties. On a disk it waits for nobody: a client must be able to refresh its
+   * locks during a long copy. In a store whose names are rows it is a transaction like the others.
+   */
+  transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T>;
+  /**
+   * What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing
+   * is kept.
+   */
+  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
+  /** For how many days what is deleted or replaced from now on can be restored; 0 if not at all. */
+  readonly keptDays: number;
+  /** Counts what can be restored at present, and its bytes. */
+  measureKept(): Promise<KeptSize>;
+  /** Ends the time of everything that `history` lists, so that it cannot be restored any more, and returns the number of versions. */
+  purge(): Promise<number>;
+}
+
+/** WantedFile is a file that a tree is to have. */
+export interface WantedFile {
+  readonly path: TreePath;
+  /** In bytes. */
+  readonly size: number;
+  /** In hexadecimal, lower case. */
+  readonly sha256: string;
+}
+
+/**
+ * TreeExchange is what belongs to the exchange of two trees. A store whose names are rows does it in one transaction: `check`,
+ * the exchange, `commit`. A disk cannot take part in a transaction: `check` and `begin` are in one before the exchange, and
+ * `commit`, or `cancel` if it failed, in one after it; a start after a crash finds what `begin` wrote.
+ */
+export interface TreeExchange {
+  /** Runs work in a transaction in which nobody else changes the deploys of the bucket. */
+  transact<T>(work: (changes: DeployChanges) => Promise<T>): Promise<T>;
+  /** Throws what forbids the exchange. It is called while nobody changes either tree. */
+  check(view: BucketView, changes: DeployChanges): Promise<void>;
+  begin(changes: DeployChanges): Promise<void>;
+  commit(changes: DeployChanges, version: number | null): Promise<void>;
+  cancel(changes: DeployChanges): Promise<void>;
+  /** Makes what was written durable, so that a power cut cannot undo it. */
+  flush(): Promise<void>;
+}
+
+export interface TakeOptions {
+  readonly signal: AbortSignal;
+  /** Throws if the tree may not be changed any more. It is called whenever that cannot change before the next step is done. */
+  check(): Promise<void>;
+}
+
+/** TreeStore is the store of one bucket, or of a deploy of it, and what can be done with the whole tree. */
+export interface TreeStore extends FileStore {
+  /**
+   * Names the tree whichever place it has; null if the store needs no name to know which tree is where, undefined if there is
+   * none at this place.
+   */
+  treeId(): Promise<string | null | undefined>;
+  /** The version of the bucket's files; null if the store counts none. */
+  version(): Promise<number | null>;
+  isEmpty(): Promise<boolean>;
+  /**
+   * Takes over the files that `source` has with the same content, at whatever path, and returns those that neither it nor this
+   * tree has. What was taken over survives a power cut as uploads do.
+   */
+  take(source: TreeStore, files: readonly WantedFile[], options: TakeOptions): Promise<WantedFile[]>;
+  /** Exchanges the whole tree with another one of the same kind, at once for every reader and after all earlier changes of both. */
+  exchangeWith(other: TreeStore, work: TreeExchange): Promise<void>;
+}
+
+export interface DiskSpace {
+  readonly freeBytes: number;
+  readonly totalBytes: number;
+}
+
+/** StoreHealth is whether the store of all buckets can be used. */
+export interface StoreHealth {
+  /** How often the store was lost since it was opened. */
+  readonly losses: number;
+  /** True if the last look found a problem. */
+  readonly isLost: boolean;
+  /** True if the last look found that all files look deleted although they are not, as those of a disk that is not mounted. */
+  readonly isMissing: boolean;
+  /** True if the store did not answer the last look: an upload can be refused before its body is read. */
+  readonly isAway: boolean;
+  /** The space of the disk that has the files, at the last look. Undefined if the store has none of its own, or while that is not known. */
+  readonly space: DiskSpace | undefined;
+  /** Looks at the store now, for a bounded time. Callers share a look that is under way. Does not reject. */
+  look(): Promise<void>;
+}
+
+/** StoreActivity is what stores report to those who measure them. */
+export interface StoreActivity {
+  /** Files whose content is arriving. */
+  uploads: number;
+}
+
+/**
+ * HeadListener is told what looks at the records of buckets found of their files. `begunAt` is when the look began, by
+ * `performance.now()`.
+ */
+export interface HeadListener {
+  /** `head` is undefined if the bucket has none. */
+  looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
+  /** Known answers may be used for longer, until the next `looked`. */
+  databaseIsAway(): void;
+}
+
+export interface OpenBucket {
+  readonly bucket: Pick<Bucket, "name" | "path">;
+  readonly metadata: Metadata;
+  /** Called when files may have changed; `exchanged` if the whole tree has another place now. */
+  readonly onChanged: (how?: "exchanged") => void;
+}
+
+/** PlaceClaim is a new or changed record of a bucket that wants its place in the store. */
+export interface PlaceClaim {
+  /** The bucket's path, its form checked. */
+  readonly path: string;
+  /** Whether a place that has files may be taken: they are served to everybody from then on. */
+  readonly mayTakeOver: boolean;
+  /** The transaction that writes the record. What the store writes to the database must be a part of it. */
+  readonly transaction: DatabaseTransaction;
+}
+
+/** BucketStores keeps the files of all buckets. */
+export interface BucketStores {
+  readonly health: StoreHealth;
+  readonly activity: StoreActivity;
+  /** The content of resumable uploads. */
+  readonly partialContents: PartialContents;
+  /** Undefined if the state of the files is not in the database. */
+  readonly heads?: HeadListener;
+  /**
+   * Returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if
+   * the files of this database are in another store, or if the store is that of another database. To be called before the first
+   * use.
+   */
+  admit(): Promise<string>;
+  /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
+  open(options: OpenBucket): TreeStore;
+  /** Creates the place of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
+  claim(claim: PlaceClaim): Promise<void>;
+  /** Creates the place of a bucket whose record exists again, if it is missing. */
+  restore(claim: Omit<PlaceClaim, "mayTakeOver">): Promise<void>;
+  /** Deletes the tree at a place, which neither a record nor a deploy has any more. May take long. */
+  discard(path: string): Promise<void>;
+  /** Throws if the tree of a bucket could not be exchanged with one at a place that is still to be made, whatever is in them. */
+  assertExchangeable(path: string, other: string): Promise<void>;
+  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both places. */
+  settleExchange(path: string, other: string): Promise<void>;
+  /**
+   * Those of these paths of buckets that have no place in this store. Requests for their files fail until `restore`, or until
+   * they are copied there.
+   */
+  missing(paths: readonly string[]): Promise<string[]>;
+  /**
+   * Finishes or undoes what a crash of this server interrupted. To be called once, before any change. Returns what could not be
+   * cleared.
+   */
+  clear(): Promise<string[]>;
+  /** Ends running copies because the server stops; they remove what they made so far. */
+  stopCopies(): void;
+  /** Begins what the store does by itself. To be called once its configuration is in force. */
+  start(): void;
+  /**
+   * Ends what runs in the background; calls that run may still use the stores until the database is closed, which has to wait until this
+   * resolves.
+   */
+  close(): Promise<void>;
+}
+
+/** VersionName names a version: the path that it had, and the change of the bucket that deleted or replaced it. */
+export interface VersionName {
+  readonly version: number;
+  readonly path: TreePath;
+}
+
+/** FileVersion is a file or folder that was deleted or replaced, and can be restored for some time. Times are Unix milliseconds. */
+export interface FileVersion extends VersionName {
+  readonly kind: "file" | "folder";
+  /** In bytes; 0 for a folder. */
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly removedAtMs: number;
+  readonly keptUntilMs: number;
+}
+
+/** KeptSize is how much of what was deleted or replaced can be restored. */
+export interface KeptSize {
+  /** As many as `history` lists; a folder is one. */
+  readonly versions: number;
+  /** Of all files, also those in folders. Content that several versions share counts for each. */
+  readonly bytes: number;
+}
+
+export interface HistoryOptions {
+  /** How many at most. */
+  readonly max: number;
+  /** The last one of an earlier answer, which is continued. */
+  readonly after?: VersionName | undefined;
+  /** Whether files are listed alone, with those of deleted folders, each with the version of its folder. */
+  readonly filesOnly?: boolean | undefined;
+}
+
+/**
+ * WriteConditions are what a change must satisfy: the locks that the caller holds, and its preconditions (a token that is still valid,
+ * If, If-Match, …). They are checked in the turn of the change, so the answer cannot change before the write.
+ */
+export interface WriteConditions extends LockHolder {
+  /**
+   * Throws unless the preconditions hold; what it throws is the answer to the caller. `current` is the path of the change, or the
+   * source of a COPY or MOVE, as it is in this turn; everything else about the bucket must be read through `view`.
+   */
+  assertPreconditions(current: ResolvedPath, view: BucketView): Promise<void>;
+}
+
+/** StoredPiece is a piece of an upload that survives a crash. */
+export interface StoredPiece {
+  /** In bytes. */
+  readonly size: number;
+  /** Set where a piece is a blob; undefined for an empty one. */
+  readonly blob?: { readonly key: string; readonly sha256: string } | undefined;
+}
+
+/** PieceOfUpload says where a piece belongs. */
+export interface PieceOfUpload {
+  readonly id: string;
+  /** How many bytes of the upload are stored already. */
+  readonly offset: number;
+  /** The bucket's path in the store, and that of the file; for people and for errors. */
+  readonly bucketPath: string;
+  readonly path: TreePath;
+}
+
+export interface WholeUpload extends Omit<PieceOfUpload, "offset"> {
+  /** In bytes. */
+  readonly length: number;
+  /** Where pieces are blobs, all of them, in their order. */
+  readonly parts: readonly UploadPart[];
+  /** Whether the hash of the content is wanted, though that may have to be read for it. */
+  readonly wantsHash: boolean;
+  /** Called as the content is read, which may take long. */
+  readonly onProgress: () => void;
+}
+
+export interface AssembledFile {
+  /** To be placed. Disposing it leaves the pieces as they are, so that the upload can be finished later. */
+  readonly staged: StagedFile;
+  /** In hexadecimal; set if it was wanted. */
+  readonly sha256: string | undefined;
+}
+
+/** PartialContents keeps the content of resumable uploads until their files are put in place. Its methods throw a Fault. */
+export interface PartialContents {
+  /** Stores a piece; what was stored from its offset on before is replaced. NotFound if what was stored before is gone. */
+  append(piece: PieceOfUpload, content: AsyncIterable<Uint8Array>): Promise<StoredPiece>;
+  /** Makes one file of all pieces. NotFound if one is gone. */
+  assemble(upload: WholeUpload): Promise<AssembledFile>;
+  /** Deletes the content of an upload; `blobs` are the pieces that were blobs. */
+  discard(id: string, blobs: readonly string[]): Promise<void>;
+  /** Deletes pieces that were blobs and that no row names any more; the rest of the upload stays. */
+  drop(blobs: readonly string[]): Promise<void>;
+  /** Deletes content that belongs to no upload any more, and returns of how many. `live` is called once what exists is known. */
+  clear(live: () => Promise<ReadonlySet<string>>): Promise<number>;
+}
