@@ -22,7 +22,7 @@ const rules: readonly Rule[] = [
       "src/base/local-fs/read-regular.ts": "bounds an answer of the disk",
       "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
-      "src/buckets/disk/trash/trash-care.ts": "rests in proportion to real work",
+      "src/buckets/history/disk/trash.ts": "rests in proportion to real work",
       "src/buckets/ports.ts": "compares with the times of files",
       "src/buckets/objects/cache-index.ts": "gives times to files",
       "src/buckets/objects/deadline.ts": "bounds an answer of the blob store",

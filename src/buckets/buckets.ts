@@ -9,8 +9,9 @@ import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { hasDeploys, noBucket, storeIsMissing } from "./bucket-faults.ts";
 import type { BucketFiles } from "./bucket-files.ts";
 import { BucketUsage } from "./bucket-usage.ts";
-import { isDeployPlace } from "./deploys/deploy-record.ts";
-import { Deploys } from "./deploys/deploys.ts";
+import { isDeployPlace } from "./history/deploy-record.ts";
+import { Deploys } from "./history/deploys.ts";
+import { UploadCare, Uploads } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { OpenedTrees } from "./opened-trees.ts";
 import { treeRoot } from "./path.ts";
@@ -24,8 +25,6 @@ import {
   givenChanges,
   refuseConflict,
 } from "./record.ts";
-import { UploadCare } from "./uploads/upload-care.ts";
-import { Uploads } from "./uploads/uploads.ts";
 
 export interface BucketsOptions {
   /** Closed with the buckets. */

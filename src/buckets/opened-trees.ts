@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { BucketFiles } from "./bucket-files.ts";
-import type { BucketPlace, OpenedTree } from "./deploys/deploy-care.ts";
+import type { BucketPlace, OpenedTree } from "./history/deploy-care.ts";
 import { Metadata } from "./metadata/metadata.ts";
 import type { BucketStores, OpenBucket } from "./ports.ts";
 

@@ -5,7 +5,7 @@ import { messageOf } from "../base/fault.ts";
 import { jsonLine } from "../base/json.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { randomText } from "../base/random.ts";
-import { parseDeployTarget } from "../buckets/deploys/deploy-record.ts";
+import { parseDeployTarget } from "../buckets/history/deploy-record.ts";
 import { isBucketName } from "../buckets/record.ts";
 import { withoutLinkCodes } from "../links/link-code.ts";
 import { formatTimestamp } from "../log/entry.ts";

@@ -1,9 +1,9 @@
 import { mayActFor } from "../auth/authorise.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
+import { noUpload, tooManyBytes } from "../buckets/history/faults.ts";
+import type { NewUpload, Received, Upload } from "../buckets/history/uploads.ts";
 import { childPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
-import { noUpload, tooManyBytes } from "../buckets/uploads/upload-faults.ts";
-import type { NewUpload, Received, Upload } from "../buckets/uploads/uploads.ts";
 import { errorReason } from "./content/plain.ts";
 import { bodyChunks, declaredLength } from "./request/body-chunks.ts";
 import { HttpError } from "./request/http-error.ts";

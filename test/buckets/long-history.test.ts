@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { SQL } from "bun";
-import { Versions } from "../../src/buckets/objects/versions.ts";
+import { Versions } from "../../src/buckets/history/rows/versions.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { FileValue, FolderValue } from "../../src/db/rows/entry-values.ts";

@@ -13,8 +13,7 @@ import {
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
-import { Trash } from "../../src/buckets/disk/trash/trash.ts";
-import { TrashCare } from "../../src/buckets/disk/trash/trash-care.ts";
+import { Trash, TrashCare } from "../../src/buckets/history/disk/trash.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { lines, trashSite } from "../support/trash-site.ts";
 

@@ -1,6 +1,11 @@
 import { Fault } from "../../base/fault.ts";
 import type { FolderExchange } from "../../base/local-fs/folder.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
+import type { BucketTrash } from "../history/disk/bucket-trash.ts";
+import { takeFiles } from "../history/disk/take-files.ts";
+import { trashHistory } from "../history/disk/trash-history.ts";
+import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "../history/disk/tree-places.ts";
+import { keepsNoVersions } from "../history/faults.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../path.ts";
 import type {
@@ -19,15 +24,10 @@ import type {
   WantedFile,
   WriteTransaction,
 } from "../ports.ts";
-import { keepsNoVersions } from "../version-faults.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
 import { statOrUndefined } from "./stat.ts";
-import { takeFiles } from "./take-files.ts";
-import type { BucketTrash } from "./trash/bucket-trash.ts";
-import { trashHistory } from "./trash/trash-history.ts";
-import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "./tree-places.ts";
 import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */

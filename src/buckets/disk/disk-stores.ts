@@ -4,22 +4,21 @@ import type { Clock } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import { exchangeFolders, type FolderExchange } from "../../base/local-fs/folder.ts";
 import type { Logger } from "../../log/hub.ts";
+import { GrowingFiles } from "../history/disk/growing-files.ts";
+import { Trash, TrashCare } from "../history/disk/trash.ts";
+import type { DiskTrash } from "../history/disk/trash-keeper.ts";
+import { DiscardedTrees, refuseOtherDisk, settleAside } from "../history/disk/tree-places.ts";
+import { keepsFiles } from "../history/faults.ts";
 import { treeRoot } from "../path.ts";
 import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, TreeStore } from "../ports.ts";
 import type { StoreIdentity } from "../store-identity.ts";
 import { StoreWatch } from "../store-watch.ts";
-import { keepsFiles } from "../version-faults.ts";
 import { claimFolder, restoreFolder } from "./bucket-folder.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskStore } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
-import { GrowingFiles } from "./growing-files.ts";
 import { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
-import { Trash } from "./trash/trash.ts";
-import { TrashCare } from "./trash/trash-care.ts";
-import type { DiskTrash } from "./trash/trash-keeper.ts";
-import { DiscardedTrees, refuseOtherDisk, settleAside } from "./tree-places.ts";
 
 /** The interval of the looks at the folder. */
 const lookIntervalMs = 5000;

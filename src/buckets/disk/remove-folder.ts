@@ -1,10 +1,10 @@
 import { rename } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import type { NameInFolder, TrashKeeper } from "../history/disk/trash-keeper.ts";
 import type { Failure } from "../ports.ts";
 import { crossesDisks } from "./disk-faults.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import type { Staging } from "./staging.ts";
-import type { NameInFolder, TrashKeeper } from "./trash/trash-keeper.ts";
 
 export interface RemoveFolderOptions {
   readonly staging: Staging;

@@ -2,12 +2,12 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { FileCalls } from "../../base/local-fs/file-calls.ts";
+import type { NameInFolder, TrashKeeper } from "../history/disk/trash-keeper.ts";
 import type { TreePath } from "../path.ts";
 import { type Failure, folderExists } from "../ports.ts";
 import { removeTreeAt } from "./remove-tree.ts";
 import type { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
-import type { NameInFolder, TrashKeeper } from "./trash/trash-keeper.ts";
 
 export interface ReplaceOptions {
   readonly staging: Staging;

@@ -4,6 +4,9 @@ import { codeOf } from "../../base/fault.ts";
 import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../base/local-fs/folder.ts";
 import { SharedSync } from "../../base/local-fs/sync.ts";
+import { TrashRestore } from "../history/disk/trash-history.ts";
+import { type DiskTrash, TrashKeeper } from "../history/disk/trash-keeper.ts";
+import { keepsNoVersions } from "../history/faults.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../path.ts";
 import {
@@ -19,7 +22,6 @@ import {
   type VersionName,
   type WriteTransaction,
 } from "../ports.ts";
-import { keepsNoVersions } from "../version-faults.ts";
 import { copyTree } from "./copy-tree.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
@@ -32,8 +34,6 @@ import { refuseNonFile, replaceWith } from "./replace-with.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskStagedFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
-import { type DiskTrash, TrashKeeper } from "./trash/trash-keeper.ts";
-import { TrashRestore } from "./trash/trash-restore.ts";
 
 export interface DiskWriterOptions {
   readonly metadata: Metadata;

@@ -1,5 +1,5 @@
 import type { Database } from "../../db/database.ts";
-import { isDeployPlace } from "../deploys/deploy-record.ts";
+import { isDeployPlace } from "../history/deploy-record.ts";
 
 /**
  * `dropPlaces` deletes the heads of places that no deploy has any more, once a purge has deleted what was there. Heads are read

@@ -8,6 +8,8 @@ import {
   type TreeRow,
 } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
+import { isTaken, notKept } from "../history/faults.ts";
+import type { FoundVersion } from "../history/rows/versions.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
 import {
@@ -25,7 +27,6 @@ import {
   type VersionName,
   type WriteTransaction,
 } from "../ports.ts";
-import { isTaken, notKept } from "../version-faults.ts";
 import { copyTree } from "./copy-rows.ts";
 import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
@@ -34,7 +35,6 @@ import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./l
 import { refuseLate } from "./orphan-age.ts";
 import { StagedBlob } from "./staged-blob.ts";
 import { hashOfNothing } from "./values.ts";
-import type { FoundVersion } from "./versions.ts";
 
 export interface EntryWriterOptions {
   readonly bucketPath: string;

@@ -1,6 +1,8 @@
 import type { Database } from "../../db/database.ts";
 import { metadataRowsWithin } from "../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
+import { takeRows } from "../history/rows/take-rows.ts";
+import { Versions } from "../history/rows/versions.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
 import type {
@@ -27,8 +29,6 @@ import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import { type Located, treeIsMissing } from "./locate.ts";
 import { StagedBlob } from "./staged-blob.ts";
-import { takeRows } from "./take-rows.ts";
-import { Versions } from "./versions.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */

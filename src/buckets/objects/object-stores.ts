@@ -2,6 +2,8 @@ import { Fault } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
+import { keepsFiles } from "../history/faults.ts";
+import { PartBlobs } from "../history/rows/part-blobs.ts";
 import type {
   BucketStores,
   OpenBucket,
@@ -11,14 +13,12 @@ import type {
   TreeStore,
 } from "../ports.ts";
 import type { StoreIdentity } from "../store-identity.ts";
-import { keepsFiles } from "../version-faults.ts";
 import type { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ContentSource } from "./content-source.ts";
 import type { Heads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
 import { openHeads } from "./open-heads.ts";
-import { PartBlobs } from "./part-blobs.ts";
 import type { StoreCare } from "./store-care.ts";
 
 const dayMs = 24 * 3600 * 1000;

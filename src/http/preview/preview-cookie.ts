@@ -1,5 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
-import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
+import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";
 import { parseCode } from "../../links/link-code.ts";
 import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
 

@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
-import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
+import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";

@@ -1,6 +1,6 @@
 import type { Buckets } from "../../buckets/buckets.ts";
-import { noDeploy } from "../../buckets/deploys/deploy-record.ts";
-import type { ShownTree } from "../../buckets/deploys/deploys.ts";
+import { noDeploy } from "../../buckets/history/deploy-record.ts";
+import type { ShownTree } from "../../buckets/history/deploys.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";

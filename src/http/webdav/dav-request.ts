@@ -3,10 +3,10 @@ import type { Caller } from "../../auth/caller.ts";
 import { decimalNumber } from "../../base/numbers.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
+import type { Uploads } from "../../buckets/history/uploads.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { FileEntry, ResolvedPath } from "../../buckets/ports.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import type { Uploads } from "../../buckets/uploads/uploads.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { MemoryCache } from "../static/memory-cache.ts";
 

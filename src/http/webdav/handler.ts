@@ -7,7 +7,7 @@ import { Fault } from "../../base/fault.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
+import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";
 import { treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Logger } from "../../log/hub.ts";

@@ -5,7 +5,7 @@ import { treeRoot } from "../path.ts";
 import type { BucketView, TreeExchange, TreeStore, WriteConditions } from "../ports.ts";
 import { isClosed, newDeployId, noDeploy } from "./deploy-record.ts";
 
-export interface TreeSwitchOptions {
+interface TreeSwitchOptions {
   readonly id: string;
   /** The row by which the switch was chosen. */
   readonly chosen: DeployValue & { readonly place: string };
@@ -92,7 +92,7 @@ function isElsewhere(id: string): Fault {
   );
 }
 
-export interface SwitchRows {
+interface SwitchRows {
   readonly id: string;
   /** Where the former tree is now. */
   readonly place: string;

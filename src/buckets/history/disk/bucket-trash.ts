@@ -6,13 +6,12 @@ import { codeOf } from "../../../base/fault.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { Pacer, sortInTurns } from "../../../base/turns.ts";
-import { type TreePath, treeRoot, withAncestors } from "../../path.ts";
+import { fileSizes } from "../../disk/file-sizes.ts";
+import { removeTreeAt } from "../../disk/remove-tree.ts";
+import type { Staging } from "../../disk/staging.ts";
+import { isAbsence, statOrUndefined } from "../../disk/stat.ts";
+import { parseTreePath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import type { KeptSize, VersionName } from "../../ports.ts";
-import { fileSizes } from "../file-sizes.ts";
-import { removeTreeAt } from "../remove-tree.ts";
-import type { Staging } from "../staging.ts";
-import { isAbsence, statOrUndefined } from "../stat.ts";
-import { joinParts, parseTrashName, type TrashName, trashNames } from "./trash-name.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Begins the folders of versions, by the number of days for which they are kept: `~30`. No part of a bucket's path can begin so. */
@@ -21,7 +20,7 @@ const daysPrefix = "~";
 const maxAttempts = 100;
 
 /** TrashItem is what was deleted or replaced in one change of a path. */
-export interface TrashItem extends TrashName {
+interface TrashItem extends TrashName {
   /** The disk path of its first name. */
   readonly place: string;
   readonly removedAtMs: number;
@@ -36,7 +35,7 @@ export interface FoundItem {
   readonly stats: Stats;
 }
 
-export interface BucketTrashOptions {
+interface BucketTrashOptions {
   /** The disk path of the bucket's trash. */
   readonly folder: string;
   /** For how many days what is put there from now on is kept. 0 if nothing is put there. */
@@ -236,4 +235,74 @@ async function namesIn(folder: string): Promise<string[]> {
     if (isAbsence(error)) return [];
     throw error;
   }
+}
+
+/** The longest name that Linux file systems have. */
+const maxNameBytes = 255;
+/** The bytes of a path in each name of several, beside the prefix. */
+const maxPartBytes = 250;
+/** Begins each further name, so that none is `.` or `..`. */
+const partPrefix = "~";
+
+/** TrashName is the first, or only, name under which something lies in the trash. */
+interface TrashName {
+  readonly version: number;
+  /** The path that it had in the bucket; undefined if it is too long for one name. */
+  readonly path: TreePath | undefined;
+  /** The number of names below this one that have the path; 0 if this one has it. */
+  readonly parts: number;
+}
+
+/**
+ * trashNames are the names, each in the folder of the one before, under which a version lies in the trash: `<version>~<path>`
+ * with every slash of the path as `%2F` and every percent sign as `%25`. A path that is too long for that is divided:
+ * `<version>+<number of parts>`, and the parts below it.
+ */
+function trashNames({ version, path }: VersionName): string[] {
+  const text = path.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));
+  const only = `${version}~${text}`;
+  if (Buffer.byteLength(only) <= maxNameBytes) return [only];
+  const parts = divided(text).map((part) => partPrefix + part);
+  return [`${version}+${parts.length}`, ...parts];
+}
+
+/** parseTrashName is undefined for a name that `trashNames` does not make. */
+function parseTrashName(name: string): TrashName | undefined {
+  const [, digits = "", separator, rest = ""] = /^([1-9]\d*)([~+])(.+)$/s.exec(name) ?? [];
+  const version = Number(digits);
+  if (separator === undefined || !Number.isSafeInteger(version)) return undefined;
+  if (separator === "~") {
+    const path = parsePath(rest);
+    return path && { version, path, parts: 0 };
+  }
+  const parts = /^[1-9]\d?$/.test(rest) ? Number(rest) : 0;
+  return parts > 1 ? { version, path: undefined, parts } : undefined;
+}
+
+/** joinParts is the path that is divided into these names; undefined if they have none. */
+function joinParts(names: readonly string[]): TreePath | undefined {
+  if (!names.every((name) => name.startsWith(partPrefix))) return undefined;
+  return parsePath(names.map((name) => name.slice(partPrefix.length)).join(""));
+}
+
+function parsePath(text: string): TreePath | undefined {
+  const path = parseTreePath(text.replace(/%(2F|25)/g, (_, code: string) => (code === "2F" ? "/" : "%")));
+  return path === "" ? undefined : path;
+}
+
+/** Cut between characters, never within one. */
+function divided(text: string): string[] {
+  const parts: string[] = [];
+  let part = "";
+  let bytes = 0;
+  for (const character of text) {
+    const size = Buffer.byteLength(character);
+    if (bytes + size > maxPartBytes) {
+      parts.push(part);
+      [part, bytes] = ["", 0];
+    }
+    part += character;
+    bytes += size;
+  }
+  return [...parts, part];
 }

@@ -1,16 +1,16 @@
 import { rm } from "node:fs/promises";
-import { syncFiles } from "../../base/local-fs/sync.ts";
-import { Pacer } from "../../base/turns.ts";
-import { splitPath, type TreePath, treeRoot } from "../path.ts";
-import type { WantedFile } from "../ports.ts";
-import { copyOpenFile } from "./copy-file.ts";
-import { toTreeFault } from "./disk-faults.ts";
-import { sameContent } from "./etag.ts";
-import type { DiskFile } from "./open-file.ts";
-import type { DiskReader } from "./read.ts";
-import type { PathResolver } from "./resolve.ts";
-import { DiskStagedFile, type Staging } from "./staging.ts";
-import { storeHash } from "./stored-hash.ts";
+import { syncFiles } from "../../../base/local-fs/sync.ts";
+import { Pacer } from "../../../base/turns.ts";
+import { copyOpenFile } from "../../disk/copy-file.ts";
+import { toTreeFault } from "../../disk/disk-faults.ts";
+import { sameContent } from "../../disk/etag.ts";
+import type { DiskFile } from "../../disk/open-file.ts";
+import type { DiskReader } from "../../disk/read.ts";
+import type { PathResolver } from "../../disk/resolve.ts";
+import { DiskStagedFile, type Staging } from "../../disk/staging.ts";
+import { storeHash } from "../../disk/stored-hash.ts";
+import { splitPath, type TreePath, treeRoot } from "../../path.ts";
+import type { WantedFile } from "../../ports.ts";
 
 /** Files of a folder that are compared and copied at a time. */
 const maxRunning = 8;
@@ -21,7 +21,7 @@ const maxCandidates = 4;
 /** Content up to this size is hashed as a whole. */
 const maxWholeBytes = 1024 * 1024;
 
-export interface TakeFilesOptions {
+interface TakeFilesOptions {
   readonly source: DiskReader;
   readonly target: DiskReader;
   readonly paths: PathResolver;

@@ -1,20 +1,27 @@
-import { Fault } from "../../base/fault.ts";
-import { Pacer } from "../../base/turns.ts";
-import type { Database } from "../../db/database.ts";
-import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../db/rows/entry-rows.ts";
-import type { FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { childPath, listedPath, segmentsOf, splitPath, type TreePath, treeRoot } from "../path.ts";
-import type { WantedFile } from "../ports.ts";
-import { refuseLongNames, treeIsMissing } from "./locate.ts";
-import { TreeLookup } from "./tree-lookup.ts";
-import { hashOfNothing } from "./values.ts";
+import { Fault } from "../../../base/fault.ts";
+import { Pacer } from "../../../base/turns.ts";
+import type { Database } from "../../../db/database.ts";
+import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
+import { refuseLongNames, treeIsMissing } from "../../objects/locate.ts";
+import { hashOfNothing, rootValue } from "../../objects/values.ts";
+import {
+  childPath,
+  listedPath,
+  segmentsOf,
+  splitPath,
+  type TreePath,
+  treeRoot,
+  withAncestors,
+} from "../../path.ts";
+import type { WantedFile } from "../../ports.ts";
 
 /** Files that one transaction takes over: writers of the bucket wait for it. */
 const filesAtOnce = 1000;
 /** Files of the source that are searched for content at another path; those beyond are uploaded again. */
 const maxSearched = 100_000;
 
-export interface TakeOptions {
+interface TakeOptions {
   readonly database: Database;
   /** The paths of the places. */
   readonly from: string;
@@ -194,4 +201,52 @@ async function pathsByHash(
       if (pacer.isDue) await pacer.nextTurn();
     }
   return found;
+}
+
+/** Names that one statement looks up. */
+const namesAtOnce = 500;
+
+/** TreeLookup finds many paths of one tree with few statements: one for the names of each folder. Names are compared as they are. */
+class TreeLookup {
+  readonly #rows: EntryRows;
+  /** What exists at the paths that were looked up; undefined where nothing does. */
+  readonly #known = new Map<TreePath, EntryValue | undefined>();
+
+  constructor(rows: EntryRows, head: HeadValue) {
+    this.#rows = rows;
+    this.#known.set(treeRoot, rootValue(head));
+  }
+
+  /** Looks up paths and the folders above them. */
+  async load(paths: readonly TreePath[]): Promise<void> {
+    const wanted = new Set(paths.flatMap(withAncestors).filter((path) => !this.#known.has(path)));
+    const byDepth = Map.groupBy(wanted, (path) => segmentsOf(path).length);
+    for (const depth of [...byDepth.keys()].sort((a, b) => a - b)) {
+      const byFolder = Map.groupBy(byDepth.get(depth) ?? [], (path) => splitPath(path).folder);
+      for (const [folder, inside] of byFolder) await this.#loadNames(folder, inside);
+    }
+  }
+
+  /** What exists at a path that was loaded, or added since. */
+  at(path: TreePath): EntryValue | undefined {
+    return this.#known.get(path);
+  }
+
+  /** Adds a folder that the caller creates. */
+  add(path: TreePath, folder: FolderValue): void {
+    this.#known.set(path, folder);
+  }
+
+  async #loadNames(folder: TreePath, paths: readonly TreePath[]): Promise<void> {
+    for (const path of paths) this.#known.set(path, undefined);
+    const parent = this.#known.get(folder);
+    if (parent === undefined || !isFolderValue(parent)) return;
+    const byName = new Map(paths.map((path) => [splitPath(path).name as string, path]));
+    const names = [...byName.keys()];
+    for (let at = 0; at < names.length; at += namesAtOnce)
+      for (const { name, value } of await this.#rows.some(parent.id, names.slice(at, at + namesAtOnce))) {
+        const path = byName.get(name);
+        if (path !== undefined) this.#known.set(path, value);
+      }
+  }
 }

@@ -13,7 +13,7 @@ export interface Deploy extends DeployValue {
 }
 
 /** DeployTarget is what an address names: a bucket, or with `site@id` a deploy of it. */
-export interface DeployTarget {
+interface DeployTarget {
   readonly bucket: string;
   readonly deploy: string | undefined;
 }

@@ -1,17 +1,22 @@
-import type { Fault } from "../../base/fault.ts";
-import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../ports.ts";
-import { noUpload } from "../uploads/upload-faults.ts";
-import { BlobDamagedFault, BlobMissingFault, StoreFault, storeUnavailable } from "./blob-faults.ts";
-import type { StoredBlob } from "./blob-store.ts";
-import type { ObjectStoreDeps } from "./object-store.ts";
-import { StagedBlob } from "./staged-blob.ts";
-import { retryDamaged, verified } from "./verified-content.ts";
+import type { Fault } from "../../../base/fault.ts";
+import {
+  BlobDamagedFault,
+  BlobMissingFault,
+  StoreFault,
+  storeUnavailable,
+} from "../../objects/blob-faults.ts";
+import type { StoredBlob } from "../../objects/blob-store.ts";
+import type { ObjectStoreDeps } from "../../objects/object-store.ts";
+import { StagedBlob } from "../../objects/staged-blob.ts";
+import { retryDamaged, verified } from "../../objects/verified-content.ts";
+import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
+import { noUpload } from "../faults.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
 /** A client that leaves ends its piece, which is stored as far as it came. */
 const neverAborted = new AbortController().signal;
 
-export type PartBlobsOptions = Pick<
+type PartBlobsOptions = Pick<
   ObjectStoreDeps,
   "blobs" | "activity" | "assertReachable" | "onStoreFault" | "stopping" | "log"
 >;

@@ -1,12 +1,12 @@
-import { Pacer } from "../../base/turns.ts";
-import type { Database } from "../../db/database.ts";
-import type { DatabaseTransaction } from "../../db/dialect.ts";
-import { isFolderValue } from "../../db/rows/entry-rows.ts";
-import type { EntryValue, RemovedValue } from "../../db/rows/entry-values.ts";
-import type { StoredNames } from "../../db/rows/store-rows.ts";
-import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
-import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../ports.ts";
-import { walkEntries } from "./manifest.ts";
+import { Pacer } from "../../../base/turns.ts";
+import type { Database } from "../../../db/database.ts";
+import type { DatabaseTransaction } from "../../../db/dialect.ts";
+import { isFolderValue } from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts";
+import type { StoredNames } from "../../../db/rows/store-rows.ts";
+import { walkEntries } from "../../objects/manifest.ts";
+import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
+import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../../ports.ts";
 
 /** Rows that one statement of a list reads. */
 const maxAtOnce = 500;

@@ -3,14 +3,14 @@ import { codeOf, isDiskFull } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { Logger } from "../../../log/hub.ts";
+import { copyOpenFile } from "../../disk/copy-file.ts";
+import { copyTree } from "../../disk/copy-tree.ts";
+import { crossesDisks } from "../../disk/disk-faults.ts";
+import type { DiskReader } from "../../disk/read.ts";
+import type { Staging } from "../../disk/staging.ts";
+import { statOrUndefined } from "../../disk/stat.ts";
 import type { Segment, TreePath } from "../../path.ts";
 import type { Failure } from "../../ports.ts";
-import { copyOpenFile } from "../copy-file.ts";
-import { copyTree } from "../copy-tree.ts";
-import { crossesDisks } from "../disk-faults.ts";
-import type { DiskReader } from "../read.ts";
-import type { Staging } from "../staging.ts";
-import { statOrUndefined } from "../stat.ts";
 import type { BucketTrash } from "./bucket-trash.ts";
 
 /** Errors of a hard link that a copy does not have: another file system, one without links, a file of another user, too many links. */
@@ -30,7 +30,7 @@ export interface DiskTrash {
   readonly log: Logger;
 }
 
-export interface TrashKeeperOptions {
+interface TrashKeeperOptions {
   readonly bucket: string;
   readonly trash: BucketTrash;
   readonly reader: DiskReader;

@@ -1,4 +1,5 @@
-import { messageOf } from "../../base/fault.ts";
+import type { Clock } from "../../base/clock.ts";
+import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
@@ -7,8 +8,8 @@ import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { PartialContents, StagedFile } from "../ports.ts";
 import type { Bucket } from "../record.ts";
-import { PieceSource } from "./piece-source.ts";
-import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./upload-faults.ts";
+import { RecurringTask } from "../recurring-task.ts";
+import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./faults.ts";
 
 const hourMs = 3600 * 1000;
 /** An upload ends so long after it was begun. */
@@ -24,7 +25,7 @@ const pieceBytes = 16 * 1024 * 1024;
  * UploadTarget is where an upload goes: a bucket's record, with the name by which the address calls it (`site`, or `site@id` for
  * a deploy).
  */
-export type UploadTarget = Pick<Bucket, "id" | "name" | "path">;
+type UploadTarget = Pick<Bucket, "id" | "name" | "path">;
 
 /** Upload is a resumable upload as it was when the database was asked. */
 export interface Upload extends Omit<UploadValue, "path"> {
@@ -37,7 +38,7 @@ export type NewUpload = Pick<
   "path" | "by" | "length" | "modified" | "sha256" | "metadata" | "conditions"
 >;
 
-export interface ReceiveOptions {
+interface ReceiveOptions {
   /** The offset that the client believes in. */
   readonly from: number;
   readonly content: AsyncIterable<Uint8Array>;
@@ -64,7 +65,7 @@ interface Receiving {
   arrived: Promise<void> | undefined;
 }
 
-export interface UploadsOptions {
+interface UploadsOptions {
   readonly rows: UploadRows;
   readonly contents: PartialContents;
   readonly log: Logger;
@@ -273,4 +274,110 @@ export class Uploads {
 
 function outcomeOf({ created, stats }: PlacedFile): UploadOutcome {
   return { created, etag: stats.etag, modified: stats.modifiedMs };
+}
+
+/**
+ * PieceSource divides a body into pieces while it arrives. A body that fails, or is stopped, ends its piece as a whole one does,
+ * so that what arrived can be stored; `failure` and `isStopped` tell afterwards.
+ */
+class PieceSource {
+  readonly #iterator: AsyncIterator<Uint8Array>;
+  readonly #stop: AbortSignal;
+  #rest: Uint8Array | undefined;
+  #isEnded = false;
+  failure: { readonly error: unknown } | undefined;
+
+  constructor(content: AsyncIterable<Uint8Array>, stop: AbortSignal) {
+    this.#iterator = content[Symbol.asyncIterator]();
+    this.#stop = stop;
+  }
+
+  get isStopped(): boolean {
+    return this.#stop.aborted;
+  }
+
+  /** Waits until a byte has arrived; false if none will. */
+  async hasMore(): Promise<boolean> {
+    while (this.#rest === undefined || this.#rest.length === 0) {
+      if (this.#isEnded) return false;
+      await this.#read();
+    }
+    return true;
+  }
+
+  /** The next bytes, at most so many. */
+  async *piece(maxBytes: number): AsyncGenerator<Uint8Array> {
+    for (let size = 0; size < maxBytes && (await this.hasMore()); ) {
+      const rest = this.#rest ?? new Uint8Array();
+      const chunk = rest.subarray(0, maxBytes - size);
+      this.#rest = rest.subarray(chunk.length);
+      size += chunk.length;
+      yield chunk;
+    }
+  }
+
+  /** Tells the body that nobody reads it any more, and does not wait for it: it may be silent. */
+  close(): void {
+    this.#isEnded = true;
+    void Promise.resolve(this.#iterator.return?.()).catch(() => {});
+  }
+
+  async #read(): Promise<void> {
+    try {
+      const next = await this.#nextUnlessStopped();
+      if (next === undefined || next.done) this.#isEnded = true;
+      else this.#rest = next.value;
+    } catch (error) {
+      this.#isEnded = true;
+      this.failure = { error };
+    }
+  }
+
+  /** Each step has a listener of its own: one promise for all steps would keep every chunk until the end. */
+  #nextUnlessStopped(): Promise<IteratorResult<Uint8Array> | undefined> {
+    if (this.#stop.aborted) return Promise.resolve(undefined);
+    return new Promise((resolve, reject) => {
+      const stop = () => resolve(undefined);
+      const done = () => this.#stop.removeEventListener("abort", stop);
+      this.#stop.addEventListener("abort", stop);
+      this.#iterator.next().then(resolve, reject).finally(done);
+    });
+  }
+}
+
+const everyMs = 3600_000;
+/** A start has more urgent work. */
+const firstWaitMs = 5000;
+
+/** UploadCare removes uploads that nobody has finished in time: soon after the start, and once an hour. */
+export class UploadCare {
+  readonly #uploads: Uploads;
+  readonly #log: Logger;
+  readonly #task: RecurringTask;
+
+  constructor(uploads: Uploads, log: Logger, clock: Clock) {
+    this.#task = new RecurringTask(() => this.#run(), clock);
+    this.#uploads = uploads;
+    this.#log = log;
+  }
+
+  start(): void {
+    this.#task.start(firstWaitMs);
+  }
+
+  close(): Promise<void> {
+    return this.#task.close();
+  }
+
+  async #run(): Promise<number> {
+    try {
+      const removed = await this.#uploads.clean();
+      if (removed > 0)
+        this.#log.event("upload.expired", "uploads that were not finished in time were removed", { removed });
+    } catch (error) {
+      const reason = error instanceof Fault ? error.detail : messageOf(error);
+      this.#log.event("upload.work_failed", "uploads that ended could not be removed", { reason });
+    }
+    return everyMs;
+  }
 }

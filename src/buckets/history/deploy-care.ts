@@ -11,8 +11,7 @@ import type { BucketFiles } from "../bucket-files.ts";
 import { locksNamespace, propertiesNamespace } from "../metadata/kv-keys.ts";
 import { type BucketStores, folderIsGone, type TreeStore } from "../ports.ts";
 import type { Bucket } from "../record.ts";
-import { nameOfDeploy } from "./deploy-record.ts";
-import { surplusOf, untouchedIn } from "./surplus.ts";
+import { byPublication, nameOfDeploy } from "./deploy-record.ts";
 import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
 
 /** Trees are discarded one after the other. No bucket has such a path. */
@@ -269,4 +268,26 @@ export class DeployCare {
       if (failures.length > 0) throw failures[0];
     });
   }
+}
+
+/** An open deploy that nothing was put into for so long is removed. */
+const maxUntouchedMs = 24 * 3600 * 1000;
+
+/** untouchedIn are the open deploys that nobody fills any more. */
+function untouchedIn(rows: ReadonlyMap<string, DeployValue>, nowMs: number): string[] {
+  return [...rows].flatMap(([id, { state, touched }]) =>
+    state === "open" && nowMs - touched > maxUntouchedMs ? [id] : [],
+  );
+}
+
+/**
+ * surplusOf are the deploys beyond the number that is kept, the oldest ones: of those that were published, and of those that wait
+ * for it, each.
+ */
+function surplusOf(rows: ReadonlyMap<string, DeployValue>, keep: number): string[] {
+  const sorted = [...rows].map(([id, value]) => ({ id, ...value })).sort(byPublication);
+  const previous = sorted.filter(({ state }) => state === "previous");
+  const ready = sorted.filter(({ state }) => state === "ready");
+  // The published one counts, and is never removed.
+  return [...previous.slice(Math.max(0, keep - 1)), ...ready.slice(keep)].map(({ id }) => id);
 }

@@ -1,7 +1,10 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
-import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor } from "../../base/local-fs/file-calls.ts";
+import { codeOf } from "../../../base/fault.ts";
+import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import { writeAll } from "../../disk/copy-file.ts";
+import { toTreeFault } from "../../disk/disk-faults.ts";
+import { DiskStagedFile } from "../../disk/staging.ts";
 import type {
   AssembledFile,
   PartialContents,
@@ -9,15 +12,12 @@ import type {
   StoreActivity,
   StoredPiece,
   WholeUpload,
-} from "../ports.ts";
-import { noUpload } from "../uploads/upload-faults.ts";
-import { writeAll } from "./copy-file.ts";
-import { toTreeFault } from "./disk-faults.ts";
-import { DiskStagedFile } from "./staging.ts";
+} from "../../ports.ts";
+import { noUpload } from "../faults.ts";
 
 const readBytes = 1024 * 1024;
 
-export interface GrowingFilesOptions {
+interface GrowingFilesOptions {
   /** The folder of this server's uploads, on the file system of the buckets. */
   readonly folder: string;
   /** Whether a piece is on the disk, and not only in its cache, when it counts as stored. */

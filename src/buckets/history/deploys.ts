@@ -23,7 +23,7 @@ const maxUnpublished = 100;
 const touchMs = 60 * 1000;
 
 /** DeployMaker is who makes a deploy, and what they say about it. */
-export interface DeployMaker {
+interface DeployMaker {
   /** The key of the access token. */
   readonly by: string;
   readonly username: string | null;
