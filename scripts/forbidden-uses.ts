@@ -28,7 +28,7 @@ const rules: readonly Rule[] = [
       "src/buckets/objects/deadline.ts": "bounds an answer of the blob store",
       "src/buckets/objects/folder-unfinished.ts": "compares with the times of files",
       "src/buckets/objects/look-afterwards.ts": "pauses between statements while the database is away",
-      "src/buckets/objects/restored-trees.ts": "runs in a command, without a node",
+      "src/buckets/maintenance/restored-trees.ts": "runs in a command, without a node",
       "src/buckets/objects/s3-blobs.ts": "compares with the times of blobs",
       "src/buckets/objects/s3-requests.ts": "pauses between requests to the blob store",
       "src/db/dump/postgres-dump.ts": "runs in a command, without a node",

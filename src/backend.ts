@@ -13,7 +13,7 @@ import type { BackupSettings } from "./backup/schedule.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
-import { examinePlaces } from "./buckets/examine-places.ts";
+import { examinePlaces } from "./buckets/maintenance/store-identity.ts";
 import { openStores } from "./buckets/open-stores.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";

@@ -1,12 +1,12 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { DiskStores } from "./disk/disk-stores.ts";
-import { watchBlobs } from "./objects/blob-watch.ts";
+import { StoreCare } from "./maintenance/store-care.ts";
+import { StoreIdentity } from "./maintenance/store-identity.ts";
+import { watchBlobs } from "./maintenance/store-watch.ts";
 import { ObjectStores } from "./objects/object-stores.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./objects/open-blobs.ts";
-import { StoreCare } from "./objects/store-care.ts";
 import type { BucketStores } from "./ports.ts";
-import { StoreIdentity } from "./store-identity.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {

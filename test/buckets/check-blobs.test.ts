@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
-import { checkBlobs } from "../../src/buckets/objects/check-blobs.ts";
+import { checkBlobs } from "../../src/buckets/maintenance/check-blobs.ts";
 import { never } from "../support/blob-stores.ts";
 import { bothDatabases } from "../support/node.ts";
 import { agedBlob, fileValue, folderValue, objectRows, oldBlob } from "../support/object-rows.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { nextTurn } from "../../src/base/turns.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
-import { sweep } from "../../src/buckets/objects/sweep.ts";
+import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";

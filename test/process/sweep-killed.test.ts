@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { resolve } from "node:path";
-import { sweep } from "../../src/buckets/objects/sweep.ts";
+import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { never } from "../support/blob-stores.ts";
 import { eachDatabase } from "../support/node.ts";
 import {

@@ -1,6 +1,6 @@
+import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
+import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
-import { writeManifests } from "../../src/buckets/objects/manifest.ts";
-import { sweep } from "../../src/buckets/objects/sweep.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

@@ -4,8 +4,8 @@ import { dirname } from "node:path";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
 import { quietly } from "../../log/span.ts";
+import type { StoreProblem } from "../maintenance/store-watch.ts";
 import type { DiskSpace } from "../ports.ts";
-import type { StoreProblem } from "../store-watch.ts";
 
 /** With less space than this the disk counts as full. */
 const minFreeBytes = 1024 * 1024;

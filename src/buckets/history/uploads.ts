@@ -5,10 +5,10 @@ import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../d
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
+import { RecurringTask } from "../maintenance/recurring-task.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { PartialContents, StagedFile } from "../ports.ts";
 import type { Bucket } from "../record.ts";
-import { RecurringTask } from "../recurring-task.ts";
 import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./faults.ts";
 
 const hourMs = 3600 * 1000;

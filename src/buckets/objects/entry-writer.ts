@@ -10,6 +10,7 @@ import {
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import { isTaken, notKept } from "../history/faults.ts";
 import type { FoundVersion } from "../history/rows/versions.ts";
+import { refuseLate } from "../maintenance/sweep.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
 import {
@@ -32,7 +33,6 @@ import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
 import type { WrittenRow } from "./known-rows.ts";
 import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./locate.ts";
-import { refuseLate } from "./orphan-age.ts";
 import { StagedBlob } from "./staged-blob.ts";
 import { hashOfNothing } from "./values.ts";
 

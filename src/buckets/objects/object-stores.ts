@@ -4,6 +4,8 @@ import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import { keepsFiles } from "../history/faults.ts";
 import { PartBlobs } from "../history/rows/part-blobs.ts";
+import type { StoreCare } from "../maintenance/store-care.ts";
+import type { StoreIdentity } from "../maintenance/store-identity.ts";
 import type {
   BucketStores,
   OpenBucket,
@@ -12,14 +14,12 @@ import type {
   StoreHealth,
   TreeStore,
 } from "../ports.ts";
-import type { StoreIdentity } from "../store-identity.ts";
 import type { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ContentSource } from "./content-source.ts";
 import type { Heads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
 import { openHeads } from "./open-heads.ts";
-import type { StoreCare } from "./store-care.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Requests that fail because of the blob store ask for a look at most so often. */

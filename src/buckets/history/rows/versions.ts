@@ -4,7 +4,7 @@ import type { DatabaseTransaction } from "../../../db/dialect.ts";
 import { isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts";
 import type { StoredNames } from "../../../db/rows/store-rows.ts";
-import { walkEntries } from "../../objects/manifest.ts";
+import { walkEntries } from "../../maintenance/manifest.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
 import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../../ports.ts";
 

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { StoreRows } from "../../db/rows/store-rows.ts";
-import type { BlobStore } from "./blob-store.ts";
-import { isCheckProbe } from "./check-probe.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
+import { isCheckProbe } from "../objects/check-probe.ts";
 
 const markName = "owner.json";
 const maxMarkMs = 30_000;
@@ -31,7 +31,7 @@ export async function readMark(blobs: BlobStore): Promise<StoreMark | undefined>
   );
 }
 
-export async function writeMark(blobs: BlobStore, mark: StoreMark): Promise<void> {
+async function writeMark(blobs: BlobStore, mark: StoreMark): Promise<void> {
   async function* content() {
     yield Buffer.from(`${JSON.stringify(mark)}\n`);
   }
@@ -75,7 +75,7 @@ export async function assertOwner(rows: StoreRows, blobs: BlobStore): Promise<vo
   );
 }
 
-export interface ClaimOptions {
+interface ClaimOptions {
   /** For messages. */
   readonly url: string;
   /** How long blobs that nothing names are kept from now on, at least a day. */

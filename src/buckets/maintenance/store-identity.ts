@@ -1,11 +1,12 @@
-import { Fault, messageOf } from "../base/fault.ts";
-import type { Database } from "../db/database.ts";
-import { careTask } from "../db/rows/lease-rows.ts";
-import type { StoreRows, StoreValue } from "../db/rows/store-rows.ts";
-import type { Logger } from "../log/hub.ts";
-import { quietly } from "../log/span.ts";
-import type { BlobStore } from "./objects/blob-store.ts";
-import { assertOwner, markStore, readMark } from "./objects/store-mark.ts";
+import { Fault, messageOf } from "../../base/fault.ts";
+import type { Database } from "../../db/database.ts";
+import { careTask } from "../../db/rows/lease-rows.ts";
+import type { StoreRows, StoreValue } from "../../db/rows/store-rows.ts";
+import type { Logger } from "../../log/hub.ts";
+import { quietly } from "../../log/span.ts";
+import type { Buckets } from "../buckets.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
+import { assertOwner, markStore, readMark } from "./store-mark.ts";
 
 /** The id of plain files below `static_path`. */
 export const diskStore = "disk";
@@ -18,7 +19,7 @@ export interface KnownStore {
   readonly store?: StoreValue | undefined;
 }
 
-export interface StoreIdentityOptions {
+interface StoreIdentityOptions {
   readonly database: Database;
   /** Undefined for plain files. */
   readonly blobs: BlobStore | undefined;
@@ -158,4 +159,45 @@ async function namesFiles({ buckets, heads, entries }: Database): Promise<boolea
     if (head !== undefined && !(await entries.isEmpty(head.root))) return true;
   }
   return false;
+}
+
+/** Buckets that are named in a message. */
+const maxNamed = 20;
+
+interface ExaminePlacesOptions {
+  /** `[files] url` of the store; undefined for plain files. */
+  readonly url: string | undefined;
+  /** The buckets in use, which are about to be replaced by those of another store; undefined at a start. */
+  readonly former: Buckets | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * examinePlaces looks for buckets whose files are in another store. A reload onto a store that lacks what the present one has is
+ * refused: every request for these files would fail. A start goes on with a warning, because the other buckets can be served.
+ */
+export async function examinePlaces(
+  buckets: Buckets,
+  { url, former, log }: ExaminePlacesOptions,
+): Promise<void> {
+  if (former === undefined && url === undefined) return;
+  const missingBefore = (await former?.withoutPlace()) ?? [];
+  const missing = (await buckets.withoutPlace()).filter((name) => !missingBefore.includes(name));
+  if (missing.length === 0) return;
+  const named = missing.slice(0, maxNamed);
+  const command = `node-server migrate --files ${url ?? "disk"}`;
+  if (former !== undefined) {
+    const store = url === undefined ? "static_path" : "the store that files.url names";
+    const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : "";
+    throw new Fault(
+      "InvalidInput",
+      `${store} has no files of these buckets: ${named.join(", ")}${more}; copy them with \`${command}\` before files.url is changed`,
+      { field: "files.url" },
+    );
+  }
+  log.event(
+    "store.buckets_missing",
+    `the store of the files has no place for some buckets, and requests for their files fail; \`${command}\` copies the files of another store`,
+    { url: url ?? "", buckets: named, count: missing.length },
+  );
 }

@@ -4,15 +4,15 @@ import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { StoredName } from "../../db/rows/store-rows.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
-import { BlobDamagedFault, BlobMissingFault } from "./blob-faults.ts";
-import type { BlobStore } from "./blob-store.ts";
+import { BlobDamagedFault, BlobMissingFault } from "../objects/blob-faults.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
+import { retryDamaged, verified } from "../objects/verified-content.ts";
 import { everything } from "./check-blobs.ts";
-import { retryDamaged, verified } from "./verified-content.ts";
 
 /** Blobs that are copied at the same time. */
 const blobsAtOnce = 8;
 
-export interface CopyBlobsOptions {
+interface CopyBlobsOptions {
   readonly rows: RemovedRows;
   readonly source: BlobStore;
   readonly target: BlobStore;
@@ -20,7 +20,7 @@ export interface CopyBlobsOptions {
   readonly signal: AbortSignal;
 }
 
-export interface BlobFailure {
+interface BlobFailure {
   readonly blob: string;
   readonly fault: Fault;
 }
@@ -34,7 +34,7 @@ export interface BlobOfFile {
   readonly isRemoved: boolean;
 }
 
-export interface CopyBlobsReport {
+interface CopyBlobsReport {
   readonly copied: number;
   /** Blobs that the target had already, with the same content. */
   readonly unchanged: number;
@@ -102,7 +102,7 @@ async function copyOne(
 }
 
 /** `filesOfBlobs` finds the files that have these blobs. Only a walk through all trees leads to their paths. */
-export async function filesOfBlobs(
+async function filesOfBlobs(
   rows: RemovedRows,
   blobs: ReadonlySet<string>,
   signal: AbortSignal,
@@ -124,7 +124,7 @@ export async function filesOfBlobs(
  * `namedBlobs` are the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of
  * texts of 16 characters.
  */
-export async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
+async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
   const seen = new Set<string>();
   for await (const batch of rows.current.all())
     for (const name of batch) {
@@ -149,7 +149,7 @@ async function* metered(content: AsyncIterable<Uint8Array>, meter: CopyMeter): A
 }
 
 /** `readBack` reads a blob, and tells whether it is what its rows say. */
-export async function readBack(
+async function readBack(
   blobs: BlobStore,
   { key, hash }: NamedBlob,
   signal: AbortSignal,
@@ -165,4 +165,29 @@ export async function readBack(
     if (error instanceof BlobMissingFault) return "missing";
     throw error;
   }
+}
+
+interface CheckContentOptions {
+  readonly rows: RemovedRows;
+  readonly blobs: BlobStore;
+  readonly signal: AbortSignal;
+  /** Called after each blob, with the bytes of all that were read so far. */
+  progress(bytes: number): void;
+}
+
+/**
+ * `checkContent` reads every blob that is named and compares its SHA-256 with that of its rows. It returns the files whose content is
+ * not what was uploaded. A blob that is missing is not among them: `checkBlobs` reports it.
+ */
+export async function checkContent(options: CheckContentOptions): Promise<BlobOfFile[]> {
+  const { rows, blobs, signal, progress } = options;
+  const damaged = new Set<string>();
+  let bytes = 0;
+  await forEachConcurrently(namedBlobs(rows), blobsAtOnce, async (blob) => {
+    signal.throwIfAborted();
+    if ((await readBack(blobs, blob, signal)) === "damaged") damaged.add(blob.key);
+    bytes += blob.size;
+    progress(bytes);
+  });
+  return damaged.size === 0 ? [] : filesOfBlobs(rows, damaged, signal);
 }

@@ -1,8 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import { folderNamespace, headsNamespace } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
 import { splitPath, type TreePath, treeRoot } from "../path.ts";
-import type { BlobStore } from "./blob-store.ts";
 
 /** The SHA-256 of an empty file, which has no blob. */
 const hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

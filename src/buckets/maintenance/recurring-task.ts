@@ -1,5 +1,5 @@
-import { atMost, type Clock } from "../base/clock.ts";
-import { outsideSpans } from "../log/span.ts";
+import { atMost, type Clock } from "../../base/clock.ts";
+import { outsideSpans } from "../../log/span.ts";
 
 /** The time that work has to end when the server stops. A store that does not answer must not hold it up. */
 const maxCloseMs = 2000;

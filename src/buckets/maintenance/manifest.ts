@@ -2,13 +2,13 @@ import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { NamedRow, StoredNames } from "../../db/rows/store-rows.ts";
-import type { BlobStore } from "./blob-store.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
 
 /** The size at which a piece of a manifest is sent. */
 const pieceBytes = 64 * 1024;
 
 /** ManifestHeader is the first line of a manifest. */
-export interface ManifestHeader {
+interface ManifestHeader {
   readonly bucket: string;
   /** The version of the bucket whose files follow. */
   readonly version: number;
@@ -17,7 +17,7 @@ export interface ManifestHeader {
 }
 
 /** ManifestLine is one of the other lines: a file, or a folder, whose path ends with a slash. */
-export interface ManifestLine {
+interface ManifestLine {
   readonly path: string;
   readonly modified: string;
   readonly size?: number;
@@ -27,7 +27,7 @@ export interface ManifestLine {
 }
 
 /** `manifestName` is the file name of a bucket's manifest. A bucket's path has no `~`, so no two have the same. */
-export function manifestName(bucketPath: string): string {
+function manifestName(bucketPath: string): string {
   return `${bucketPath.replaceAll("/", "~")}.jsonl`;
 }
 

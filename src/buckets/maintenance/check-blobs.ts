@@ -2,18 +2,17 @@ import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { StoredNames } from "../../db/rows/store-rows.ts";
-import { BlobMissingFault } from "./blob-faults.ts";
-import type { BlobStore } from "./blob-store.ts";
-import { ListedBlobs } from "./listed-blobs.ts";
+import { BlobMissingFault } from "../objects/blob-faults.ts";
+import type { BlobStore } from "../objects/blob-store.ts";
 import { walkEntries } from "./manifest.ts";
-import { mayBeOrphan } from "./orphan-age.ts";
+import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
 
 /** Blobs of the listing that are held in memory at once. */
 const maxListedBlobs = 1024 * 1024;
 /** Blobs that are looked for at the same time. */
 const looksAtOnce = 16;
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly rows: RemovedRows;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
@@ -22,7 +21,7 @@ export interface CheckOptions {
   readonly maxListed?: number;
 }
 
-export interface CheckStep {
+interface CheckStep {
   readonly doing: "listing" | "comparing" | "naming";
   /** Blobs, rows or files so far. */
   readonly count: number;
