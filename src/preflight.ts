@@ -23,9 +23,9 @@ import {
   shellQuoted,
 } from "./base/local-fs/access.ts";
 import { isInside } from "./base/local-fs/folder.ts";
+import { openBlobs, proveBlobs } from "./buckets/blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
-import { openBlobs, proveBlobs } from "./buckets/objects/open-blobs.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";

@@ -1,14 +1,14 @@
+import type { BlobStore } from "../buckets/blobs/blob-store.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/blobs/open-blobs.ts";
+import { UncachedContent } from "../buckets/blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
 import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
 import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
-import type { BlobStore } from "../buckets/objects/blob-store.ts";
 import { EntryReader } from "../buckets/objects/entry-reader.ts";
-import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/open-blobs.ts";
 import { openHeads } from "../buckets/objects/open-heads.ts";
-import { UncachedContent } from "../buckets/objects/uncached-content.ts";
 import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
 import type { BucketStores, FileReader } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";

@@ -1,5 +1,5 @@
+import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/blobs/open-blobs.ts";
 import { type RestoredItem, RestoredTrees, type TreeRow } from "../buckets/maintenance/restored-trees.ts";
-import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/open-blobs.ts";
 import type { PortableRow, TableShape } from "../db/dump/portable.ts";
 import type { InsertRows } from "../db/dump/table-loader.ts";
 import { nodesNamespace } from "../db/rows/node-rows.ts";

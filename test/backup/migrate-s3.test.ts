@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
+import { S3Blobs } from "../../src/buckets/blobs/s3.ts";
+import { toS3Options } from "../../src/buckets/blobs/s3-requests.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
-import { S3Blobs } from "../../src/buckets/objects/s3-blobs.ts";
-import { toS3Options } from "../../src/buckets/objects/s3-requests.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { listed, never } from "../support/blob-stores.ts";

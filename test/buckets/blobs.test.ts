@@ -1,6 +1,5 @@
 import { expect } from "bun:test";
-import { BlobMissingFault } from "../../src/buckets/objects/blob-faults.ts";
-import { newBlobKey } from "../../src/buckets/objects/blob-key.ts";
+import { BlobMissingFault, newBlobKey } from "../../src/buckets/blobs/blob-store.ts";
 import { chunks, eachBlobStore, listed, never, sha256, textOf } from "../support/blob-stores.ts";
 
 const about = { path: "site/index.html" };

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
 import { copyBlobs, measureBlobs } from "../../src/buckets/maintenance/copy-blobs.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { treeOf } from "../backup/support.ts";
 import { never, sha256 } from "../support/blob-stores.ts";
 import { blockOf, replaced, sectionOf } from "../support/documented.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
+import type { BlobPurpose } from "../../src/buckets/blobs/blob-store.ts";
+import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
-import type { BlobPurpose } from "../../src/buckets/objects/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
 import { bothDatabases } from "../support/node.ts";

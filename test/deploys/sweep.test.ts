@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
+import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
 import { dropPlaces } from "../../src/buckets/maintenance/store-care.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { never } from "../support/blob-stores.ts";

@@ -1,7 +1,7 @@
 import { test } from "bun:test";
-import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
-import { S3Blobs, type S3BlobsOptions } from "../../src/buckets/objects/s3-blobs.ts";
+import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
+import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { S3Blobs, type S3BlobsOptions } from "../../src/buckets/blobs/s3.ts";
 import { tempFolder } from "./node.ts";
 import { hasSeaweed, seaweed } from "./seaweed.ts";
 

@@ -1,10 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
+import { FolderBlobs, FolderContent, FolderPaths } from "../../src/buckets/blobs/folder.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
-import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
-import { FolderContent } from "../../src/buckets/objects/folder-content.ts";
-import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import type { Heads } from "../../src/buckets/objects/heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/objects/object-store.ts";
 import { openHeads } from "../../src/buckets/objects/open-heads.ts";

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { FolderPaths } from "../../src/buckets/blobs/folder.ts";
 import { ObjectEntry } from "../../src/buckets/objects/entry.ts";
-import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects/open-readers.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";

@@ -1,6 +1,6 @@
+import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
-import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

@@ -2,8 +2,7 @@ import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { StoredNames } from "../../db/rows/store-rows.ts";
-import { BlobMissingFault } from "../objects/blob-faults.ts";
-import type { BlobStore } from "../objects/blob-store.ts";
+import { BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
 import { walkEntries } from "./manifest.ts";
 import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
 

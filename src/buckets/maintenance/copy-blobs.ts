@@ -3,10 +3,9 @@ import { forEachConcurrently } from "../../base/for-each.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { StoredName } from "../../db/rows/store-rows.ts";
+import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
+import { retryDamaged, verified } from "../blobs/content.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
-import { BlobDamagedFault, BlobMissingFault } from "../objects/blob-faults.ts";
-import type { BlobStore } from "../objects/blob-store.ts";
-import { retryDamaged, verified } from "../objects/verified-content.ts";
 import { everything } from "./check-blobs.ts";
 
 /** Blobs that are copied at the same time. */

@@ -4,8 +4,8 @@ import { careTask } from "../../db/rows/lease-rows.ts";
 import type { StoreRows, StoreValue } from "../../db/rows/store-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { quietly } from "../../log/span.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
 import type { Buckets } from "../buckets.ts";
-import type { BlobStore } from "../objects/blob-store.ts";
 import { assertOwner, markStore, readMark } from "./store-mark.ts";
 
 /** The id of plain files below `static_path`. */

@@ -1,7 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { StoreRows } from "../../db/rows/store-rows.ts";
-import type { BlobStore } from "../objects/blob-store.ts";
-import { isCheckProbe } from "../objects/check-probe.ts";
+import { type BlobStore, isCheckProbe } from "../blobs/blob-store.ts";
 
 const markName = "owner.json";
 const maxMarkMs = 30_000;

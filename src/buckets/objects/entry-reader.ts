@@ -2,6 +2,8 @@ import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";
+import { BlobMissingFault, StoreFault } from "../blobs/blob-store.ts";
+import type { BlobContent } from "../blobs/content.ts";
 import { listedFiles } from "../listed-files.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
 import {
@@ -17,8 +19,6 @@ import {
   type ResolvedPath,
   TreeExchanged,
 } from "../ports.ts";
-import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
-import type { BlobContent } from "./content-source.ts";
 import { ObjectEntry } from "./entry.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
 import type { Head } from "./heads.ts";

@@ -1,9 +1,9 @@
 import type { BucketState } from "../../db/rows/bucket-rows.ts";
 import { type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
+import type { ContentSource } from "../blobs/content.ts";
 import { isAscii, segmentsOf, type TreePath } from "../path.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../ports.ts";
-import type { ContentSource } from "./content-source.ts";
 import type { Head, Heads } from "./heads.ts";
 import { blobOf } from "./values.ts";
 

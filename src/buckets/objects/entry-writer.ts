@@ -8,6 +8,7 @@ import {
   type TreeRow,
 } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
+import { StagedBlob } from "../blobs/staged-blob.ts";
 import { isTaken, notKept } from "../history/faults.ts";
 import type { FoundVersion } from "../history/rows/versions.ts";
 import { refuseLate } from "../maintenance/sweep.ts";
@@ -33,7 +34,6 @@ import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
 import type { WrittenRow } from "./known-rows.ts";
 import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./locate.ts";
-import { StagedBlob } from "./staged-blob.ts";
 import { hashOfNothing } from "./values.ts";
 
 export interface EntryWriterOptions {

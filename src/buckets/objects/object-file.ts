@@ -1,8 +1,8 @@
 import { pulledStream } from "../../base/pulled-stream.ts";
 import type { FileValue } from "../../db/rows/entry-values.ts";
+import type { StoredBlob } from "../blobs/blob-store.ts";
+import type { BlobContent } from "../blobs/content.ts";
 import type { ByteRange, ChunkOptions, FileSnapshot, OpenFile } from "../ports.ts";
-import type { StoredBlob } from "./blob-store.ts";
-import type { BlobContent } from "./content-source.ts";
 import { EntryStats } from "./entry.ts";
 import { blobOf } from "./values.ts";
 

@@ -1,6 +1,9 @@
 import type { Database } from "../../db/database.ts";
 import { metadataRowsWithin } from "../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
+import { type BlobStore, StoreFault } from "../blobs/blob-store.ts";
+import type { ContentSource } from "../blobs/content.ts";
+import { StagedBlob } from "../blobs/staged-blob.ts";
 import { takeRows } from "../history/rows/take-rows.ts";
 import { Versions } from "../history/rows/versions.ts";
 import type { Metadata } from "../metadata/metadata.ts";
@@ -19,16 +22,12 @@ import type {
   WantedFile,
   WriteTransaction,
 } from "../ports.ts";
-import { StoreFault } from "./blob-faults.ts";
-import type { BlobStore } from "./blob-store.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { Committer, type LockedBucket } from "./committer.ts";
-import type { ContentSource } from "./content-source.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import { type Located, treeIsMissing } from "./locate.ts";
-import { StagedBlob } from "./staged-blob.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */

@@ -2,6 +2,8 @@ import { Fault } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
+import type { BlobStore, StoreFault } from "../blobs/blob-store.ts";
+import type { ContentSource } from "../blobs/content.ts";
 import { keepsFiles } from "../history/faults.ts";
 import { PartBlobs } from "../history/rows/part-blobs.ts";
 import type { StoreCare } from "../maintenance/store-care.ts";
@@ -14,9 +16,6 @@ import type {
   StoreHealth,
   TreeStore,
 } from "../ports.ts";
-import type { StoreFault } from "./blob-faults.ts";
-import type { BlobStore } from "./blob-store.ts";
-import type { ContentSource } from "./content-source.ts";
 import type { Heads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
 import { openHeads } from "./open-heads.ts";

@@ -1,6 +1,6 @@
+import { StoreFault } from "../blobs/blob-store.ts";
+import type { BlobContent } from "../blobs/content.ts";
 import type { ByteRange, ChunkOptions } from "../ports.ts";
-import { StoreFault } from "./blob-faults.ts";
-import type { BlobContent } from "./content-source.ts";
 
 /** ReportedContent is the content of a blob that calls `report` if the store fails while it is read. */
 export class ReportedContent implements BlobContent {

@@ -1,6 +1,5 @@
 import type { FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { blobKeyTimeMs } from "./blob-key.ts";
-import type { StoredBlob } from "./blob-store.ts";
+import { blobKeyTimeMs, type StoredBlob } from "../blobs/blob-store.ts";
 
 /** hashOfNothing is the SHA-256 of an empty file. */
 export const hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

@@ -1,9 +1,9 @@
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
+import type { BlobStore } from "../../buckets/blobs/blob-store.ts";
+import { openBlobs } from "../../buckets/blobs/open-blobs.ts";
 import { readMark, takeOver } from "../../buckets/maintenance/store-mark.ts";
-import type { BlobStore } from "../../buckets/objects/blob-store.ts";
-import { openBlobs } from "../../buckets/objects/open-blobs.ts";
 import { sqliteFilePart } from "../../config/key.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseSettings, openDatabase } from "../../db/database.ts";

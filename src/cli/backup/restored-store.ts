@@ -1,5 +1,5 @@
+import { openBlobs } from "../../buckets/blobs/open-blobs.ts";
 import { assertNotForeign, claimStore, keptUntil, readMark } from "../../buckets/maintenance/store-mark.ts";
-import { openBlobs } from "../../buckets/objects/open-blobs.ts";
 import type { Config } from "../../config/schema.ts";
 import type { StoreValue } from "../../db/rows/store-rows.ts";
 import type { Context } from "../context.ts";

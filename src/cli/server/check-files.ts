@@ -1,9 +1,9 @@
+import { openBlobs, proveBlobs } from "../../buckets/blobs/open-blobs.ts";
 import { type BlobReport, type BrokenFile, checkBlobs } from "../../buckets/maintenance/check-blobs.ts";
 import { type BlobOfFile, checkContent } from "../../buckets/maintenance/copy-blobs.ts";
 import { claimDisk } from "../../buckets/maintenance/store-identity.ts";
 import { assertOwner, claimStore } from "../../buckets/maintenance/store-mark.ts";
 import { deleteOrphans } from "../../buckets/maintenance/sweep.ts";
-import { openBlobs, proveBlobs } from "../../buckets/objects/open-blobs.ts";
 import type { Config } from "../../config/schema.ts";
 import { refuseRunning } from "../backup/refuse-running.ts";
 import { exitCodes } from "../command.ts";

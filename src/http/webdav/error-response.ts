@@ -1,7 +1,7 @@
 import { codeOf, type Fault, isDiskFull, isOutOfDescriptors } from "../../base/fault.ts";
+import { publicDetailOf } from "../../buckets/blobs/blob-store.ts";
 import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
-import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
 import type { Failure } from "../../buckets/ports.ts";
 import { blobMissing, errorReason, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";

@@ -1,5 +1,5 @@
+import { openBlobs } from "../../../src/buckets/blobs/open-blobs.ts";
 import { sweep } from "../../../src/buckets/maintenance/sweep.ts";
-import { openBlobs } from "../../../src/buckets/objects/open-blobs.ts";
 import { openDatabase } from "../../../src/db/database.ts";
 import { LogHub } from "../../../src/log/hub.ts";
 import { listed, never, sha256 } from "../blob-stores.ts";

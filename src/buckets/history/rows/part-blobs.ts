@@ -2,13 +2,13 @@ import type { Fault } from "../../../base/fault.ts";
 import {
   BlobDamagedFault,
   BlobMissingFault,
+  type StoredBlob,
   StoreFault,
   storeUnavailable,
-} from "../../objects/blob-faults.ts";
-import type { StoredBlob } from "../../objects/blob-store.ts";
+} from "../../blobs/blob-store.ts";
+import { retryDamaged, verified } from "../../blobs/content.ts";
+import { StagedBlob } from "../../blobs/staged-blob.ts";
 import type { ObjectStoreDeps } from "../../objects/object-store.ts";
-import { StagedBlob } from "../../objects/staged-blob.ts";
-import { retryDamaged, verified } from "../../objects/verified-content.ts";
 import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
 import { noUpload } from "../faults.ts";
 

@@ -3,17 +3,15 @@ import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs
 import { RecentReads } from "../local-content.ts";
 import type { ByteRange, HeldContent } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
-import { CacheFill } from "./cache-fill.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
-import type { BlobContent, ContentSource } from "./content-source.ts";
-import { holdLocalBlob, openLocalBlob } from "./local-blob.ts";
-import { MemoryContent, RemoteContent } from "./remote-content.ts";
-import { fetchVerified, maxShortBytes } from "./verified-content.ts";
+import { type BlobContent, type ContentSource, fetchVerified, maxShortBytes } from "./content.ts";
+import { holdLocalBlob, openLocalBlob } from "./folder.ts";
+import { CacheFill, MemoryContent, RemoteContent } from "./remote-content.ts";
 
 /** Larger blobs that are being written to the cache at the same time. */
 const maxFills = 8;
 
-export interface BlobCacheOptions extends CacheFolderOptions {
+interface BlobCacheOptions extends CacheFolderOptions {
   readonly store: BlobStore;
 }
 

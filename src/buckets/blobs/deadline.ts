@@ -1,4 +1,4 @@
-import { storeUnavailable } from "./blob-faults.ts";
+import { storeUnavailable } from "./blob-store.ts";
 
 /** Deadline aborts its signal when the store has not made progress for a while, or when the signal of the caller is aborted. */
 export class Deadline implements Disposable {

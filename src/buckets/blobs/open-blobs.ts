@@ -1,10 +1,10 @@
 import { parseFilesUrl } from "../../base/files-url.ts";
 import type { Logger } from "../../log/hub.ts";
-import { BlobCache } from "./blob-cache.ts";
 import type { BlobStore } from "./blob-store.ts";
-import type { ContentSource } from "./content-source.ts";
-import { FolderBlobs } from "./folder-blobs.ts";
-import { S3Blobs } from "./s3-blobs.ts";
+import { BlobCache } from "./cache.ts";
+import type { ContentSource } from "./content.ts";
+import { FolderBlobs } from "./folder.ts";
+import { S3Blobs } from "./s3.ts";
 
 /** The region that S3-compatible stores expect if they have none. */
 const defaultRegion = "us-east-1";
@@ -23,7 +23,7 @@ export interface BlobSettings {
   readonly request_timeout_ms: number;
 }
 
-export interface OpenBlobsOptions {
+interface OpenBlobsOptions {
   /** Whether content is on the disk, and not only in its cache, before an upload is answered. An S3 store decides that itself. */
   readonly sync: boolean;
   /** Whether the database names content in it: a folder without any is then one that is not mounted. */
@@ -54,7 +54,7 @@ export async function proveBlobs(blobs: BlobStore, signal?: AbortSignal): Promis
   await blobs.check(signal === undefined ? deadline : AbortSignal.any([signal, deadline]));
 }
 
-export interface ContentOptions {
+interface ContentOptions {
   /** `cache_path`, absolute. */
   readonly path: string;
   readonly maxBytes: number;

@@ -3,7 +3,7 @@ import type { Logger } from "../../log/hub.ts";
 import type { StagedFile } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 
-export interface StagedBlobOptions {
+interface StagedBlobOptions {
   /** Undefined for empty content. */
   readonly blob: StoredBlob | undefined;
   readonly blobs: Pick<BlobStore, "delete">;

@@ -5,10 +5,7 @@ import { randomText } from "../../base/random.ts";
 import { sortInTurns } from "../../base/turns.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
-import { CacheIndex, type FoundEntry } from "./cache-index.ts";
-import { listFolder } from "./folder-list.ts";
-import { FolderPaths } from "./folder-paths.ts";
-import { clearUnfinishedIn } from "./folder-unfinished.ts";
+import { clearUnfinishedIn, FolderPaths, listFolder } from "./folder.ts";
 
 /** What another process may still be writing in the same folder is younger. */
 const unfinishedMs = 3600 * 1000;
@@ -168,5 +165,81 @@ export class CacheFolder {
     for await (const batch of listFolder(this.#paths, undefined)) found.push(...batch);
     this.#index.addFound(await sortInTurns(found, (a, b) => a.storedAtMs - b.storedAtMs));
     for (const key of this.#index.evict(this.#options.maxBytes - this.#reservedBytes)) this.forget(key);
+  }
+}
+
+interface Entry {
+  readonly size: number;
+  /** When the time of its file was last set, in Unix milliseconds: it tells the next start which entries were used last. */
+  markedAtMs: number;
+}
+
+interface FoundEntry {
+  readonly key: string;
+  /** In bytes. */
+  readonly size: number;
+  /** When it was last used, as far as its file tells. */
+  readonly storedAtMs: number;
+}
+
+/** The time of a file is set again at a use after this time. */
+const markIntervalMs = 3600 * 1000;
+
+/** CacheIndex knows which blobs are in the cache, from the least to the most recently used one. */
+class CacheIndex {
+  #entries = new Map<string, Entry>();
+  #bytes = 0;
+
+  /** The sizes of all entries together. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  has(key: string): boolean {
+    return this.#entries.has(key);
+  }
+
+  /** Puts an entry last in the order of eviction. Returns whether the time of its file is to be set. */
+  use(key: string): boolean {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    const isDue = Date.now() - entry.markedAtMs > markIntervalMs;
+    if (isDue) entry.markedAtMs = Date.now();
+    return isDue;
+  }
+
+  add(key: string, size: number): void {
+    this.delete(key);
+    this.#entries.set(key, { size, markedAtMs: Date.now() });
+    this.#bytes += size;
+  }
+
+  /** Adds what a start found, as less recently used than everything that was used since. */
+  addFound(found: readonly FoundEntry[]): void {
+    const used = this.#entries;
+    this.#entries = new Map();
+    for (const { key, size, storedAtMs } of found.filter(({ key }) => !used.has(key))) {
+      this.#entries.set(key, { size, markedAtMs: storedAtMs });
+      this.#bytes += size;
+    }
+    for (const [key, entry] of used) this.#entries.set(key, entry);
+  }
+
+  delete(key: string): void {
+    this.#bytes -= this.#entries.get(key)?.size ?? 0;
+    this.#entries.delete(key);
+  }
+
+  /** Removes the least recently used entries until all together have at most `maxBytes`. Returns their keys. */
+  evict(maxBytes: number): string[] {
+    const evicted: string[] = [];
+    for (const key of this.#entries.keys()) {
+      if (this.#bytes <= maxBytes) break;
+      this.delete(key);
+      evicted.push(key);
+    }
+    return evicted;
   }
 }
