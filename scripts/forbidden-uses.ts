@@ -27,7 +27,7 @@ const rules: readonly Rule[] = [
       "src/buckets/blobs/cache-folder.ts": "gives times to files",
       "src/buckets/blobs/deadline.ts": "bounds an answer of the blob store",
       "src/buckets/blobs/folder.ts": "compares with the times of files",
-      "src/buckets/objects/look-afterwards.ts": "pauses between statements while the database is away",
+      "src/buckets/trees/rows/committer.ts": "pauses between statements while the database is away",
       "src/buckets/maintenance/restored-trees.ts": "runs in a command, without a node",
       "src/buckets/blobs/s3.ts": "compares with the times of blobs",
       "src/buckets/blobs/s3-requests.ts": "pauses between requests to the blob store",

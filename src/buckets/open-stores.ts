@@ -5,8 +5,8 @@ import { DiskStores } from "./disk/disk-stores.ts";
 import { StoreCare } from "./maintenance/store-care.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
-import { ObjectStores } from "./objects/object-stores.ts";
 import type { BucketStores } from "./ports.ts";
+import { ObjectStores } from "./trees/rows/object-stores.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { BucketCache, type BucketKey } from "../../src/buckets/bucket-cache.ts";
-import { LeasedHeads } from "../../src/buckets/objects/leased-heads.ts";
+import { LeasedHeads } from "../../src/buckets/trees/rows/heads.ts";
 import type { BucketState } from "../../src/db/rows/bucket-rows.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { ManualClock } from "../support/manual-clock.ts";

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
-import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath } from "../../src/buckets/path.ts";
+import type { ObjectStore } from "../../src/buckets/trees/rows/object-store.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 import { tier } from "../support/tier.ts";

@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
 import { folderPath } from "../../src/buckets/path.ts";
 import type { FileSnapshot } from "../../src/buckets/ports.ts";
+import type { ObjectStore } from "../../src/buckets/trees/rows/object-store.ts";
 import { bothDatabases } from "../support/node.ts";
 import { objectNodes, putText } from "../support/object-store.ts";
 

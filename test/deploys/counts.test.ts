@@ -1,6 +1,6 @@
 import { expect, spyOn } from "bun:test";
 import { DiskReader } from "../../src/buckets/disk/read.ts";
-import { EntryReader } from "../../src/buckets/objects/entry-reader.ts";
+import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, spyOn } from "bun:test";
 import { PinnedDiskReader } from "../../src/buckets/disk/pinned-reader.ts";
-import { EntryReader } from "../../src/buckets/objects/entry-reader.ts";
 import type { PinnedReader } from "../../src/buckets/ports.ts";
+import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";
 

@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { PathMutex } from "../../src/base/path-mutex.ts";
-import { ChangeQueue } from "../../src/buckets/objects/change-queue.ts";
+import { ChangeQueue } from "../../src/buckets/trees/rows/committer.ts";
 import type { StoreOptions, TestNode } from "./node.ts";
 import { chosenFor } from "./tier.ts";
 import { until } from "./until.ts";

@@ -12,10 +12,10 @@ import {
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { FolderPaths } from "../../src/buckets/blobs/folder.ts";
-import { ObjectEntry } from "../../src/buckets/objects/entry.ts";
-import { type ObjectReaders, openObjectReaders } from "../../src/buckets/objects/open-readers.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
+import { ObjectEntry } from "../../src/buckets/trees/rows/entry.ts";
+import { type ObjectReaders, openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
 import { isFolderValue } from "../../src/db/rows/entry-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import type { Node } from "../../src/node.ts";

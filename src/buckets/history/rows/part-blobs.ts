@@ -8,8 +8,8 @@ import {
 } from "../../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
-import type { ObjectStoreDeps } from "../../objects/object-store.ts";
 import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
+import type { ObjectStoreDeps } from "../../trees/rows/object-store.ts";
 import { noUpload } from "../faults.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");

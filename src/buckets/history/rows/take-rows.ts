@@ -3,8 +3,6 @@ import { Pacer } from "../../../base/turns.ts";
 import type { Database } from "../../../db/database.ts";
 import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
-import { refuseLongNames, treeIsMissing } from "../../objects/locate.ts";
-import { hashOfNothing, rootValue } from "../../objects/values.ts";
 import {
   childPath,
   listedPath,
@@ -15,6 +13,7 @@ import {
   withAncestors,
 } from "../../path.ts";
 import type { WantedFile } from "../../ports.ts";
+import { hashOfNothing, refuseLongNames, rootValue, treeIsMissing } from "../../trees/rows/locate.ts";
 
 /** Files that one transaction takes over: writers of the bucket wait for it. */
 const filesAtOnce = 1000;

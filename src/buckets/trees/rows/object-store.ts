@@ -1,13 +1,13 @@
-import type { Database } from "../../db/database.ts";
-import { metadataRowsWithin } from "../../db/rows/metadata-rows.ts";
-import type { Logger } from "../../log/hub.ts";
-import { type BlobStore, StoreFault } from "../blobs/blob-store.ts";
-import type { ContentSource } from "../blobs/content.ts";
-import { StagedBlob } from "../blobs/staged-blob.ts";
-import { takeRows } from "../history/rows/take-rows.ts";
-import { Versions } from "../history/rows/versions.ts";
-import type { Metadata } from "../metadata/metadata.ts";
-import type { TreePath } from "../path.ts";
+import type { Database } from "../../../db/database.ts";
+import { metadataRowsWithin } from "../../../db/rows/metadata-rows.ts";
+import type { Logger } from "../../../log/hub.ts";
+import { type BlobStore, StoreFault } from "../../blobs/blob-store.ts";
+import type { ContentSource } from "../../blobs/content.ts";
+import { StagedBlob } from "../../blobs/staged-blob.ts";
+import { takeRows } from "../../history/rows/take-rows.ts";
+import { Versions } from "../../history/rows/versions.ts";
+import type { Metadata } from "../../metadata/metadata.ts";
+import type { TreePath } from "../../path.ts";
 import type {
   BucketView,
   FileVersion,
@@ -21,9 +21,8 @@ import type {
   TreeStore,
   WantedFile,
   WriteTransaction,
-} from "../ports.ts";
-import { ChangeQueue } from "./change-queue.ts";
-import { Committer, type LockedBucket } from "./committer.ts";
+} from "../../ports.ts";
+import { ChangeQueue, Committer, type LockedBucket } from "./committer.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
@@ -53,7 +52,7 @@ export interface ObjectStoreDeps {
   readonly log: Logger;
 }
 
-export interface ObjectStoreOptions {
+interface ObjectStoreOptions {
   readonly bucket: { readonly name: string; readonly path: string };
   readonly metadata: Metadata;
   /** Called when files have changed. */

@@ -1,11 +1,10 @@
-import { atMost, type Clock } from "../../base/clock.ts";
-import { folderNamespace, isFolderValue } from "../../db/rows/entry-rows.ts";
-import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { isUnavailable } from "../../db/unavailable.ts";
-import { maxLookWaitMs } from "../bucket-cache.ts";
-import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../path.ts";
-import type { Located } from "./locate.ts";
-import { rootValue } from "./values.ts";
+import { atMost, type Clock } from "../../../base/clock.ts";
+import { folderNamespace, isFolderValue } from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, HeadValue } from "../../../db/rows/entry-values.ts";
+import { isUnavailable } from "../../../db/unavailable.ts";
+import { maxLookWaitMs } from "../../bucket-cache.ts";
+import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
+import { type Located, rootValue } from "./locate.ts";
 
 /** Limits of what is remembered, of all buckets. Names that do not exist are counted apart: anybody may ask for any. */
 const maxRows = 20_000;
@@ -54,7 +53,7 @@ export interface WrittenRow {
 }
 
 /** OwnChange is a change that this process has made. */
-export interface OwnChange {
+interface OwnChange {
   /** The head that the transaction had locked, and the one that it wrote. */
   readonly before: HeadValue;
   readonly after: HeadValue;

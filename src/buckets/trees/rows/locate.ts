@@ -1,6 +1,7 @@
-import { Fault } from "../../base/fault.ts";
-import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
-import type { EntryValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
+import { Fault } from "../../../base/fault.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
+import { blobKeyTimeMs, type StoredBlob } from "../../blobs/blob-store.ts";
 import {
   childPath,
   isAscii,
@@ -10,15 +11,14 @@ import {
   splitPath,
   type TreePath,
   treeRoot,
-} from "../path.ts";
-import { notFound } from "../ports.ts";
-import { rootValue } from "./values.ts";
+} from "../../path.ts";
+import { notFound } from "../../ports.ts";
 
 /** Longer names do not exist on a disk, and so not here: files can be moved between stores. */
 const maxNameBytes = 255;
 
 /** EntryPosition is a name in a folder that exists. */
-export interface EntryPosition {
+interface EntryPosition {
   readonly folder: FolderValue;
   readonly name: Segment;
 }
@@ -35,7 +35,7 @@ export interface Located {
 }
 
 /** Top is where paths begin: at the head of a bucket as it is now, or at a head that was read before. */
-export type Top = string | HeadValue;
+type Top = string | HeadValue;
 
 /** locate follows a path, each name as given, else in NFC, else in NFD. Throws if the bucket has no head. */
 export async function locate(rows: EntryRows, top: Top, asked: TreePath): Promise<Located> {
@@ -137,4 +137,24 @@ export function treeIsMissing(): Fault {
     "the store has no files of this bucket, as if they were in another one; move them with `node-server migrate --files`, or update the bucket to begin without files",
     { reason: "files_missing" },
   );
+}
+
+/** hashOfNothing is the SHA-256 of an empty file. */
+export const hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+/** rootValue is the bucket's own folder as if it had a row in another one. Its id says when it was made. */
+export function rootValue({ root, version, modified, accessed }: HeadValue): FolderValue {
+  const created = blobKeyTimeMs(root);
+  return {
+    id: root,
+    created,
+    modified: modified ?? created,
+    version,
+    ...(accessed === undefined ? {} : { accessed }),
+  };
+}
+
+/** blobOf is the content of a file; undefined for an empty one, which has no blob. */
+export function blobOf({ blob, size, hash }: FileValue): StoredBlob | undefined {
+  return blob === null ? undefined : { key: blob, size, sha256: hash };
 }

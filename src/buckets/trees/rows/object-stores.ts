@@ -1,13 +1,13 @@
-import { Fault } from "../../base/fault.ts";
-import type { Database } from "../../db/database.ts";
-import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
-import type { BlobStore, StoreFault } from "../blobs/blob-store.ts";
-import type { ContentSource } from "../blobs/content.ts";
-import { keepsFiles } from "../history/faults.ts";
-import { PartBlobs } from "../history/rows/part-blobs.ts";
-import type { StoreCare } from "../maintenance/store-care.ts";
-import type { StoreIdentity } from "../maintenance/store-identity.ts";
+import { Fault } from "../../../base/fault.ts";
+import type { Database } from "../../../db/database.ts";
+import type { Logger } from "../../../log/hub.ts";
+import { outsideSpans } from "../../../log/span.ts";
+import type { BlobStore, StoreFault } from "../../blobs/blob-store.ts";
+import type { ContentSource } from "../../blobs/content.ts";
+import { keepsFiles } from "../../history/faults.ts";
+import { PartBlobs } from "../../history/rows/part-blobs.ts";
+import type { StoreCare } from "../../maintenance/store-care.ts";
+import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
   BucketStores,
   OpenBucket,
@@ -15,10 +15,9 @@ import type {
   StoreActivity,
   StoreHealth,
   TreeStore,
-} from "../ports.ts";
-import type { Heads } from "./heads.ts";
+} from "../../ports.ts";
+import { type Heads, openHeads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
-import { openHeads } from "./open-heads.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Requests that fail because of the blob store ask for a look at most so often. */
@@ -26,7 +25,7 @@ const lookPauseMs = 1000;
 /** Failures of the blob store are logged at most so often. */
 const notePauseMs = 60_000;
 
-export interface ObjectStoresOptions {
+interface ObjectStoresOptions {
   readonly database: Database;
   readonly blobs: BlobStore;
   /** Sends blobs. It is closed with the stores. */

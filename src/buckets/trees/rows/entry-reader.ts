@@ -1,12 +1,15 @@
-import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
-import { type EntryRow, type EntryRows, isFolderValue } from "../../db/rows/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import type { Logger } from "../../log/hub.ts";
-import { BlobMissingFault, StoreFault } from "../blobs/blob-store.ts";
-import type { BlobContent } from "../blobs/content.ts";
-import { listedFiles } from "../listed-files.ts";
-import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
+import { pulledStream } from "../../../base/pulled-stream.ts";
+import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
+import type { Logger } from "../../../log/hub.ts";
+import { BlobMissingFault, type StoredBlob, StoreFault } from "../../blobs/blob-store.ts";
+import type { BlobContent } from "../../blobs/content.ts";
+import { listedFiles } from "../../listed-files.ts";
+import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
+  type ByteRange,
+  type ChunkOptions,
   type DiskUsage,
   type FileReader,
   type FileSizes,
@@ -15,21 +18,19 @@ import {
   isFolder,
   type ListedFile,
   notFound,
+  type OpenFile,
   type PinOptions,
   type ResolvedPath,
   TreeExchanged,
-} from "../ports.ts";
-import { ObjectEntry } from "./entry.ts";
-import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
+} from "../../ports.ts";
+import { EntrySnapshot, EntryStats, ObjectEntry, type SnapshotRows } from "./entry.ts";
 import type { Head } from "./heads.ts";
-import { entryOf, type Located, locate, parentOf } from "./locate.ts";
-import { ObjectFile } from "./object-file.ts";
-import { ReportedContent } from "./reported-content.ts";
+import { blobOf, entryOf, type Located, locate, parentOf } from "./locate.ts";
 
 /** Entries of a folder that are returned at once. */
 const batchEntries = 128;
 
-export interface EntryReaderOptions extends SnapshotRows {
+interface EntryReaderOptions extends SnapshotRows {
   /** The bucket's name, for log lines. */
   readonly bucket: string;
   readonly log: Logger;
@@ -260,4 +261,139 @@ function folderOf(located: Located, asked: TreePath): FolderValue {
   if (value === undefined) throw notFound(asked);
   if (isFolderValue(value)) return value;
   throw isFile(asked);
+}
+
+interface ObjectFileOptions {
+  readonly value: FileValue;
+  readonly snapshot: () => FileSnapshot;
+  /** Whether the content is on a local disk. Synchronous. */
+  readonly isLocal: (blob: StoredBlob) => boolean;
+  /** Opens the content. Throws a Fault, also for a blob that is missing. */
+  readonly openBlob: (blob: StoredBlob) => Promise<BlobContent>;
+}
+
+/**
+ * ObjectFile is a file whose content is a blob. Nothing asks the blob store before the content is needed: not for HEAD, and not
+ * for a 304.
+ */
+class ObjectFile implements OpenFile {
+  readonly stats: EntryStats;
+  readonly contentKey: string;
+  readonly #blob: StoredBlob | undefined;
+  readonly #options: ObjectFileOptions;
+  #content: Promise<BlobContent> | undefined;
+  #opened: BlobContent | undefined;
+
+  constructor(options: ObjectFileOptions) {
+    this.#options = options;
+    this.stats = new EntryStats(options.value);
+    this.contentKey = options.value.hash;
+    this.#blob = blobOf(options.value);
+  }
+
+  get isRemote(): boolean {
+    return this.#blob !== undefined && !this.#options.isLocal(this.#blob);
+  }
+
+  async prepare(): Promise<void> {
+    await this.#open();
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return (await this.#open())?.bytes() ?? new Uint8Array();
+  }
+
+  async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
+    const content = await this.#open();
+    if (content !== undefined) yield* content.chunks(range, options);
+  }
+
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+    if (this.#blob === undefined) return new Blob([]);
+    const opened = this.#opened;
+    if (opened === undefined) return this.#lateBody(range);
+    this.#content = undefined;
+    return opened.body(range);
+  }
+
+  async snapshot(): Promise<FileSnapshot> {
+    return this.#options.snapshot();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // One that could not be opened has nothing to close; whoever asked for it has the error.
+    const content = await this.#content?.catch(() => undefined);
+    this.#content = undefined;
+    await content?.[Symbol.asyncDispose]();
+  }
+
+  /** Without `prepare`, the blob is opened when the client has room for the first bytes. */
+  #lateBody(range: ByteRange | undefined): ReadableStream<Uint8Array> {
+    return pulledStream(this.chunks(range), { onEnd: () => this[Symbol.asyncDispose]() });
+  }
+
+  async #open(): Promise<BlobContent | undefined> {
+    if (this.#blob === undefined) return undefined;
+    this.#content ??= this.#options.openBlob(this.#blob);
+    this.#opened = await this.#content;
+    return this.#opened;
+  }
+}
+
+/** ReportedContent is the content of a blob that calls `report` if the store fails while it is read. */
+class ReportedContent implements BlobContent {
+  readonly #content: BlobContent;
+  readonly #report: (fault: StoreFault) => void;
+
+  constructor(content: BlobContent, report: (fault: StoreFault) => void) {
+    this.#content = content;
+    this.#report = report;
+  }
+
+  bytes(): ReturnType<BlobContent["bytes"]> {
+    return this.#observe(this.#content.bytes());
+  }
+
+  async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
+    try {
+      yield* this.#content.chunks(range, options);
+    } catch (error) {
+      throw this.#noted(error);
+    }
+  }
+
+  /** A file of the disk is given on as it is: the kernel sends it. */
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+    const body = this.#content.body(range);
+    if (body instanceof Blob) return body;
+    const reader = body.getReader();
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          const { done, value } = await this.#observe(reader.read());
+          if (value !== undefined) controller.enqueue(value);
+          if (done) controller.close();
+        },
+        cancel: (reason) => reader.cancel(reason),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#content[Symbol.asyncDispose]();
+  }
+
+  async #observe<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      throw this.#noted(error);
+    }
+  }
+
+  #noted(error: unknown): unknown {
+    if (error instanceof StoreFault) this.#report(error);
+    return error;
+  }
 }

@@ -1,13 +1,15 @@
-import { Fault } from "../../base/fault.ts";
-import type { Database } from "../../db/database.ts";
-import { inSavepoint } from "../../db/driver.ts";
-import type { HeadValue } from "../../db/rows/entry-values.ts";
-import type { Change } from "./change-queue.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { Fault } from "../../../base/fault.ts";
+import type { Database } from "../../../db/database.ts";
+import { inSavepoint } from "../../../db/driver.ts";
+import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
+import type { HeadValue } from "../../../db/rows/entry-values.ts";
+import { isUnavailable } from "../../../db/unavailable.ts";
+import { outsideSpans } from "../../../log/span.ts";
 import type { EntryWriter, Written } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import type { WrittenRow } from "./known-rows.ts";
-import { treeIsMissing } from "./locate.ts";
-import { lookAfterwards } from "./look-afterwards.ts";
+import { entryOf, locate, treeIsMissing } from "./locate.ts";
 
 type Transaction = Parameters<Parameters<Database["transact"]>[0]>[0];
 
@@ -19,7 +21,7 @@ export interface LockedBucket {
   readonly nowMs: number;
 }
 
-export interface CommitterOptions {
+interface CommitterOptions {
   readonly bucketPath: string;
   readonly database: Database;
   readonly heads: Heads;
@@ -187,4 +189,91 @@ function mayBeDone(cause: unknown): Fault {
     { reason: "unavailable", outcome: "unknown" },
     { cause },
   );
+}
+
+/** Changes that one transaction takes. */
+const maxChanges = 64;
+
+/** Change is work that waits for its turn in a transaction. Its promise is settled once the transaction has ended. */
+interface Change<W> {
+  readonly run: (writer: W) => Promise<unknown>;
+  readonly resolve: (result: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * ChangeQueue collects the changes of one bucket while a transaction runs, and gives them to the next one together: a commit
+ * waits for the disk, and so one commit serves all who came meanwhile.
+ */
+export class ChangeQueue<W> {
+  readonly #commit: (changes: ReadonlyArray<Change<W>>) => Promise<void>;
+  readonly #waiting: Array<Change<W>> = [];
+  #isRunning = false;
+
+  /** `commit` runs changes in one transaction and settles each of them. It does not reject. */
+  constructor(commit: (changes: ReadonlyArray<Change<W>>) => Promise<void>) {
+    this.#commit = commit;
+  }
+
+  run<T>(work: (writer: W) => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    // The transaction may be begun by another request: the log lines of this work are those of its own.
+    const run = AsyncLocalStorage.bind(work);
+    this.#waiting.push({ run, resolve: (result) => resolve(result as T), reject });
+    if (!this.#isRunning) {
+      this.#isRunning = true;
+      outsideSpans(() => void this.#drain());
+    }
+    return promise;
+  }
+
+  async #drain(): Promise<void> {
+    while (this.#waiting.length > 0) await this.#commit(this.#waiting.splice(0, maxChanges));
+    this.#isRunning = false;
+  }
+}
+
+/** Looks at a database that was lost during COMMIT, and the pause before the second; each further one is twice as long. */
+const maxLooks = 6;
+const firstPauseMs = 100;
+
+/** Outcome of a transaction whose connection was lost during COMMIT. */
+type Outcome = "done" | "not done" | "unknown";
+
+/**
+ * lookAfterwards finds out whether a transaction was committed. It locks the head of the bucket as that transaction did, and so
+ * waits until it has ended. No two blobs have the same key, so an entry that names the blob of an upload proves that it was
+ * committed. Without one: if the bucket has an older version than the transaction gave it, it was not; else somebody may have
+ * replaced the entry since.
+ */
+async function lookAfterwards(
+  { database, bucketPath }: { readonly database: Database; readonly bucketPath: string },
+  changes: readonly Written[],
+): Promise<Outcome> {
+  for (let look = 1, pause = firstPauseMs; look <= maxLooks; look += 1, pause *= 2) {
+    try {
+      return await database.transact(async (transaction) => {
+        const { head } = await database.heads.lock(bucketPath, transaction);
+        const rows = database.entries.within(transaction);
+        const isOlder = changes.some(
+          ({ isChanged, head: { version } }) => isChanged && (head?.version ?? 0) < version,
+        );
+        return isOlder ? "not done" : (await namesAny(rows, bucketPath, changes)) ? "done" : "unknown";
+      });
+    } catch (error) {
+      if (!isUnavailable(error)) break;
+    }
+    if (look < maxLooks) await Bun.sleep(pause);
+  }
+  return "unknown";
+}
+
+async function namesAny(rows: EntryRows, bucketPath: string, changes: readonly Written[]): Promise<boolean> {
+  for (const { placed } of changes)
+    for (const { path, staged } of placed) {
+      if (staged.blob === undefined) continue;
+      const value = entryOf(await locate(rows, bucketPath, path));
+      if (value !== undefined && !isFolderValue(value) && value.blob === staged.blob.key) return true;
+    }
+  return false;
 }

@@ -1,4 +1,5 @@
-import type { DatabaseTransaction } from "../../db/dialect.ts";
+import { Pacer } from "../../../base/turns.ts";
+import type { DatabaseTransaction } from "../../../db/dialect.ts";
 import {
   type EntryRows,
   entryRow,
@@ -6,14 +7,14 @@ import {
   isFolderValue,
   removedRow,
   type TreeRow,
-} from "../../db/rows/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import { StagedBlob } from "../blobs/staged-blob.ts";
-import { isTaken, notKept } from "../history/faults.ts";
-import type { FoundVersion } from "../history/rows/versions.ts";
-import { refuseLate } from "../maintenance/sweep.ts";
-import type { Metadata } from "../metadata/metadata.ts";
-import type { TreePath } from "../path.ts";
+} from "../../../db/rows/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
+import { StagedBlob } from "../../blobs/staged-blob.ts";
+import { isTaken, notKept } from "../../history/faults.ts";
+import type { FoundVersion } from "../../history/rows/versions.ts";
+import { refuseLate } from "../../maintenance/sweep.ts";
+import type { Metadata } from "../../metadata/metadata.ts";
+import type { TreePath } from "../../path.ts";
 import {
   type CopyOptions,
   type Failure,
@@ -28,15 +29,13 @@ import {
   type Times,
   type VersionName,
   type WriteTransaction,
-} from "../ports.ts";
-import { copyTree } from "./copy-rows.ts";
+} from "../../ports.ts";
 import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
 import type { WrittenRow } from "./known-rows.ts";
-import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./locate.ts";
-import { hashOfNothing } from "./values.ts";
+import { entryOf, folderAt, hashOfNothing, type Located, lowestPosition, positionOf } from "./locate.ts";
 
-export interface EntryWriterOptions {
+interface EntryWriterOptions {
   readonly bucketPath: string;
   readonly reader: EntryReader;
   readonly metadata: Metadata;
@@ -319,4 +318,36 @@ export class EntryWriter implements WriteTransaction {
 
 function unwritten(head: HeadValue, locked: HeadValue): Written {
   return { head, locked, isChanged: false, rows: [], placed: [] };
+}
+
+interface TreeCopy {
+  /** The id of the folder that is copied. */
+  readonly from: string;
+  /** The id of a new folder, which is empty. */
+  readonly to: string;
+  /** Members of each value that differ from the copied one. */
+  readonly changes: Pick<EntryValue, "created" | "version">;
+}
+
+/**
+ * copyTree copies everything in a folder into another one. Folders get new ids; files name the same blobs. Rejects with the
+ * reason of `signal` when that aborts.
+ */
+async function copyTree(
+  rows: EntryRows,
+  { from, to, changes }: TreeCopy,
+  signal: AbortSignal,
+): Promise<void> {
+  const folders = [{ from, to }];
+  const pacer = new Pacer();
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    signal.throwIfAborted();
+    await rows.copyFiles(at.from, at.to, changes);
+    for (const { name, value } of await rows.folders(at.from)) {
+      const id = Bun.randomUUIDv7();
+      await rows.put(at.to, name, { ...value, ...changes, modified: changes.created, id });
+      folders.push({ from: value.id, to: id });
+    }
+    if (pacer.isDue) await pacer.nextTurn();
+  }
 }

@@ -1,12 +1,12 @@
-import { Database, type DatabaseSettings, openDialect } from "../../db/database.ts";
-import type { HeadValue } from "../../db/rows/entry-values.ts";
-import type { LogHub } from "../../log/hub.ts";
-import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts";
-import { UncachedContent } from "../blobs/remote-content.ts";
-import type { FileReader } from "../ports.ts";
-import type { Bucket } from "../record.ts";
+import { Database, type DatabaseSettings, openDialect } from "../../../db/database.ts";
+import type { HeadValue } from "../../../db/rows/entry-values.ts";
+import type { LogHub } from "../../../log/hub.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "../../blobs/open-blobs.ts";
+import { UncachedContent } from "../../blobs/remote-content.ts";
+import type { FileReader } from "../../ports.ts";
+import type { Bucket } from "../../record.ts";
 import { EntryReader } from "./entry-reader.ts";
-import { openHeads } from "./open-heads.ts";
+import { openHeads } from "./heads.ts";
 
 export interface ObjectReaders extends AsyncDisposable {
   readerOf(bucket: Pick<Bucket, "name" | "path">): FileReader;
