@@ -1,11 +1,11 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./blobs/open-blobs.ts";
-import { DiskStores } from "./disk/disk-stores.ts";
 import { StoreCare } from "./maintenance/store-care.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
 import type { BucketStores } from "./ports.ts";
+import { DiskStores } from "./trees/disk/disk-stores.ts";
 import { ObjectStores } from "./trees/rows/object-stores.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */

@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
-import { DiskStore, type DiskStoreOptions } from "../../src/buckets/disk/disk-store.ts";
-import { Staging } from "../../src/buckets/disk/staging.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
+import { DiskStore, type DiskStoreOptions } from "../../src/buckets/trees/disk/disk-store.ts";
+import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { tempFolder } from "../support/node.ts";

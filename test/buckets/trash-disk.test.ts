@@ -12,9 +12,9 @@ import {
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
 import { Folder } from "../../src/base/local-fs/folder.ts";
-import { Staging } from "../../src/buckets/disk/staging.ts";
 import { BucketTrash } from "../../src/buckets/history/disk/bucket-trash.ts";
 import { treePath } from "../../src/buckets/path.ts";
+import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { lines, siteOf, trashSite } from "../support/trash-site.ts";
 import { asUser, mounted, staged } from "../support/webdav-disk.ts";

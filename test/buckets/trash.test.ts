@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Staging } from "../../src/buckets/disk/staging.ts";
 import { Trash, TrashCare } from "../../src/buckets/history/disk/trash.ts";
+import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { lines, trashSite } from "../support/trash-site.ts";
 

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { settledAtMs } from "../../src/buckets/disk/etag.ts";
 import { isSettled } from "../../src/buckets/ports.ts";
+import { settledAtMs } from "../../src/buckets/trees/disk/stat.ts";
 import { siteWith } from "../support/bucket.ts";
 import { testNode } from "../support/node.ts";
 import { get, setConsole } from "./asking.ts";

@@ -1,5 +1,5 @@
 import { expect, spyOn } from "bun:test";
-import { DiskReader } from "../../src/buckets/disk/read.ts";
+import { DiskReader } from "../../src/buckets/trees/disk/read.ts";
 import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, spyOn } from "bun:test";
-import { PinnedDiskReader } from "../../src/buckets/disk/pinned-reader.ts";
 import type { PinnedReader } from "../../src/buckets/ports.ts";
+import { PinnedDiskReader } from "../../src/buckets/trees/disk/read.ts";
 import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
 import { everyStore, testNode } from "../support/node.ts";

@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import type { FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { Buckets } from "../../src/buckets/buckets.ts";
-import { DiskStores } from "../../src/buckets/disk/disk-stores.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
+import { DiskStores } from "../../src/buckets/trees/disk/disk-stores.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

@@ -14,11 +14,11 @@ import {
 import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
-import { writeAll } from "../disk/copy-file.ts";
-import { statOrUndefined } from "../disk/stat.ts";
 import { diskUsageOf } from "../disk-usage.ts";
 import { LocalContent, RecentReads } from "../local-content.ts";
 import type { ByteRange, ChunkOptions, DiskUsage, HeldContent } from "../ports.ts";
+import { writeAll } from "../trees/disk/copy.ts";
+import { statOrUndefined } from "../trees/disk/stat.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,

@@ -2,9 +2,6 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { codeOf } from "../../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file-calls.ts";
-import { writeAll } from "../../disk/copy-file.ts";
-import { toTreeFault } from "../../disk/disk-faults.ts";
-import { DiskStagedFile } from "../../disk/staging.ts";
 import type {
   AssembledFile,
   PartialContents,
@@ -13,6 +10,9 @@ import type {
   StoredPiece,
   WholeUpload,
 } from "../../ports.ts";
+import { writeAll } from "../../trees/disk/copy.ts";
+import { toTreeFault } from "../../trees/disk/disk-faults.ts";
+import { DiskStagedFile } from "../../trees/disk/staging.ts";
 import { noUpload } from "../faults.ts";
 
 const readBytes = 1024 * 1024;

@@ -1,16 +1,15 @@
 import { rm } from "node:fs/promises";
 import { syncFiles } from "../../../base/local-fs/sync.ts";
 import { Pacer } from "../../../base/turns.ts";
-import { copyOpenFile } from "../../disk/copy-file.ts";
-import { toTreeFault } from "../../disk/disk-faults.ts";
-import { sameContent } from "../../disk/etag.ts";
-import type { DiskFile } from "../../disk/open-file.ts";
-import type { DiskReader } from "../../disk/read.ts";
-import type { PathResolver } from "../../disk/resolve.ts";
-import { DiskStagedFile, type Staging } from "../../disk/staging.ts";
-import { storeHash } from "../../disk/stored-hash.ts";
 import { splitPath, type TreePath, treeRoot } from "../../path.ts";
 import type { WantedFile } from "../../ports.ts";
+import { copyOpenFile } from "../../trees/disk/copy.ts";
+import { toTreeFault } from "../../trees/disk/disk-faults.ts";
+import type { DiskFile, DiskReader } from "../../trees/disk/read.ts";
+import type { PathResolver } from "../../trees/disk/resolve.ts";
+import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
+import { sameContent } from "../../trees/disk/stat.ts";
+import { storeHash } from "../../trees/disk/stored-hash.ts";
 
 /** Files of a folder that are compared and copied at a time. */
 const maxRunning = 8;

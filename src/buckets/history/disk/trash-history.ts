@@ -4,12 +4,6 @@ import { codeOf } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
 import { Pacer } from "../../../base/turns.ts";
-import { copyTree } from "../../disk/copy-tree.ts";
-import { refuseTooDeep } from "../../disk/longest-path.ts";
-import { DiskReader } from "../../disk/read.ts";
-import { PathResolver } from "../../disk/resolve.ts";
-import { DiskStagedFile, type Staging } from "../../disk/staging.ts";
-import { isAbsence, statOrUndefined } from "../../disk/stat.ts";
 import { toListed } from "../../listed-files.ts";
 import {
   isBelow,
@@ -21,6 +15,11 @@ import {
   treeRoot,
 } from "../../path.ts";
 import type { FileVersion, HistoryOptions, ListedFile, VersionName } from "../../ports.ts";
+import { copyTree } from "../../trees/disk/copy.ts";
+import { DiskReader } from "../../trees/disk/read.ts";
+import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
+import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
+import { isAbsence, statOrUndefined } from "../../trees/disk/stat.ts";
 import { isTaken, keepsNoVersions, notKept } from "../faults.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
 import type { NameInFolder, TrashKeeper } from "./trash-keeper.ts";

@@ -3,14 +3,13 @@ import { codeOf, isDiskFull } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { copyOpenFile } from "../../disk/copy-file.ts";
-import { copyTree } from "../../disk/copy-tree.ts";
-import { crossesDisks } from "../../disk/disk-faults.ts";
-import type { DiskReader } from "../../disk/read.ts";
-import type { Staging } from "../../disk/staging.ts";
-import { statOrUndefined } from "../../disk/stat.ts";
 import type { Segment, TreePath } from "../../path.ts";
 import type { Failure } from "../../ports.ts";
+import { copyOpenFile, copyTree } from "../../trees/disk/copy.ts";
+import { crossesDisks } from "../../trees/disk/disk-faults.ts";
+import type { DiskReader } from "../../trees/disk/read.ts";
+import type { Staging } from "../../trees/disk/staging.ts";
+import { statOrUndefined } from "../../trees/disk/stat.ts";
 import type { BucketTrash } from "./bucket-trash.ts";
 
 /** Errors of a hard link that a copy does not have: another file system, one without links, a file of another user, too many links. */

@@ -3,9 +3,9 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import type { Logger } from "../../../log/hub.ts";
-import type { Staging } from "../../disk/staging.ts";
-import { isAbsence } from "../../disk/stat.ts";
 import { RecurringTask } from "../../maintenance/recurring-task.ts";
+import type { Staging } from "../../trees/disk/staging.ts";
+import { isAbsence } from "../../trees/disk/stat.ts";
 import { BucketTrash } from "./bucket-trash.ts";
 
 /** The folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */

@@ -1,16 +1,16 @@
 import { constants } from "node:fs";
 import { access, stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { codeOf, messageOf } from "../../base/fault.ts";
-import { folderProblem } from "../../base/local-fs/access.ts";
-import { quietly } from "../../log/span.ts";
-import type { StoreProblem } from "../maintenance/store-watch.ts";
-import type { DiskSpace } from "../ports.ts";
+import { codeOf, messageOf } from "../../../base/fault.ts";
+import { folderProblem } from "../../../base/local-fs/access.ts";
+import { quietly } from "../../../log/span.ts";
+import type { StoreProblem } from "../../maintenance/store-watch.ts";
+import type { DiskSpace } from "../../ports.ts";
 
 /** With less space than this the disk counts as full. */
 const minFreeBytes = 1024 * 1024;
 
-export interface FolderExaminerOptions {
+interface FolderExaminerOptions {
   /** `static_path`, absolute. */
   readonly path: string;
   /** Whether any bucket exists. Before the first one, the folder need not exist. */

@@ -12,12 +12,13 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor } from "../../base/local-fs/file-calls.ts";
-import type { Folder } from "../../base/local-fs/folder.ts";
-import { randomText } from "../../base/random.ts";
-import { stagedPrefix } from "../path.ts";
-import type { StagedFile } from "../ports.ts";
+import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
+import { type FileCalls, fileCallsFor } from "../../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../../base/local-fs/folder.ts";
+import { randomText } from "../../../base/random.ts";
+import { stagedPrefix } from "../../path.ts";
+import type { StagedFile } from "../../ports.ts";
+import { writeAll } from "./copy.ts";
 import { statOrUndefined } from "./stat.ts";
 
 const recordEnding = ".note";
@@ -32,7 +33,7 @@ interface RecoveryRecord {
 }
 
 /** StagingPath is a free disk path on the file system that it was allocated for. */
-export interface StagingPath {
+interface StagingPath {
   readonly path: string;
   /** To be called when the staged item was moved or deleted; removes its recovery record. */
   done(): Promise<void>;
@@ -61,7 +62,7 @@ export class DiskStagedFile implements StagedFile {
   }
 }
 
-export interface MoveIntoOptions {
+interface MoveIntoOptions {
   readonly staged: DiskStagedFile;
   /** Whether a copy is synced. */
   readonly sync: boolean;
@@ -213,5 +214,36 @@ async function namesIn(folder: string): Promise<string[]> {
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
     throw new Fault("IoError", `${folder} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+interface FillFileOptions {
+  /** Whether the content is on the disk, and not only in its cache, when the promise resolves. */
+  readonly sync: boolean;
+  readonly calls: FileCalls;
+}
+
+/** fillFile writes content to a new file and returns its size. */
+export async function fillFile(
+  diskPath: string,
+  content: Uint8Array | AsyncIterable<Uint8Array>,
+  { sync, calls }: FillFileOptions,
+): Promise<number> {
+  // One job for a thread of the pool, where a descriptor would take one for each of its calls.
+  if (content instanceof Uint8Array) {
+    await writeFile(diskPath, content, { flag: "wx", mode: 0o644, flush: sync });
+    return content.length;
+  }
+  const file = await calls.open(diskPath, "wx", 0o644);
+  try {
+    let size = 0;
+    for await (const chunk of content) {
+      await writeAll(file, chunk);
+      size += chunk.length;
+    }
+    if (sync) await file.datasync();
+    return size;
+  } finally {
+    await file.close();
   }
 }

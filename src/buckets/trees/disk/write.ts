@@ -1,19 +1,21 @@
 import { lstatSync, renameSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { codeOf } from "../../base/fault.ts";
-import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../base/local-fs/file-calls.ts";
-import type { Folder } from "../../base/local-fs/folder.ts";
-import { SharedSync } from "../../base/local-fs/sync.ts";
-import { TrashRestore } from "../history/disk/trash-history.ts";
-import { type DiskTrash, TrashKeeper } from "../history/disk/trash-keeper.ts";
-import { keepsNoVersions } from "../history/faults.ts";
-import type { Metadata } from "../metadata/metadata.ts";
-import { splitPath, type TreePath } from "../path.ts";
+import { lstat, rename, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { codeOf, Fault } from "../../../base/fault.ts";
+import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../../base/local-fs/folder.ts";
+import { SharedSync } from "../../../base/local-fs/sync.ts";
+import { TrashRestore } from "../../history/disk/trash-history.ts";
+import { type DiskTrash, type NameInFolder, TrashKeeper } from "../../history/disk/trash-keeper.ts";
+import { keepsNoVersions } from "../../history/faults.ts";
+import type { Metadata } from "../../metadata/metadata.ts";
+import { splitPath, type TreePath } from "../../path.ts";
 import {
   type CopyOptions,
   type Failure,
   type FileEntry,
   type FileVersion,
+  folderExists,
   type MoveOptions,
   notFound,
   type PlaceOptions,
@@ -21,18 +23,15 @@ import {
   type Times,
   type VersionName,
   type WriteTransaction,
-} from "../ports.ts";
-import { copyTree } from "./copy-tree.ts";
+} from "../../ports.ts";
+import { copyTree } from "./copy.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
-import { fillFile } from "./fill-file.ts";
 import { attemptNow } from "./local-now.ts";
-import { refuseTooDeep } from "./longest-path.ts";
 import type { DiskReader } from "./read.ts";
-import { removeFolder } from "./remove-folder.ts";
-import { refuseNonFile, replaceWith } from "./replace-with.ts";
-import type { PathResolver } from "./resolve.ts";
-import { DiskStagedFile, type Staging } from "./staging.ts";
+import { removeTree, removeTreeAt } from "./remove-tree.ts";
+import { type PathResolver, refuseTooDeep } from "./resolve.ts";
+import { DiskStagedFile, fillFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
 
 export interface DiskWriterOptions {
@@ -296,4 +295,139 @@ export class DiskWriter implements WriteTransaction {
       throw toTreeFault(error, path);
     }
   }
+}
+
+interface ReplaceOptions {
+  readonly staging: Staging;
+  /** Keeps what is replaced; undefined if it is deleted. */
+  readonly keeper: TrashKeeper | undefined;
+}
+
+/**
+ * replaceWith renames `source` over a name in a folder. A file replaces a file atomically; anything else is first renamed into
+ * staging, or into the trash, and deleted afterwards in staging. If the deletion fails part-way, both are renamed back (entries
+ * already deleted stay deleted) and the failures are returned.
+ */
+async function replaceWith(
+  source: string,
+  replaced: NameInFolder,
+  { staging, keeper }: ReplaceOptions,
+): Promise<Failure[]> {
+  const { parent, name, path } = replaced;
+  const target = parent.at(name);
+  const [old, next] = [await statOrUndefined(target, lstat), await lstat(source)];
+  if (old !== undefined && !old.isFile() && !old.isDirectory())
+    throw new Fault(
+      "InvalidInput",
+      "what exists at this path is neither a file nor a folder; choose another path",
+      {
+        path,
+      },
+    );
+  const same = old !== undefined && old.ino === next.ino && old.dev === next.dev;
+  if (keeper !== undefined && old !== undefined && !same) {
+    const rest = () => replaceWith(source, replaced, { staging, keeper: undefined });
+    return old.isFile()
+      ? keeper.keepWhile(replaced, { removes: false }, rest)
+      : replaceFolder(replaced, { staging, keeper, rest });
+  }
+  if (old === undefined || same || (old.isFile() && next.isFile())) {
+    await rename(source, target);
+    // POSIX: renaming one name of a file to another of its names does nothing. On a case-insensitive disk the two may
+    // be one name, but then the file has only one link.
+    if (same && next.isFile() && next.nlink > 1) await rm(source, { force: true });
+    return [];
+  }
+  const aside = await staging.allocateBeside(parent, { restoreTo: name });
+  try {
+    await rename(target, aside.path);
+    try {
+      await rename(source, target);
+    } catch (error) {
+      await rename(aside.path, target);
+      throw error;
+    }
+    const failures = await removeTreeAt(dirname(aside.path), basename(aside.path), path);
+    if (failures.length > 0) {
+      await rename(target, source);
+      await rename(aside.path, target);
+    }
+    return failures;
+  } finally {
+    await aside.done();
+  }
+}
+
+/** Moves the folder at a name into the trash and runs `rest`, which puts something else there. If that throws, it is moved back. */
+async function replaceFolder(
+  replaced: NameInFolder,
+  { staging, keeper, rest }: { staging: Staging; keeper: TrashKeeper; rest: () => Promise<Failure[]> },
+): Promise<Failure[]> {
+  const { parent, name } = replaced;
+  const { note, done } = await staging.noteReplaced(parent, name);
+  try {
+    const { moved, failures } = await keeper.takeFolder(replaced, { removes: false, beforeMove: note });
+    if (failures.length > 0) return failures;
+    try {
+      return await rest();
+    } catch (error) {
+      if (moved !== undefined) await rename(moved, parent.at(name));
+      throw error;
+    }
+  } finally {
+    await done();
+  }
+}
+
+/**
+ * refuseNonFile returns whether a file exists, and throws InvalidInput for anything else. Rename would replace a link, and its
+ * errors for a folder name no cause.
+ */
+async function refuseNonFile(diskPath: string, path: TreePath, { lstat }: FileCalls): Promise<boolean> {
+  try {
+    const stats = await lstat(diskPath);
+    if (stats.isDirectory()) throw folderExists(path);
+    if (!stats.isFile())
+      throw new Fault("InvalidInput", "what exists at this path is not a regular file; choose another path", {
+        path,
+      });
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return false;
+  }
+}
+
+interface RemoveFolderOptions {
+  readonly staging: Staging;
+  /** Keeps the folder; undefined if it is deleted for good. */
+  readonly keeper: TrashKeeper | undefined;
+}
+
+/**
+ * removeFolder renames a folder into the trash, or into staging where it is deleted, so that it is gone at once for everybody.
+ * With failures it is renamed back.
+ */
+async function removeFolder(
+  removed: NameInFolder,
+  { staging, keeper }: RemoveFolderOptions,
+): Promise<Failure[]> {
+  const { parent, name, path } = removed;
+  if (keeper !== undefined) {
+    const { moved, failures } = await keeper.takeFolder(removed, { removes: true });
+    if (moved !== undefined || failures.length > 0) return failures;
+  }
+  const staged = await staging.allocateBeside(parent);
+  try {
+    await rename(parent.at(name), staged.path);
+  } catch (error) {
+    await staged.done();
+    // Another file system is mounted there: delete it in place.
+    if (!crossesDisks(error)) throw error;
+    return removeTree(parent, name, path);
+  }
+  const failures = await removeTreeAt(dirname(staged.path), basename(staged.path), path);
+  if (failures.length > 0) await rename(staged.path, parent.at(name));
+  await staged.done();
+  return failures;
 }

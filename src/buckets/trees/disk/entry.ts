@@ -1,13 +1,13 @@
 import { join } from "node:path";
-import type { FileState } from "../../base/local-fs/local-calls.ts";
-import type { TreePath } from "../path.ts";
-import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../ports.ts";
-import { etagOf, settledAtMs } from "./etag.ts";
+import type { FileState } from "../../../base/local-fs/local-calls.ts";
+import type { TreePath } from "../../path.ts";
+import { etagOfContent, type FileEntry, type FileSnapshot, type FileStats } from "../../ports.ts";
 import { DiskSnapshot } from "./snapshot.ts";
+import { etagOf, settledAtMs } from "./stat.ts";
 import { storedHash } from "./stored-hash.ts";
 
 /** HashSource reads the SHA-256 that is stored with a file, and counts for a file in this state. */
-export interface HashSource {
+interface HashSource {
   storedHash(state: FileState): string | undefined;
 }
 
@@ -54,7 +54,7 @@ export class DiskStats implements FileStats {
 }
 
 /** EntryRoot is the bucket's folder `root`, and whether it is on a local disk. */
-export interface EntryRoot {
+interface EntryRoot {
   readonly root: string;
   readonly isLocal: boolean;
 }

@@ -1,22 +1,22 @@
-import { stat } from "node:fs/promises";
+import { lstat, mkdir, readdir, realpath, stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Clock } from "../../base/clock.ts";
-import { Fault } from "../../base/fault.ts";
-import { exchangeFolders, type FolderExchange } from "../../base/local-fs/folder.ts";
-import type { Logger } from "../../log/hub.ts";
-import { GrowingFiles } from "../history/disk/growing-files.ts";
-import { Trash, TrashCare } from "../history/disk/trash.ts";
-import type { DiskTrash } from "../history/disk/trash-keeper.ts";
-import { DiscardedTrees, refuseOtherDisk, settleAside } from "../history/disk/tree-places.ts";
-import { keepsFiles } from "../history/faults.ts";
-import type { StoreIdentity } from "../maintenance/store-identity.ts";
-import { StoreWatch } from "../maintenance/store-watch.ts";
-import { treeRoot } from "../path.ts";
-import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, TreeStore } from "../ports.ts";
-import { claimFolder, restoreFolder } from "./bucket-folder.ts";
+import type { Clock } from "../../../base/clock.ts";
+import { codeOf, Fault } from "../../../base/fault.ts";
+import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../../base/local-fs/folder.ts";
+import type { Logger } from "../../../log/hub.ts";
+import { GrowingFiles } from "../../history/disk/growing-files.ts";
+import { Trash, TrashCare } from "../../history/disk/trash.ts";
+import type { DiskTrash } from "../../history/disk/trash-keeper.ts";
+import { DiscardedTrees, refuseOtherDisk, settleAside } from "../../history/disk/tree-places.ts";
+import { keepsFiles } from "../../history/faults.ts";
+import type { StoreIdentity } from "../../maintenance/store-identity.ts";
+import { StoreWatch } from "../../maintenance/store-watch.ts";
+import { treeRoot } from "../../path.ts";
+import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, TreeStore } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskStore } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
+import { openOrCreate } from "./resolve.ts";
 import { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
 
@@ -29,7 +29,7 @@ const stagingFolder = "~staging";
 /** Beside it, the folder of resumable uploads, which a start does not clear. */
 const uploadsFolder = "~uploads";
 
-export interface DiskStoresOptions {
+interface DiskStoresOptions {
   readonly staticPath: string;
   readonly syncUploads: boolean;
   /** For how many days what is deleted or replaced is kept in the trash; 0 for not at all. */
@@ -174,4 +174,71 @@ export class DiskStores implements BucketStores {
     this.health.close();
     await this.#care.close();
   }
+}
+
+interface FolderClaim {
+  readonly staticPath: string;
+  /** The bucket's path below `staticPath`, its form checked. */
+  readonly path: string;
+  /** Whether a folder that is not empty may be taken: its files are served to everybody from then on. */
+  readonly mayTakeOver: boolean;
+}
+
+/**
+ * claimFolder creates the folder of a bucket, or takes the one that exists. Each segment is opened in the one before it and must
+ * not be a symbolic link, so the bucket lies where its path says: below `static_path`, and outside the folders of other buckets.
+ */
+async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim): Promise<void> {
+  try {
+    await mkdir(staticPath, { recursive: true });
+    const root = await realpath(staticPath);
+    let folder = await Folder.open(root);
+    try {
+      for (const segment of path.split("/")) {
+        const next = await openOrCreate(folder, segment);
+        const isLink = (await lstat(folder.at(segment))).isSymbolicLink();
+        await folder.close();
+        folder = next;
+        if (isLink || !isInside(folder.realPath, root)) throw leadsThroughLink();
+      }
+      if (!mayTakeOver && (await readdir(folder.at("."))).length > 0) throw holdsFiles();
+    } finally {
+      await folder.close();
+    }
+  } catch (error) {
+    throw error instanceof Fault ? error : cannotBeMade(error);
+  }
+}
+
+/** restoreFolder creates the folder of an existing bucket again if it is missing from the disk. */
+async function restoreFolder(diskPath: string): Promise<void> {
+  try {
+    await mkdir(diskPath, { recursive: true });
+  } catch (error) {
+    throw cannotBeMade(error);
+  }
+}
+
+function leadsThroughLink(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "path leads through a symbolic link; the folder of a bucket and those above it must be real folders below static_path",
+    { field: "path" },
+  );
+}
+
+function holdsFiles(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "the folder at this path holds files already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
+    { field: "path", reason: "path_taken" },
+  );
+}
+
+function cannotBeMade(error: unknown): Fault {
+  return new Fault(
+    "IoError",
+    `the bucket's folder cannot be made (${codeOf(error) ?? "unknown"}); check static_path`,
+    { field: "path" },
+  );
 }

@@ -1,13 +1,13 @@
-import { Fault } from "../../base/fault.ts";
-import type { FolderExchange } from "../../base/local-fs/folder.ts";
-import { PathMutex } from "../../base/path-mutex.ts";
-import type { BucketTrash } from "../history/disk/bucket-trash.ts";
-import { takeFiles } from "../history/disk/take-files.ts";
-import { trashHistory } from "../history/disk/trash-history.ts";
-import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "../history/disk/tree-places.ts";
-import { keepsNoVersions } from "../history/faults.ts";
-import type { Metadata } from "../metadata/metadata.ts";
-import { type TreePath, treeRoot } from "../path.ts";
+import { Fault } from "../../../base/fault.ts";
+import type { FolderExchange } from "../../../base/local-fs/folder.ts";
+import { PathMutex } from "../../../base/path-mutex.ts";
+import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
+import { takeFiles } from "../../history/disk/take-files.ts";
+import { trashHistory } from "../../history/disk/trash-history.ts";
+import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "../../history/disk/tree-places.ts";
+import { keepsNoVersions } from "../../history/faults.ts";
+import type { Metadata } from "../../metadata/metadata.ts";
+import { type TreePath, treeRoot } from "../../path.ts";
 import type {
   BucketView,
   FileVersion,
@@ -23,7 +23,7 @@ import type {
   TreeStore,
   WantedFile,
   WriteTransaction,
-} from "../ports.ts";
+} from "../../ports.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";

@@ -1,7 +1,7 @@
 import { closeSync, constants, lstatSync } from "node:fs";
-import { codeOf } from "../../base/fault.ts";
-import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../base/local-fs/file-calls.ts";
-import { heldPath } from "../../base/local-fs/folder.ts";
+import { codeOf } from "../../../base/fault.ts";
+import { type FileDescriptor, LocalFile, maxFolderBytes } from "../../../base/local-fs/file-calls.ts";
+import { heldPath } from "../../../base/local-fs/folder.ts";
 import {
   contentOf,
   type FileState,
@@ -10,7 +10,7 @@ import {
   stateAt,
   stateIn,
   stateOf,
-} from "../../base/local-fs/local-calls.ts";
+} from "../../../base/local-fs/local-calls.ts";
 
 // A few calls on a local disk, made without waiting: a promise for each of them would take longer than they do. Every function
 // returns undefined for whatever is not as simple, errors included: the code that waits finds them again and reports them.

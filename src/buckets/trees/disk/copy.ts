@@ -1,9 +1,13 @@
 import { constants } from "node:fs";
-import { copyFile, open } from "node:fs/promises";
-import { codeOf } from "../../base/fault.ts";
-import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
-import type { FileState } from "../../base/local-fs/local-calls.ts";
-import type { DiskFile } from "./open-file.ts";
+import { copyFile, mkdir, open } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, Fault, isDiskFull } from "../../../base/fault.ts";
+import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import type { FileState } from "../../../base/local-fs/local-calls.ts";
+import { pathBelow, type TreePath, transplant } from "../../path.ts";
+import type { Failure, FileEntry } from "../../ports.ts";
+import { toTreeFault } from "./disk-faults.ts";
+import type { DiskFile, DiskReader } from "./read.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
 const maxBytesAtOnce = 16 * 1024 * 1024;
@@ -13,7 +17,7 @@ const zeros = Buffer.alloc(pieceBytes);
 /** Errors of a file system that cannot share the blocks of one file with another. */
 const cannotClone = new Set(["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "ENOTTY", "EINVAL", "EXDEV"]);
 
-export interface CopyFileOptions {
+interface CopyFileOptions {
   /** Whether the copy is on the disk, and not only in its cache, when the promise resolves. */
   readonly sync: boolean;
   readonly signal: AbortSignal;
@@ -87,4 +91,73 @@ export async function writeAll(file: FileDescriptor, chunk: Uint8Array, position
     const to = position === undefined ? null : position + at;
     at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;
   }
+}
+
+/** Files of a folder that are copied at a time. */
+const maxRunning = 8;
+
+interface CopyTreeOptions extends CopyFileOptions {
+  /** Where the copy is made; nothing may exist there. */
+  readonly diskPath: string;
+  /** The path that the copy will have in the bucket, for failures. */
+  readonly to: TreePath;
+  readonly recursive: boolean;
+}
+
+/**
+ * copyTree copies a file, or a folder (with its content if `recursive`), to a disk path. Files that cannot be read are left out
+ * and returned. A full disk ends it with an error. Rejects with the reason of `signal` soon after it aborts; what was copied by
+ * then stays at the disk path.
+ */
+export async function copyTree(
+  reader: DiskReader,
+  entry: FileEntry,
+  options: CopyTreeOptions,
+): Promise<Failure[]> {
+  const { diskPath, to, recursive, signal } = options;
+  if (entry.kind === "file") {
+    await copyOne(reader, entry.path, { ...options, diskPath });
+    return [];
+  }
+  await mkdir(diskPath);
+  if (!recursive) return [];
+  const failures: Failure[] = [];
+  const running = new Set<Promise<void>>();
+  let broken: { readonly error: unknown } | undefined;
+  const onFailure = (path: TreePath, error: unknown) => {
+    const fault = toTreeFault(error, path);
+    // On a full disk nothing that follows can succeed either.
+    if (fault instanceof Fault && !isDiskFull(fault))
+      failures.push({ path: path === entry.path ? to : transplant(path, entry.path, to), fault });
+    else broken ??= { error: fault };
+  };
+  try {
+    for await (const { path, kind } of reader.walk(entry.path, onFailure)) {
+      if (broken !== undefined) break;
+      signal.throwIfAborted();
+      const copy = join(diskPath, pathBelow(path, entry.path));
+      if (kind === "folder") {
+        await mkdir(copy);
+        continue;
+      }
+      const one: Promise<void> = copyOne(reader, path, { ...options, diskPath: copy })
+        .catch((error: unknown) => onFailure(path, error))
+        .finally(() => running.delete(one));
+      running.add(one);
+      if (running.size >= maxRunning) await Promise.race(running);
+    }
+  } finally {
+    await Promise.all(running);
+  }
+  if (broken !== undefined) throw broken.error;
+  return failures;
+}
+
+async function copyOne(
+  reader: DiskReader,
+  from: TreePath,
+  { diskPath, ...options }: CopyFileOptions & { readonly diskPath: string },
+): Promise<void> {
+  await using file = await reader.open(from);
+  await copyOpenFile(file, diskPath, options);
 }

@@ -1,15 +1,16 @@
 import { constants } from "node:fs";
-import { Fault } from "../../base/fault.ts";
-import type { FileDescriptor } from "../../base/local-fs/file-calls.ts";
-import type { Folder } from "../../base/local-fs/folder.ts";
-import type { FileState } from "../../base/local-fs/local-calls.ts";
-import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../base/turns.ts";
-import { diskUsageOf } from "../disk-usage.ts";
-import { listedFiles, toListed } from "../listed-files.ts";
-import { RecentReads } from "../local-content.ts";
-import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
+import { Fault } from "../../../base/fault.ts";
+import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import type { Folder } from "../../../base/local-fs/folder.ts";
+import type { FileState } from "../../../base/local-fs/local-calls.ts";
+import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
+import { diskUsageOf } from "../../disk-usage.ts";
+import { listedFiles, toListed } from "../../listed-files.ts";
+import { LocalContent, RecentReads } from "../../local-content.ts";
+import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import {
   type DiskUsage,
+  type FileEntry,
   type FileReader,
   type FileSizes,
   type FileSnapshot,
@@ -17,15 +18,16 @@ import {
   isFolder,
   type ListedFile,
   notFound,
+  type OpenFile,
   type PinnedReader,
   type ResolvedPath,
-} from "../ports.ts";
+  TreeExchanged,
+  type TreeReader,
+} from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
 import type { OpenedFile } from "./local-now.ts";
-import { DiskFile } from "./open-file.ts";
-import { PinnedDiskReader } from "./pinned-reader.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
@@ -296,4 +298,82 @@ export class DiskReader implements FileReader {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Fault && error.kind === "NotFound";
+}
+
+interface DiskPin {
+  readonly tree: string;
+  /** The tree that is in place now. Synchronous. */
+  readonly present: () => string;
+}
+
+/** PinnedDiskReader looks after each read whether its tree is still in place: what was read then is of this tree. */
+export class PinnedDiskReader implements PinnedReader {
+  readonly tree: string;
+  readonly #reader: TreeReader;
+  readonly #present: () => string;
+
+  constructor(reader: TreeReader, { tree, present }: DiskPin) {
+    this.#reader = reader;
+    this.tree = tree;
+    this.#present = present;
+  }
+
+  find(path: TreePath): Promise<FileEntry | undefined> {
+    return this.#inTree(() => this.#reader.find(path));
+  }
+
+  open(path: TreePath): Promise<OpenFile> {
+    return this.#inTree(() => this.#reader.open(path));
+  }
+
+  openOrFind(path: TreePath): Promise<OpenFile | FileEntry | undefined> {
+    return this.#inTree(() => this.#reader.openOrFind(path));
+  }
+
+  snapshotOfMissing(path: TreePath): FileSnapshot {
+    return this.#reader.snapshotOfMissing(path);
+  }
+
+  async #inTree<T extends OpenFile | FileEntry | undefined>(read: () => Promise<T>): Promise<T> {
+    let found: T;
+    try {
+      found = await read();
+    } catch (error) {
+      throw this.#isExchanged ? new TreeExchanged() : error;
+    }
+    if (!this.#isExchanged) return found;
+    if (found !== undefined && !("kind" in found)) await found[Symbol.asyncDispose]();
+    throw new TreeExchanged();
+  }
+
+  get #isExchanged(): boolean {
+    return this.#present() !== this.tree;
+  }
+}
+
+/** HeldFile is what an open file is made of, once it is proven to be inside the bucket. */
+interface HeldFile {
+  readonly path: TreePath;
+  readonly handle: FileDescriptor;
+  /** A disk path to exactly the open file, valid until the handle is closed. */
+  readonly heldPath: string;
+  readonly stats: DiskStats;
+  readonly snapshot: () => Promise<FileSnapshot>;
+  readonly recentReads: RecentReads;
+}
+
+/** DiskFile is an open file, with what only the code of this folder may use: `handle`, `heldPath`, `stats.state`. */
+export class DiskFile extends LocalContent implements OpenFile {
+  readonly stats: DiskStats;
+  readonly snapshot: () => Promise<FileSnapshot>;
+
+  constructor({ path, stats, snapshot, ...held }: HeldFile) {
+    super({ ...held, size: stats.size, toFault: (error) => toTreeFault(error, path) });
+    this.stats = stats;
+    this.snapshot = snapshot;
+  }
+
+  get contentKey(): string {
+    return `${this.stats.state.dev} ${this.stats.etag}`;
+  }
 }

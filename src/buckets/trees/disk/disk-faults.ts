@@ -1,5 +1,5 @@
-import { codeOf, Fault, type FaultReason, outOfDescriptors } from "../../base/fault.ts";
-import type { TreePath } from "../path.ts";
+import { codeOf, Fault, type FaultReason, outOfDescriptors } from "../../../base/fault.ts";
+import type { TreePath } from "../../path.ts";
 
 const faultsByCode: Readonly<
   Record<
