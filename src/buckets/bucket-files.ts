@@ -1,6 +1,5 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
-import { BucketLocks } from "./bucket-locks.ts";
-import type { AffectedPath } from "./metadata/locks.ts";
+import { type AffectedPath, covers, type Lock } from "./metadata/locks.ts";
 import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
 import {
@@ -40,7 +39,7 @@ export interface WriteOptions extends PlaceOptions {
 }
 
 /** TransferOptions are those of a COPY or MOVE. */
-export interface TransferOptions {
+interface TransferOptions {
   /** Whether what exists at the target is replaced. */
   readonly overwrite: boolean;
   readonly conditions: WriteConditions;
@@ -52,13 +51,13 @@ export interface TransferOptions {
  * TransferResult of a COPY or MOVE: `exists` is a target that must not be overwritten, `overlap` is a path at, above or below the
  * other.
  */
-export type TransferResult =
+type TransferResult =
   | { readonly replaced: boolean; readonly failures: readonly Failure[] }
   | "exists"
   | "overlap";
 
 /** Description is what PROPPATCH changes of a resource. */
-export interface Description {
+interface Description {
   /** By `{namespace}name`; undefined removes a property. */
   readonly properties: ReadonlyMap<string, string | undefined>;
   readonly times: Times;
@@ -305,4 +304,88 @@ async function firstMissing(reader: FileReader, { path, parent }: ResolvedPath):
     exists = (await reader.find(splitPath(at).folder)) !== undefined;
   }
   return first;
+}
+
+/** WantedLock is a lock to be taken. */
+interface WantedLock extends Omit<Lock, "path" | "until"> {
+  /** How long it is valid. */
+  readonly timeoutMs: number;
+}
+
+interface Release {
+  readonly token: string;
+  readonly conditions: WriteConditions;
+  /** Whether the caller may release this lock. */
+  readonly mayRelease: (lock: Lock) => boolean;
+}
+
+/** BucketLocks takes, refreshes and releases the WebDAV locks of a bucket (RFC 4918 §6). Times of expiry are by the store's clock. */
+class BucketLocks {
+  readonly #store: FileStore;
+  readonly #metadata: Metadata;
+
+  constructor(store: FileStore, metadata: Metadata) {
+    this.#store = store;
+    this.#metadata = metadata;
+  }
+
+  /**
+   * take takes a lock. Where nothing exists, an empty file is created (RFC 4918 §7.3). Throws LockedFault when another lock conflicts,
+   * TooManyLocksFault when a limit is reached, and whatever the conditions throw.
+   */
+  async take(
+    path: TreePath,
+    { timeoutMs, ...wanted }: WantedLock,
+    conditions: WriteConditions,
+  ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
+    if (this.#metadata.locks.isSweepDue(wanted.holder))
+      await this.#store.transactMetadata(({ metadata }) => metadata.locks.sweep());
+    return this.#store.transact(path, async (transaction, target) => {
+      await conditions.assertPreconditions(target, transaction);
+      const { locks, properties } = transaction.metadata;
+      const created = target.entry === undefined;
+      if (created) await locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
+      const lock = await locks.take({ ...wanted, path: target.path, until: locks.now() + timeoutMs });
+      if (!created) return { lock, created };
+      try {
+        await transaction.makeFile(target.path);
+        await properties.forget(target.path);
+        return { lock, created };
+      } catch (error) {
+        await locks.release(lock);
+        throw error;
+      }
+    });
+  }
+
+  /** refresh makes a lock on or above a path, which the caller holds, valid for `timeoutMs` from now. Undefined if there is none. */
+  async refresh(path: TreePath, timeoutMs: number, conditions: WriteConditions): Promise<Lock | undefined> {
+    return this.#store.transactMetadata(async (view) => {
+      const covering = await this.#covering(view, path, conditions);
+      const held = covering.find((lock) => conditions.holdsLock(lock));
+      const { locks } = view.metadata;
+      return held && (await locks.refresh(held, locks.now() + timeoutMs));
+    });
+  }
+
+  /** release ends a lock on or above a path. */
+  async release(
+    path: TreePath,
+    { token, conditions, mayRelease }: Release,
+  ): Promise<"released" | "missing" | "forbidden"> {
+    return this.#store.transactMetadata(async (view) => {
+      const held = (await this.#covering(view, path, conditions)).find((lock) => lock.token === token);
+      if (held === undefined) return "missing";
+      if (!mayRelease(held)) return "forbidden";
+      await view.metadata.locks.release(held);
+      return "released";
+    });
+  }
+
+  async #covering(view: BucketView, path: TreePath, conditions: WriteConditions): Promise<Lock[]> {
+    const target: ResolvedPath = await view.reader.resolve(path);
+    await conditions.assertPreconditions(target, view);
+    const around = await view.metadata.locks.around(target.path);
+    return around.filter((lock) => covers(lock, target.path));
+  }
 }

@@ -1,8 +1,9 @@
+import { statfs } from "node:fs/promises";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
-import type { FileReader } from "./ports.ts";
+import type { DiskUsage, FileReader } from "./ports.ts";
 import type { Bucket } from "./record.ts";
 
 /** The interval between two searches for buckets whose count is due. */
@@ -16,7 +17,7 @@ const recordsMs = 60_000;
 const restFactor = 19;
 const maxRestMs = 1000;
 
-export interface Usage {
+interface Usage {
   readonly files: number;
   readonly bytes: number;
   /** When a file was last modified, in Unix milliseconds; null if there is no file. */
@@ -28,7 +29,7 @@ interface Counted extends Usage {
   readonly tookMs: number;
 }
 
-export interface BucketUsageOptions {
+interface BucketUsageOptions {
   readonly buckets: () => Promise<readonly Bucket[]>;
   readonly readerOf: (bucket: Bucket) => FileReader;
   readonly log: Logger;
@@ -144,4 +145,10 @@ export class BucketUsage {
 /** Waits in proportion to the real time since `startedAt`. */
 function rest(startedAt: number): Promise<void> {
   return Bun.sleep(Math.min(maxRestMs, (performance.now() - startedAt) * restFactor));
+}
+
+/** `diskUsageOf` returns the space of the file system that a folder is on. */
+export async function diskUsageOf(folder: string): Promise<DiskUsage> {
+  const { bavail, bfree, blocks, bsize } = await statfs(folder);
+  return { availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize };
 }

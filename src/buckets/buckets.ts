@@ -2,20 +2,29 @@ import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { linksNamespace } from "../db/rows/link-rows.ts";
+import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { uploadsNamespace } from "../db/rows/upload-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { hasDeploys, noBucket, storeIsMissing } from "./bucket-faults.ts";
-import type { BucketFiles } from "./bucket-files.ts";
+import { BucketFiles } from "./bucket-files.ts";
 import { BucketUsage } from "./bucket-usage.ts";
+import type { BucketPlace, OpenedTree } from "./history/deploy-care.ts";
 import { isDeployPlace } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
 import { UploadCare, Uploads } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
-import { OpenedTrees } from "./opened-trees.ts";
+import { Metadata } from "./metadata/metadata.ts";
 import { treeRoot } from "./path.ts";
-import type { BucketStores, FileEntry, PlaceClaim, StoreActivity, StoreHealth, TreeStore } from "./ports.ts";
+import type {
+  BucketStores,
+  FileEntry,
+  OpenBucket,
+  PlaceClaim,
+  StoreActivity,
+  StoreHealth,
+  TreeStore,
+} from "./ports.ts";
 import {
   type Bucket,
   type BucketChanges,
@@ -26,7 +35,7 @@ import {
   refuseConflict,
 } from "./record.ts";
 
-export interface BucketsOptions {
+interface BucketsOptions {
   /** Closed with the buckets. */
   readonly stores: BucketStores;
   /** How long plain HTTP is served from the last known records while the database is away. */
@@ -350,4 +359,62 @@ async function removeAll(store: TreeStore): Promise<void> {
 async function firstEntries({ reader }: TreeStore): Promise<FileEntry[]> {
   for await (const entries of reader.entries(treeRoot)) if (entries.length > 0) return entries;
   return [];
+}
+
+/** storeIsMissing is the Fault while the folder of all buckets is missing. */
+function storeIsMissing(): Fault {
+  return new Fault(
+    "IoError",
+    "the folder of the buckets is missing on the server; its operator has to put it back",
+    { reason: "unavailable" },
+  );
+}
+
+/** hasDeploys is the Fault for a path whose deploys another bucket would take over. */
+function hasDeploys(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "there are deploys of an earlier bucket at this path; choose another path, or have the Super Token do this",
+    { field: "path", reason: "path_taken" },
+  );
+}
+
+/** noBucket is the Fault for a name that no bucket has. */
+function noBucket(name: string): Fault {
+  return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
+}
+
+interface OpenedTreesOptions {
+  readonly database: Database;
+  readonly stores: BucketStores;
+  /** Called when files of a bucket or a deploy may have changed. */
+  readonly onChanged: (bucket: BucketPlace, ...how: Parameters<OpenBucket["onChanged"]>) => void;
+}
+
+/** OpenedTrees opens the files of buckets and deploys once for each name and path, so that every request waits for the same turns. */
+class OpenedTrees {
+  readonly #options: OpenedTreesOptions;
+  readonly #opened = new Map<string, OpenedTree>();
+
+  constructor(options: OpenedTreesOptions) {
+    this.#options = options;
+  }
+
+  open({ name, path }: BucketPlace): OpenedTree {
+    const key = `${name}\n${path}`;
+    const present = this.#opened.get(key);
+    if (present !== undefined) return present;
+    const { database, stores, onChanged } = this.#options;
+    const bucket = { name, path };
+    const metadata = Metadata.ofBucket(name, metadataRows(database));
+    const store = stores.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
+    const opened = { store, files: new BucketFiles(store, metadata) };
+    this.#opened.set(key, opened);
+    return opened;
+  }
+
+  /** forget lets the next `open` open it again. Nobody may change files through what was opened before. */
+  forget({ name, path }: BucketPlace): void {
+    this.#opened.delete(`${name}\n${path}`);
+  }
 }

@@ -1,13 +1,13 @@
 import { FairSemaphore } from "../base/fair-semaphore.ts";
-import { Pacer } from "../base/turns.ts";
+import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
 import { pathBelow, type TreePath } from "./path.ts";
-import type { FileEntry, FileReader } from "./ports.ts";
+import type { FileEntry, FileReader, ListedFile } from "./ports.ts";
 
 /** Searches that run at once; others wait, which counts for their time. */
 const maxSearches = 4;
 
 /** SearchOptions are what is searched for, and how much is returned. */
-export interface SearchOptions {
+interface SearchOptions {
   readonly query: string;
   readonly folder: TreePath;
   /** How many results at most. */
@@ -21,7 +21,7 @@ export interface SearchOptions {
   readonly key: string;
 }
 
-export interface Found {
+interface Found {
   readonly entries: readonly FileEntry[];
   /** Whether there are, or may be, further results. */
   readonly more: boolean;
@@ -120,4 +120,17 @@ function matchesGlob(text: readonly string[], pattern: readonly string[]): boole
   }
   while (pattern[inPattern] === "*") inPattern += 1;
   return inPattern === pattern.length;
+}
+
+/** `listedFiles` are the files among what is found below a folder, sorted by path. */
+export async function listedFiles(found: AsyncIterable<readonly FileEntry[]>): Promise<ListedFile[]> {
+  const files: ListedFile[] = [];
+  for await (const entries of found)
+    for (const entry of entries) if (entry.kind === "file") files.push(toListed(entry));
+  return sortInTurns(files, (a, b) => byCodeUnits(a.path, b.path));
+}
+
+/** A copy: an entry keeps all that the store knows of its file, which takes several times the memory. */
+export function toListed({ path, stats: { size, modifiedMs } }: FileEntry): ListedFile {
+  return { path, size, modifiedMs };
 }

@@ -14,7 +14,7 @@ import {
 import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
-import { diskUsageOf } from "../disk-usage.ts";
+import { diskUsageOf } from "../bucket-usage.ts";
 import { LocalContent, RecentReads } from "../local-content.ts";
 import type { ByteRange, ChunkOptions, DiskUsage, HeldContent } from "../ports.ts";
 import { writeAll } from "../trees/disk/copy.ts";

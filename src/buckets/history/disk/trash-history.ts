@@ -4,7 +4,6 @@ import { codeOf } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
 import { Pacer } from "../../../base/turns.ts";
-import { toListed } from "../../listed-files.ts";
 import {
   isBelow,
   parseTreePath,
@@ -15,6 +14,7 @@ import {
   treeRoot,
 } from "../../path.ts";
 import type { FileVersion, HistoryOptions, ListedFile, VersionName } from "../../ports.ts";
+import { toListed } from "../../search.ts";
 import { copyTree } from "../../trees/disk/copy.ts";
 import { DiskReader } from "../../trees/disk/read.ts";
 import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";

@@ -4,8 +4,7 @@ import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
-import { diskUsageOf } from "../../disk-usage.ts";
-import { listedFiles, toListed } from "../../listed-files.ts";
+import { diskUsageOf } from "../../bucket-usage.ts";
 import { LocalContent, RecentReads } from "../../local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import {
@@ -24,6 +23,7 @@ import {
   TreeExchanged,
   type TreeReader,
 } from "../../ports.ts";
+import { listedFiles, toListed } from "../../search.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";

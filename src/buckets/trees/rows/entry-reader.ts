@@ -5,7 +5,6 @@ import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/
 import type { Logger } from "../../../log/hub.ts";
 import { BlobMissingFault, type StoredBlob, StoreFault } from "../../blobs/blob-store.ts";
 import type { BlobContent } from "../../blobs/content.ts";
-import { listedFiles } from "../../listed-files.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
   type ByteRange,
@@ -23,6 +22,7 @@ import {
   type ResolvedPath,
   TreeExchanged,
 } from "../../ports.ts";
+import { listedFiles } from "../../search.ts";
 import { EntrySnapshot, EntryStats, ObjectEntry, type SnapshotRows } from "./entry.ts";
 import type { Head } from "./heads.ts";
 import { blobOf, entryOf, type Located, locate, parentOf } from "./locate.ts";
