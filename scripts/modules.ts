@@ -116,10 +116,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders that only their own module may import. Who uses the files of a bucket sees `buckets/file-reader.ts` and
- * `buckets/file-store.ts`, never a disk.
+ * Folders that only their own module may import. Who uses the files of a bucket sees `buckets/ports.ts`,
+ * never a disk.
  */
-const privateFolders = ["buckets/disk/"];
+const privateFolders = ["buckets/trees/disk/", "buckets/history/disk/"];
 
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
 const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;

@@ -88,7 +88,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/cluster/": ["cluster"],
   "src/http/": ["buckets", "rpc", "health"],
   "src/http/console/": ["console"],
-  "src/http/health/": ["health"],
+  "src/http/health.ts": ["health"],
   "src/http/jsonrpc/": ["rpc"],
   "src/http/links/": ["links"],
   "src/http/webdav/": ["webdav"],

@@ -33,7 +33,7 @@ const gatedTexts: Readonly<Record<string, readonly [text: string, gated: string]
     'await connection.run("COMMIT", []);',
     'gate.pass("COMMIT");\nawait connection.run("COMMIT", []);\ngate.pass("committed");',
   ],
-  "base/exchange-folders.ts": [
+  "base/local-fs/folder.ts": [
     "if (!exchangeAtOnce(first, second))",
     'gate.pass("exchange");\nif (!exchangeAtOnce(first, second))',
   ],
@@ -43,6 +43,8 @@ const gatedTexts: Readonly<Record<string, readonly [text: string, gated: string]
 const gates: BunPlugin = {
   name: "gates",
   setup(build) {
+    for (const module of Object.keys(gatedTexts))
+      if (!existsSync(join(sources, module))) throw new Error(`there is no ${module} to put a gate into`);
     build.onLoad({ filter: new RegExp(`^${sources}.*\\.ts$`) }, ({ path }) => {
       const source = readFileSync(path, "utf8").replace(
         / from "(node:fs(?:\/promises)?)";$/gm,
