@@ -8,7 +8,11 @@ import { tempFolder } from "../support/node.ts";
 const seconds = Number(process.env.CLUSTER_STORM_SECONDS) || 40;
 
 const mutants: ReadonlyArray<readonly [title: string, rule: string, mutations: readonly Mutation[]]> = [
-  ["without FOR UPDATE", "lost write", [{ module: "db/postgres/postgres.ts", from: /raw`for update`/, to: "raw``" }]],
+  [
+    "without FOR UPDATE",
+    "lost write",
+    [{ module: "db/postgres/postgres.ts", from: /raw`for update`/, to: "raw``" }],
+  ],
   [
     "with a lease of five seconds",
     "stale read",
