@@ -26,9 +26,12 @@ export const maxPathBytes = 4095;
  * is stored already may have a longer path, after its folder was moved.
  */
 export function treePath(text: string): TreePath {
-  const problem = isLongerThan(maxPathBytes, text)
-    ? `is too long; it may have ${maxPathBytes} bytes`
-    : problemIn(text);
+  if (isLongerThan(maxPathBytes, text))
+    throw new Fault("InvalidInput", `path is too long; it may have ${maxPathBytes} bytes`, {
+      field: "path",
+      reason: "name_too_long",
+    });
+  const problem = problemIn(text);
   if (problem !== undefined) throw new Fault("InvalidInput", `path ${problem}`, { field: "path" });
   return text as TreePath;
 }
