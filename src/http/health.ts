@@ -35,12 +35,16 @@ export function serveHealth({ version, uptimeMs, readiness, warnings: present }:
   );
 }
 
-/** serveReady answers `GET /node/ready`: 200, or 503 with the missing parts. It names no host and no path, because anybody may ask. */
+/**
+ * serveReady answers `GET /node/ready`: 200, or 503 with the missing parts. It names no host and no path, because anybody may ask. A
+ * database that refuses changes is told and takes no node away: files are served, and no other node could write to it either.
+ */
 export async function serveReady({ readiness }: HealthOptions): Promise<Response> {
   const missing = await readiness.missing();
-  if (missing.length === 0) return json({ status: "ready" }, { headers });
+  const writes = readiness.acceptsWrites ? {} : { writes: false };
+  if (missing.length === 0) return json({ status: "ready", ...writes }, { headers });
   return json(
-    { status: "unavailable", missing },
+    { status: "unavailable", missing, ...writes },
     { status: 503, headers: { ...headers, "retry-after": String(retryAfterSeconds) } },
   );
 }
@@ -93,6 +97,16 @@ export class Readiness {
   /** Milliseconds since `startDraining`; 0 before. */
   get drainingMs(): number {
     return this.#drainingSince === undefined ? 0 : this.#options.clock.monotonic() - this.#drainingSince;
+  }
+
+  /** Whether the database accepted the last change. The heartbeat tries again after a refusal. */
+  get acceptsWrites(): boolean {
+    const { services, release } = this.#options.acquire();
+    try {
+      return services.database.acceptsWrites;
+    } finally {
+      release();
+    }
   }
 
   /** Returns what is missing; nothing if the server is ready. Does not reject. */

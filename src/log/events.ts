@@ -506,11 +506,13 @@ export const events = {
     level: "ERROR",
     description: "The database accepts no writes; every change fails.",
     fields: z.object({ reason: text }),
+    hidden: [],
   },
   "database.write_restored": {
     level: "INFO",
     description: "The database accepts writes again.",
     fields: nothing,
+    hidden: [],
   },
   ...storeEvents,
   ...clusterEvents,

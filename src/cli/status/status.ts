@@ -1,6 +1,12 @@
 import { z } from "zod";
 import { visible } from "../../base/visible-text.ts";
-import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
+import {
+  DatabaseError,
+  type MetricFamily,
+  type NodeServerClient,
+  PermissionDenied,
+  Unreachable,
+} from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -26,20 +32,22 @@ export async function status(
   // Reachability and version need no token.
   const target = await findTarget(ctx, options);
   noteToken(ctx, target);
-  const asked = await ask(target).catch(async (error: unknown) => {
-    if (!(error instanceof Unreachable)) throw error;
-    // A program that asked for JSON gets JSON.
-    if (options.json)
-      await ctx.print(
-        `${JSON.stringify({ server: target.url, reachable: false, error: await explain(error, target) })}\n`,
-      );
+  const asked = await ask(target).catch((error: unknown) => {
+    // A program that asked for JSON gets the state as JSON.
+    if (error instanceof Unreachable && options.json) return error;
     throw error;
   });
+  if (asked instanceof Unreachable) {
+    const error = await explain(asked, target);
+    await ctx.print(`${JSON.stringify({ server: target.url, reachable: false, error })}\n`);
+    ctx.say(`node-server: ${error}`);
+    return exitCodeOf(asked);
+  }
   const { own } = asked.answers;
   const state = stateOf(target, asked);
   await ctx.print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
   if (!(own instanceof Error) || own instanceof NoToken)
-    return state.ready === false ? exitCodes.failed : exitCodes.done;
+    return state.ready === false || state.writes === false ? exitCodes.failed : exitCodes.done;
   ctx.say(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it can check no token: ${own.message}`
@@ -56,12 +64,12 @@ async function ask(target: Target) {
     client.call("node-server_uuid"),
   ]);
   const answeredMs = Math.round(performance.now() - begin);
-  const [answers, missing] = await Promise.all([
+  const [answers, readiness] = await Promise.all([
     target.token === undefined ? failedWith(new NoToken()) : askForToken(client),
-    missingParts(target),
+    readinessOf(target),
   ]);
   const uptimeMs = answers.uptime instanceof Error ? await uptimeByHealth(target) : answers.uptime;
-  return { version, uuid, answeredMs, answers, uptimeMs, missing };
+  return { version, uuid, answeredMs, answers, uptimeMs, readiness };
 }
 
 /** Returns the uptime as the health check tells it, which needs neither database nor token; null if an older server has none. */
@@ -70,10 +78,10 @@ async function uptimeByHealth(target: Target): Promise<number | null> {
   return health.success ? health.data.uptime_ms : null;
 }
 
-/** Returns what the server lacks to do its work, such as `store`; undefined if it does not say, as an older one. */
-async function missingParts(target: Target): Promise<readonly string[] | undefined> {
+/** Returns whether the server can do its work, and what it lacks, such as `store`; undefined if it does not say, as an older one. */
+async function readinessOf(target: Target) {
   const ready = readyAnswer.safeParse(await getJson(target, "/node/ready"));
-  return ready.success ? (ready.data.missing ?? []) : undefined;
+  return ready.success ? ready.data : undefined;
 }
 
 async function getJson({ url, fetch }: Target, path: string): Promise<unknown> {
@@ -87,7 +95,8 @@ async function getJson({ url, fetch }: Target, path: string): Promise<unknown> {
 const healthAnswer = z.object({ uptime_ms: z.number() });
 const readyAnswer = z.object({
   status: z.enum(["ready", "unavailable"]),
-  missing: z.array(z.string()).optional(),
+  missing: z.array(z.string()).default([]),
+  writes: z.boolean().default(true),
 });
 
 type Answers = Awaited<ReturnType<typeof ask>>;
@@ -99,15 +108,16 @@ async function askForToken(client: NodeServerClient) {
   try {
     // Called alone first: the server logs every use of an invalid token.
     const own = await client.call("token_get");
-    const [uptime, database, buckets, nodes] = await client.batch([
+    const [uptime, database, buckets, nodes, metrics] = await client.batch([
       ["node-server_uptime"],
       ["node-server_get_database_type"],
       // Only the Super Token may call this.
       ["static-bucket_list"],
       // An older server does not know it.
       ["cluster_nodes"],
+      ["node-server_metrics", { series: [] }],
     ]);
-    return { own, uptime, database, buckets, nodes };
+    return { own, uptime, database, buckets, nodes, metrics };
   } catch (error) {
     if (error instanceof DatabaseError || error instanceof PermissionDenied) return failedWith(error);
     throw error;
@@ -115,18 +125,20 @@ async function askForToken(client: NodeServerClient) {
 }
 
 function failedWith(error: Error) {
-  return { own: error, uptime: error, database: error, buckets: error, nodes: error };
+  return { own: error, uptime: error, database: error, buckets: error, nodes: error, metrics: error };
 }
 
-function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs, missing }: Answers) {
-  const { own, database, buckets, nodes } = answers;
+function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs, readiness }: Answers) {
+  const { own, database, buckets, nodes, metrics } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
   return {
     server: url,
     reachable: true,
     answered_ms: answeredMs,
-    ready: missing === undefined ? null : missing.length === 0,
-    missing: missing ?? null,
+    ready: readiness === undefined ? null : readiness.missing.length === 0,
+    missing: readiness?.missing ?? null,
+    writes: readiness?.writes ?? null,
+    certificate_expires: metrics instanceof Error ? null : certificateEnd(metrics.metrics),
     version: version.cargo_version,
     commit: version.git_commit_sha,
     built: version.build_time,
@@ -142,6 +154,13 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs
   };
 }
 
+/** Returns when the first certificate of a listener expires, in Unix milliseconds; null without one. */
+function certificateEnd(families: readonly MetricFamily[]): number | null {
+  const family = families.find(({ name }) => name === "node_server_tls_certificate_expiry_seconds");
+  const ends = (family?.samples ?? []).map(({ value }) => value * 1000);
+  return ends.length === 0 ? null : Math.min(...ends);
+}
+
 type State = ReturnType<typeof stateOf>;
 
 function linesOf(state: State, { own, database, nodes }: Answers["answers"]): string {
@@ -149,6 +168,10 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
     ...(state.missing === null ? {} : { ready: readyText(state.missing) }),
+    ...(state.writes === false ? { writes: "no: the database refuses changes; its log says why" } : {}),
+    ...(state.certificate_expires === null
+      ? {}
+      : { certificate: `valid until ${minuteText(state.certificate_expires)} UTC` }),
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
@@ -159,7 +182,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
     ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),
   };
-  const lines = Object.entries(rows).map(([name, value]) => `${name.padEnd(10)} ${visible(value)}\n`);
+  const lines = Object.entries(rows).map(([name, value]) => `${name.padEnd(11)} ${visible(value)}\n`);
   const warnings = nodes instanceof Error ? [] : nodes.warnings;
   const listed = nodes instanceof Error ? [] : nodes.nodes;
   return [...lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
