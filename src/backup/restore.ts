@@ -11,7 +11,7 @@ import type { LogHub } from "../log/hub.ts";
 import { bucketPathOf, tableOf } from "./manifest.ts";
 import { membersOf, type ReadOptions, type VerifiedBackup } from "./read-backup.ts";
 import { type ObjectsTarget, RestoredObjects, withoutStore, withoutTrees } from "./restored-objects.ts";
-import { StagedBuckets } from "./restored-trees.ts";
+import { StagedBuckets } from "./staged-buckets.ts";
 import { damaged, type TarMember } from "./tar.ts";
 
 export interface RestoreOptions extends ReadOptions {
