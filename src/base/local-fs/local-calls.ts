@@ -35,6 +35,105 @@ const openat2 = 437;
 const closeOnExec = 0x80000;
 const noSymlinks = 4;
 
+/** `stateIn` looks at a name in an open folder, or at a link itself. Undefined if Node has to tell, also when it is missing. */
+export function stateIn(fd: number, name: string): FileState | undefined {
+  return localCalls()?.state(fd, name);
+}
+
+/** `stateAt` looks at a path, or at a link at its end. Undefined if Node has to tell, also when it is missing. */
+export function stateAt(path: string): FileState | undefined {
+  return localCalls()?.state(currentFolder, path);
+}
+
+/** `stateOf` looks at an open file or folder. Undefined if Node has to tell. */
+export function stateOf(fd: number): FileState | undefined {
+  return localCalls()?.stateOfOpen(fd);
+}
+
+/**
+ * `openWithoutLinks` opens an absolute path in its normal form, and returns the descriptor. Undefined if any part of the path is a
+ * link, or it cannot be opened.
+ */
+export function openWithoutLinks(path: string, flags: number): number | undefined {
+  const calls = localCalls();
+  return calls?.hasOpenWithoutLinks ? calls.openWithoutLinks(path, flags) : openAndCompare(path, flags);
+}
+
+/** `openAndCompare` is `openWithoutLinks` for systems without `openat2`: what was opened tells where it is. */
+export function openAndCompare(path: string, flags: number): number | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, flags);
+    if (readlinkSync(`/proc/self/fd/${fd}`) === path) return fd;
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+  }
+  if (fd !== undefined) closeSync(fd);
+  return undefined;
+}
+
+/**
+ * `contentOf` reads an open folder, sorted by name. Undefined if it has more than `maxNames`, if anything in it has vanished
+ * meanwhile, if a name is no UTF-8, or if Node has to tell.
+ */
+export function contentOf(fd: number, maxNames: number): FolderContent | undefined {
+  const calls = localCalls();
+  if (calls === undefined) return undefined;
+  const found: Array<readonly [name: string, at: number]> = [];
+  calls.rewind(fd);
+  if (calls.next(fd, (name, at) => found.push([name, at])) === undefined) return undefined;
+  // A second part would have taken the memory of the first one.
+  if (found.length > maxNames || calls.next(fd, () => {}) !== false) return undefined;
+  if (found.some(([name]) => name.includes(replacement))) return undefined;
+  found.sort(([a], [b]) => byCodeUnits(a, b));
+  const content: Array<readonly [string, FileState]> = [];
+  for (const [name, at] of found) {
+    const state = calls.stateOfEntry(fd, at);
+    if (state === undefined) return undefined;
+    content.push([name, state]);
+  }
+  return content;
+}
+
+/**
+ * `readNamesInTurns` reads the names in a large folder of a local disk, in no order. Node's `readdir` makes all of them into texts
+ * at once, which takes a fiftieth of a second for a hundred thousand; here others get the event loop in between.
+ */
+export async function readNamesInTurns(path: string): Promise<string[]> {
+  const calls = localCalls();
+  return (calls && (await namesInTurns(path, calls))) ?? readdir(path);
+}
+
+async function namesInTurns(path: string, calls: LocalCalls): Promise<string[] | undefined> {
+  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  try {
+    const names: string[] = [];
+    const pacer = new Pacer();
+    let hasMore = calls.next(fd, (name) => names.push(name));
+    while (hasMore) {
+      if (pacer.isDue) await pacer.nextTurn();
+      hasMore = calls.next(fd, (name) => names.push(name));
+    }
+    return hasMore === undefined ? undefined : names;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** `openLibc` opens functions of the C library, glibc or musl; undefined if the system has neither. */
+export function openLibc<const S extends Record<string, FFIFunction>>(
+  symbols: S,
+): Library<S>["symbols"] | undefined {
+  for (const name of ["libc.so.6", "libc.so"]) {
+    try {
+      return dlopen(name, symbols).symbols;
+    } catch {
+      // Try the other library.
+    }
+  }
+  return undefined;
+}
+
 type SystemCalls = NonNullable<ReturnType<typeof openSystemCalls>>;
 
 class LocalCalls {
@@ -141,105 +240,6 @@ let opened: LocalCalls | undefined | null = null;
 function localCalls(): LocalCalls | undefined {
   if (opened === null) opened = LocalCalls.open();
   return opened;
-}
-
-/** `stateIn` looks at a name in an open folder, or at a link itself. Undefined if Node has to tell, also when it is missing. */
-export function stateIn(fd: number, name: string): FileState | undefined {
-  return localCalls()?.state(fd, name);
-}
-
-/** `stateAt` looks at a path, or at a link at its end. Undefined if Node has to tell, also when it is missing. */
-export function stateAt(path: string): FileState | undefined {
-  return localCalls()?.state(currentFolder, path);
-}
-
-/** `stateOf` looks at an open file or folder. Undefined if Node has to tell. */
-export function stateOf(fd: number): FileState | undefined {
-  return localCalls()?.stateOfOpen(fd);
-}
-
-/**
- * `openWithoutLinks` opens an absolute path in its normal form, and returns the descriptor. Undefined if any part of the path is a
- * link, or it cannot be opened.
- */
-export function openWithoutLinks(path: string, flags: number): number | undefined {
-  const calls = localCalls();
-  return calls?.hasOpenWithoutLinks ? calls.openWithoutLinks(path, flags) : openAndCompare(path, flags);
-}
-
-/** `openAndCompare` is `openWithoutLinks` for systems without `openat2`: what was opened tells where it is. */
-export function openAndCompare(path: string, flags: number): number | undefined {
-  let fd: number | undefined;
-  try {
-    fd = openSync(path, flags);
-    if (readlinkSync(`/proc/self/fd/${fd}`) === path) return fd;
-  } catch (error) {
-    if (codeOf(error) === undefined) throw error;
-  }
-  if (fd !== undefined) closeSync(fd);
-  return undefined;
-}
-
-/**
- * `contentOf` reads an open folder, sorted by name. Undefined if it has more than `maxNames`, if anything in it has vanished
- * meanwhile, if a name is no UTF-8, or if Node has to tell.
- */
-export function contentOf(fd: number, maxNames: number): FolderContent | undefined {
-  const calls = localCalls();
-  if (calls === undefined) return undefined;
-  const found: Array<readonly [name: string, at: number]> = [];
-  calls.rewind(fd);
-  if (calls.next(fd, (name, at) => found.push([name, at])) === undefined) return undefined;
-  // A second part would have taken the memory of the first one.
-  if (found.length > maxNames || calls.next(fd, () => {}) !== false) return undefined;
-  if (found.some(([name]) => name.includes(replacement))) return undefined;
-  found.sort(([a], [b]) => byCodeUnits(a, b));
-  const content: Array<readonly [string, FileState]> = [];
-  for (const [name, at] of found) {
-    const state = calls.stateOfEntry(fd, at);
-    if (state === undefined) return undefined;
-    content.push([name, state]);
-  }
-  return content;
-}
-
-/**
- * `readNamesInTurns` reads the names in a large folder of a local disk, in no order. Node's `readdir` makes all of them into texts
- * at once, which takes a fiftieth of a second for a hundred thousand; here others get the event loop in between.
- */
-export async function readNamesInTurns(path: string): Promise<string[]> {
-  const calls = localCalls();
-  return (calls && (await namesInTurns(path, calls))) ?? readdir(path);
-}
-
-async function namesInTurns(path: string, calls: LocalCalls): Promise<string[] | undefined> {
-  const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
-  try {
-    const names: string[] = [];
-    const pacer = new Pacer();
-    let hasMore = calls.next(fd, (name) => names.push(name));
-    while (hasMore) {
-      if (pacer.isDue) await pacer.nextTurn();
-      hasMore = calls.next(fd, (name) => names.push(name));
-    }
-    return hasMore === undefined ? undefined : names;
-  } finally {
-    closeSync(fd);
-  }
-}
-
-/** `openLibc` opens functions of the C library, glibc or musl; undefined if the system has neither. */
-export function openLibc<const S extends Record<string, FFIFunction>>(
-  symbols: S,
-): Library<S>["symbols"] | undefined {
-  for (const name of ["libc.so.6", "libc.so"]) {
-    try {
-      return dlopen(name, symbols).symbols;
-    } catch {
-      // Try the other library.
-    }
-  }
-  return undefined;
 }
 
 /** FileState is what the system tells about a file or folder: the members of Node's `Stats` that buckets need. */

@@ -25,6 +25,30 @@ const maxDelayMs = fileClockTickMs / 2;
 /** The first attempt is late if the file was changed a while ago; then the second one is not. */
 const maxAttempts = 3;
 
+/**
+ * storedHash returns the SHA-256, in hexadecimal, that was stored with an open file, or with the file at a path. Undefined if there is
+ * none, or if the file's state tells that it was changed since.
+ */
+export function storedHash(file: number | string, state: FileState): string | undefined {
+  return hashAttribute()?.readFrom(file, state);
+}
+
+/**
+ * storeHash stores the SHA-256 of the content of an open file, which had this state when it was read. It does nothing if the file was
+ * changed since, and where the file system stores no attributes.
+ */
+export function storeHash(fd: number, sha256: string, read: FileState): void {
+  const attribute = hashAttribute();
+  if (attribute === undefined) return;
+  let state: FileState = fstatSync(fd);
+  if (!sameContent(state, read)) return;
+  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+    if (!attribute.writeTo(fd, sha256, state)) return;
+    state = fstatSync(fd);
+    if (attribute.readFrom(fd, state) !== undefined) return;
+  }
+}
+
 class HashAttribute {
   readonly #libc: NonNullable<ReturnType<typeof openAttributeCalls>>;
   // Every call uses the same memory. None of them waits.
@@ -88,28 +112,4 @@ let opened: HashAttribute | undefined | null = null;
 function hashAttribute(): HashAttribute | undefined {
   if (opened === null) opened = HashAttribute.open();
   return opened;
-}
-
-/**
- * storedHash returns the SHA-256, in hexadecimal, that was stored with an open file, or with the file at a path. Undefined if there is
- * none, or if the file's state tells that it was changed since.
- */
-export function storedHash(file: number | string, state: FileState): string | undefined {
-  return hashAttribute()?.readFrom(file, state);
-}
-
-/**
- * storeHash stores the SHA-256 of the content of an open file, which had this state when it was read. It does nothing if the file was
- * changed since, and where the file system stores no attributes.
- */
-export function storeHash(fd: number, sha256: string, read: FileState): void {
-  const attribute = hashAttribute();
-  if (attribute === undefined) return;
-  let state: FileState = fstatSync(fd);
-  if (!sameContent(state, read)) return;
-  for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-    if (!attribute.writeTo(fd, sha256, state)) return;
-    state = fstatSync(fd);
-    if (attribute.readFrom(fd, state) !== undefined) return;
-  }
 }

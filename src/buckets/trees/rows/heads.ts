@@ -25,6 +25,17 @@ export interface Heads extends HeadListener {
   readNow<T>(read: () => T): T | undefined;
 }
 
+interface HeadsOptions {
+  readonly database: Pick<Database, "heads" | "dataVersion" | "readsNow" | "clock">;
+  /** How long the last known versions are used while the database is away. */
+  readonly staleMs: number;
+}
+
+/** openHeads returns heads that are exact if the database can be read without waiting, and leased ones otherwise. */
+export function openHeads({ database, staleMs }: HeadsOptions): Heads {
+  return database.readsNow ? new ExactHeads(database, staleMs) : new LeasedHeads(staleMs, database.clock);
+}
+
 /** ExactHeads are for a database that can be read without waiting: every question looks whether it has changed. */
 class ExactHeads implements Heads {
   readonly known: KnownRows;
@@ -176,15 +187,4 @@ export class LeasedHeads implements Heads {
   readNow(): undefined {
     return undefined;
   }
-}
-
-interface HeadsOptions {
-  readonly database: Pick<Database, "heads" | "dataVersion" | "readsNow" | "clock">;
-  /** How long the last known versions are used while the database is away. */
-  readonly staleMs: number;
-}
-
-/** openHeads returns heads that are exact if the database can be read without waiting, and leased ones otherwise. */
-export function openHeads({ database, staleMs }: HeadsOptions): Heads {
-  return database.readsNow ? new ExactHeads(database, staleMs) : new LeasedHeads(staleMs, database.clock);
 }
