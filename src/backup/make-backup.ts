@@ -1,3 +1,10 @@
+// This folder writes and restores backups, and copies a server to another database or store. A backup is a tar stream
+// (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts writes it, files-source.ts reads the
+// files for it, and this file puts it at its path. backup-process.ts does that in a child process, schedule.ts at an
+// interval, before-migration.ts before a new version changes the schema. read-backup.ts verifies every byte, then
+// restore.ts replaces the database, and the files by staged-buckets.ts or restored-objects.ts. copy-database.ts and
+// copy-files.ts are the steps of `migrate`.
+
 import { randomBytes } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";

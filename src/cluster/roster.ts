@@ -1,3 +1,7 @@
+// This folder knows the nodes that share one database. Each process of a node keeps a row about itself there, with a
+// heartbeat, and reads the rows of the others; db/rows/node-rows.ts has the rows. The Roster warns of settings by
+// which nodes disturb each other. It decides nothing: a node whose row cannot be written goes on serving.
+
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/rows/node-rows.ts";

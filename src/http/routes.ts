@@ -1,3 +1,9 @@
+// Http answers every request of every listener. The Router of this file finds the route of an address
+// (route-table.ts); what the routes share is made in http-deps.ts. listen/ accepts connections, request/ reads
+// requests, content/ sends content. Each protocol has its folder: jsonrpc/, static/, webdav/, links/, preview/,
+// console/. resumable-uploads.ts is tus on the addresses of files, zip.ts makes archives while they are sent,
+// health.ts and metrics.ts answer programs that watch the server, access-log.ts writes a line for each request.
+
 import type { Server } from "bun";
 import { httpDate } from "../base/clock.ts";
 import { wholeNumber } from "../base/numbers.ts";

@@ -1,3 +1,8 @@
+// This folder makes and checks signed links: addresses that open one file, folder, drop box or preview without a
+// token, for a while. link-code.ts is the form of a link's code and address. The Links of this file sign a code with a
+// key that depends on the token that made it, so that a link ends with its token. Only links that are counted, have a
+// password or are of selected paths have a row in the database. http/links/ and http/preview/ answer at the addresses.
+
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Authenticator } from "../auth/authenticator.ts";
 import { Denied } from "../auth/authorise.ts";

@@ -1,3 +1,8 @@
+// This folder declares every method of JSON-RPC once: its params, result, need, documentation and examples, with a
+// short body that calls a service. The engine, `rpc.discover`, the documents and the typed client all read these
+// declarations. Each file has the methods of one subject, made with `method` and `subscription` of declare.ts. The
+// table of this file puts them together; a new file needs a line here, and a new declaration `npm run docs`.
+
 import { anyone } from "../auth/need.ts";
 import { RawJson } from "../base/json.ts";
 import { build } from "../build.ts";

@@ -1,3 +1,9 @@
+// This folder has the tools to measure, and knows no part of the server. family.ts defines a metric whose samples are
+// read when somebody asks; recorders.ts has the counters that calls, requests and statements write to,
+// process-metrics.ts measures the process. The Metrics of this file gather all families, also those of sibling
+// processes, and feed history.ts, which keeps a day of values for charts. text-format.ts writes the families for
+// Prometheus and OpenMetrics. The folder monitor/ connects all this with the parts of the node.
+
 import { atMost, type Clock } from "../base/clock.ts";
 import { type Family, mergeFamilies, type SampledProcess, sampleFamilies } from "./family.ts";
 import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";

@@ -1,3 +1,8 @@
+// This folder connects the metrics with the parts of the node, which do not know that they are measured. sources.ts
+// lists what is read: services, listeners and the recorders that are called while the server works. families.ts and
+// disk-space.ts turn the sources into families, series.ts chooses the series that charts of the last day need.
+// openMetrics of this file puts them together into one Metrics object.
+
 import { messageOf } from "../base/fault.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { ProcessMetrics } from "../metrics/process-metrics.ts";

@@ -1,3 +1,9 @@
+// This folder answers JSON-RPC 2.0 over any services and any transport. The Engine of this file takes one request:
+// envelope.ts parses it, request-state.ts bounds its memory, call-runner.ts validates, authenticates, authorises and
+// runs each call, bodies.ts makes the answer. method.ts is the form in which a method is declared, discover.ts
+// describes all methods as an OpenRPC document. session.ts has the subscriptions of one connection, and ends those
+// whose token loses its rights.
+
 import type { AuditLog } from "../auth/audit-log.ts";
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";

@@ -1,3 +1,8 @@
+// This folder replaces the server's own binary by a release. The Updater of this file takes the steps in order:
+// release.ts finds the newest version, download.ts fetches it, minisign.ts checks its signature, smoke-test.ts runs it
+// once. Then trial.ts installs it with the files of binary.ts, on trial: a version that does not come up is taken back
+// by its next start. release-server.ts is the other side, and serves releases from a folder.
+
 import { constants } from "node:fs";
 import { access, rm } from "node:fs/promises";
 import { Fault, messageOf } from "../base/fault.ts";

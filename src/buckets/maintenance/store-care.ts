@@ -1,3 +1,9 @@
+// This folder is what runs beside requests, most of it for object stores. The StoreCare of this file works once a day,
+// on one of all nodes. sweep.ts deletes blobs that nothing names, purge-removed.ts rows whose time has passed;
+// manifest.ts writes what would replace a lost database. store-identity.ts and store-mark.ts keep a database and its
+// store together; store-watch.ts reports a store that is lost. check-blobs.ts, copy-blobs.ts and restored-trees.ts
+// serve commands and backups. recurring-task.ts repeats work with a pause.
+
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import type { Database } from "../../db/database.ts";

@@ -1,3 +1,8 @@
+// This folder creates the schema and changes it from version to version. migrations.ts is the list, in order, with
+// what each migration means for older nodes of the same database; tables.ts has the tables that the first one creates.
+// This file applies what is missing, one transaction each, records it, and refuses a database that a newer version has
+// changed too far. private-buckets.ts locks older versions out only while a bucket is private.
+
 import { sql, type Transaction } from "kysely";
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";

@@ -1,3 +1,8 @@
+// This folder is the dialect of PostgreSQL. This file opens it. postgres-pool.ts gives out connections with a deadline
+// on every answer, and decides from the outcome of statements whether the database can be reached. postgres-errors.ts
+// turns errors of the driver into faults that say what to do. notifications.ts sends and receives the hints between
+// nodes that something has changed (LISTEN and NOTIFY).
+
 import { SQL } from "bun";
 import {
   Kysely,

@@ -1,3 +1,9 @@
+// This folder has the typed records of the database: other modules call the methods of a class here and never see a
+// statement. Tokens, buckets and agents have tables of their own. Everything else is JSON in the table `kv`, which
+// this file reads and writes by namespace and key; each file owns its namespaces and the form of their values. The
+// files of an object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts
+// ties a database to its store. lease-rows.ts lets one of several servers do a task.
+
 import {
   type CompiledQuery,
   type Expression,

@@ -1,3 +1,8 @@
+// This folder is the dialect of SQLite. This file opens it. sqlite-connections.ts has one connection that writes and
+// one that reads, waits while another process has locked the file, and turns errors into faults. sqlite-lock.ts allows
+// one server per file. sqlite-file.ts notices when the open file was deleted or replaced, which SQLite itself does not
+// report.
+
 import type { SQLQueryBindings } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { open } from "node:fs/promises";

@@ -1,3 +1,9 @@
+// This folder sends content, for every protocol that has files. variants.ts selects how a file is sent: plain,
+// compressed beforehand, or compressed now by compression.ts. Then this file answers: conditions.ts compares entity
+// tags and times, a range is cut, and the kernel sends large files. compressed-answer.ts compresses answers that are
+// made for one request, content-budget.ts bounds the content in memory, media-type.ts derives the type from the name,
+// plain.ts has the short answers for people.
+
 import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange, OpenFile } from "../../buckets/ports.ts";
 import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";

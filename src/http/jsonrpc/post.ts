@@ -1,3 +1,8 @@
+// This folder is the transport of JSON-RPC; rpc/ does the work. This file answers a POST: it reads the body within
+// bounds, hands it to the engine and sends the answer, compressed or in pieces if it is long. rpc-socket.ts does the
+// same for a WebSocket, where calls run in the order of their arrival and subscriptions send events. Neither takes
+// credentials from what a browser adds by itself.
+
 import type { Server } from "bun";
 import type { Caller } from "../../auth/caller.ts";
 import { networkOf } from "../../base/address.ts";

@@ -1,3 +1,8 @@
+// This folder answers at the addresses of signed links, `/node/link/…`. This file proves the link, in this order:
+// link-request.ts reads the address, links/ checks the code, password.ts asks for a password if the link has one. Then
+// download.ts sends the file, drop-box.ts takes an upload, or http/zip.ts sends a folder as an archive. page.ts is the
+// frame of the small pages that people see.
+
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { millisecondsSince } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";

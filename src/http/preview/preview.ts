@@ -1,3 +1,8 @@
+// This folder shows a deploy before it is published, to whoever has a link to it. This file answers at the address of
+// the link. A bucket that has a root of its own is shown there, as its pages expect: preview-cookie.ts marks the
+// browser, and root-preview.ts answers its requests from the deploy. shown-deploy.ts checks the link for every
+// request, and says what it shows now.
+
 import type { Clock } from "../../base/clock.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";

@@ -1,3 +1,8 @@
+// This folder runs an operator's statements on PostgreSQL, each request on a connection of its own. statements.ts
+// splits the text as PostgreSQL would. wire.ts speaks the protocol: an answer has to stop after a number of rows, and
+// to have the position of an error. values.ts converts between PostgreSQL's text format and JSON. This file runs the
+// pieces of a request, and cancels what exceeds its time.
+
 import type { Clock } from "../../../base/clock.ts";
 import { FairSemaphore } from "../../../base/fair-semaphore.ts";
 import { Fault } from "../../../base/fault.ts";

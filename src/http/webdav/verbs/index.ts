@@ -1,3 +1,8 @@
+// This folder has a function for each method of WebDAV. This file is the table by method; ../handler.ts looks a method up
+// here and runs it with an authorised DavRequest. A verb that changes files goes through buckets/bucket-files.ts, with
+// the conditions of the request. get.ts, propfind.ts and proppatch.ts answer with content or a multistatus, options.ts
+// answers before anybody signs in.
+
 import type { DavRequest } from "../dav-request.ts";
 import { copy, move } from "./copy-move.ts";
 import { remove } from "./delete.ts";
