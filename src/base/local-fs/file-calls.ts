@@ -1,8 +1,9 @@
-// This folder is the only place for raw calls of the file system. This file chooses between calls that return at once
-// (a local disk) and calls by a thread (a network file system); local-calls.ts has those that Node lacks or is slow
-// at. folder.ts holds a directory open, so that nobody can redirect a path after it was checked. replace-file.ts
-// writes files atomically, read-regular.ts reads them with a time limit, sync.ts shares one fsync between callers,
-// file-lock.ts locks. access.ts says why an account cannot use a path, and gives new files the right owner.
+// This folder has the calls of the file system that need more care than Node's. This file chooses between calls that
+// return at once (a local disk) and calls by a thread (a network file system); local-calls.ts has those that Node
+// lacks or is slow at. folder.ts holds a directory open, so that nobody can redirect a path after it was checked.
+// replace-file.ts writes files atomically, read-regular.ts reads them with a time limit, sync.ts shares one fsync
+// between callers, file-lock.ts locks. access.ts says why an account cannot use a path, and gives new files the right
+// owner.
 
 import {
   closeSync,
