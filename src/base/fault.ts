@@ -143,6 +143,7 @@ export const faultKinds = {
       is_file: "there is a file at `data.path` or above it, and the call needs a folder",
       path_taken:
         "something is at the path already, and the call needs nothing there: a file, a folder, or files, versions or deploys of an earlier bucket",
+      too_deep: "the longest path below the folder at `data.path` would be longer than the store can keep",
       name_too_long: "a name in `data.path`, or the whole path, is longer than the store can keep",
       name_not_accepted: "the disk does not accept a name in `data.path`",
       taken: "another token has this user name",

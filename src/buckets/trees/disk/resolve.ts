@@ -305,7 +305,7 @@ export async function refuseTooDeep(
     throw new Fault(
       "InvalidInput",
       `the folder is too deep for this path: the longest path in it would be above ${maxPathBytes} bytes; choose a shorter path`,
-      { path: entry.path, reason: "name_too_long" },
+      { path: entry.path, reason: "too_deep" },
     );
 }
 
