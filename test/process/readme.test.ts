@@ -13,7 +13,7 @@ const shape = (text: string): string[] =>
       line
         .replace(/^\S+ +/, "")
         .replace(/=\S*\//g, "=/")
-        .replace(/:\d+$/, ""),
+        .replace(/(127\.0\.0\.1):\d+/, "$1"),
     );
 
 story("README.md shows a first start as it is", async () => {
