@@ -168,10 +168,12 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
     ...(state.missing === null ? {} : { ready: readyText(state.missing) }),
-    ...(state.writes === false ? { writes: "no: the database refuses changes; its log says why" } : {}),
+    ...(state.writes === false
+      ? { writes: "no: the database refuses changes; the log says why (event=database.write_failed)" }
+      : {}),
     ...(state.certificate_expires === null
       ? {}
-      : { certificate: `valid until ${minuteText(state.certificate_expires)} UTC` }),
+      : { certificate: certificateText(state.certificate_expires) }),
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
@@ -186,6 +188,10 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
   const warnings = nodes instanceof Error ? [] : nodes.warnings;
   const listed = nodes instanceof Error ? [] : nodes.nodes;
   return [...lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
+}
+
+function certificateText(expires: number): string {
+  return `${expires < Date.now() ? "expired at" : "valid until"} ${minuteText(expires)} UTC`;
 }
 
 /** `yes`, or `no: store, database`. */
