@@ -20,6 +20,7 @@ import {
 import { findFolder, makeFolder, moveFolder } from "./storm-folders.ts";
 import { intrude, lockAndUnlock, makeLockedFiles } from "./storm-locks.ts";
 import { useAndRevoke } from "./storm-tokens.ts";
+import { uploadAndReplace } from "./storm-uploads.ts";
 import { type SweptStore, sweptStore } from "./swept-store.ts";
 
 const artefacts = resolve(import.meta.dir, "../../../test-artefacts/cluster");
@@ -51,6 +52,7 @@ const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Pr
   [2, createOrRemove],
   [2, moveFolder],
   [1, async (storm) => void (await findFolder(storm))],
+  [3, uploadAndReplace],
   [3, lockAndUnlock],
   [1, intrude],
   [1, useAndRevoke],

@@ -1,3 +1,4 @@
+import { SQL } from "bun";
 import { openBlobs } from "../../../src/buckets/blobs/open-blobs.ts";
 import { sweep } from "../../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../../src/db/database.ts";
@@ -20,8 +21,15 @@ export interface SweptStore {
   readonly deleted: number;
 }
 
+/** Unfinished uploads end with the storm. */
+async function endUploads(url: string): Promise<void> {
+  await using sql = new SQL({ url, max: 1 });
+  await sql`DELETE FROM kv WHERE namespace LIKE 'static-files/upload%'`;
+}
+
 /** Sweeps the store of a cluster whose nodes have ended, and compares it with the rows. */
 export async function sweptStore({ postgres, blobs: settings }: Cluster): Promise<SweptStore> {
+  await endUploads(postgres.url);
   const database = await openDatabase(settingsFor(postgres.url), new LogHub(), { create: false });
   const blobs = openBlobs({ ...settings, request_timeout_ms: 30_000 }, { sync: false });
   const { deletedBlobs } = await sweep({
