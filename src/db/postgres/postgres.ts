@@ -17,8 +17,8 @@ import type { Clock } from "../../base/clock.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
-import { type Dialect, lockKey, type Schema, schemaScope } from "../dialect.ts";
-import { PooledDriver, type StatementObserver } from "../driver.ts";
+import { type Dialect, lockKey, type Schema, type Scope, schemaScope } from "../dialect.ts";
+import { type ConnectionSource, PooledDriver, type StatementObserver } from "../driver.ts";
 import { postgresRowWriter } from "../dump/row-writers.ts";
 import type { ColumnTypes } from "../migrations/tables.ts";
 import { PostgresOperator } from "../operator/postgres/postgres-operator.ts";
@@ -69,68 +69,16 @@ interface PostgresOptions {
  * `openPostgres` connects and checks that the database can be written. Throws DatabaseError with what an operator needs to know.
  */
 export async function openPostgres(url: string, options: PostgresOptions, log: Logger): Promise<Dialect> {
-  const open = () =>
-    new SQL({
-      url,
-      adapter: "postgres",
-      bigint: true,
-      connection: { application_name: sessionName },
-      max: options.maxConnections,
-      connectionTimeout: options.connectTimeoutMs / 1000,
-      idleTimeout: options.idleTimeoutMs / 1000,
-      maxLifetime: options.maxLifetimeMs / 1000,
-    });
-  const first = open();
-  try {
-    await first.connect();
-  } catch (error) {
-    await first.close({ timeout: 0 });
-    const { isUnreachable, why } = await explainConnection(url, error, options.connectTimeoutMs);
-    const failed = isUnreachable ? "cannot be reached" : "cannot be used";
-    throw new Fault(
-      "DatabaseError",
-      `PostgreSQL at ${shownDatabase(url)} ${failed}: ${why}`,
-      {},
-      { cause: error },
-    );
-  }
-  try {
-    await provePostgres(first, shownDatabase(url));
-  } catch (error) {
-    await first.close({ timeout: 0 });
-    throw error;
-  }
-  const { connectTimeoutMs, clock } = options;
-  const probe = {
-    connect: () => tryToConnect(url, connectTimeoutMs),
-    why: async (error: unknown) => (await explainConnection(url, error, connectTimeoutMs)).why,
-    place: shownDatabase(url),
-  };
-  const reachability = new Reachability(probe, log, clock);
-  const { answerTimeoutMs } = options;
+  const { connectTimeoutMs, answerTimeoutMs, maxConnections, acquireTimeoutMs, observer, clock } = options;
+  const open = () => newPool(url, options);
+  const first = await connect(open(), url, connectTimeoutMs);
+  const reachability = newReachability(url, options, log);
   const pool = new PostgresPool({ open, first, answerTimeoutMs, reachability, log });
   const source = watchWrites(pool, log);
-  const driver = new PooledDriver(source, {
-    connections: options.maxConnections,
-    acquireTimeoutMs: options.acquireTimeoutMs,
-    log,
-    observer: options.observer,
-  });
-  const query = new Kysely<Schema>({
-    dialect: {
-      createDriver: () => driver,
-      createAdapter: () => new PostgresAdapter(),
-      createIntrospector: (db) => new PostgresIntrospector(db),
-      createQueryCompiler: () => new PostgresQueryCompiler(),
-    },
-  });
-  const notifications = new PostgresNotifications({
-    connect: () => PgConnection.open(parsePgUrl(url), { application_name: sessionName }, connectTimeoutMs),
-    timeoutMs: connectTimeoutMs,
-    execute: (statement, params) => source.execute(statement, params),
-    log,
-    clock,
-  });
+  const query = toKysely(
+    new PooledDriver(source, { connections: maxConnections, acquireTimeoutMs, log, observer }),
+  );
+  const notifications = newNotifications(url, { options, source, log });
   const boundedWait = boundsOfWait(answerTimeoutMs);
   const operator = new PostgresOperator(url, {
     connectTimeoutMs,
@@ -138,7 +86,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     tableSizes: () => tableSizes(query),
   });
   return {
-    kind: "postgres",
+    ...postgresSql,
     file: undefined,
     get isReachable() {
       return !reachability.isLost;
@@ -151,62 +99,17 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     },
     query,
     clock,
-    columnTypes,
-    rowWriter: postgresRowWriter,
-    nowMs: raw`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
-    forUpdate: raw`for update`,
-    // PostgreSQL evaluates the columns of a row before it locks it.
     boundedWait,
-    mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
-    jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
-    jsonText: (column, member) => raw`${raw.ref(column)} ->> cast(${member} as text)`,
-    numberOfKey: `CAST(substring("key" from '^[0-9]{1,18}') AS bigint)`,
-    byCodePoints: (column) => raw`${raw.ref(column)} COLLATE "C"`,
-    addToJson: (column, member, amount) =>
-      raw`${raw.ref(column)} || jsonb_build_object(cast(${member} as text), cast(${raw.ref(column)} ->> cast(${member} as text) as bigint) + cast(${amount} as bigint))`,
-    async hasSchema() {
-      const { rows } = await raw<{ made: boolean }>`
-        SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);
-      return rows[0]?.made ?? false;
-    },
-    // The driver would send a string for a jsonb parameter as a JSON string, so other values are passed unchanged; numbers and
-    // booleans need a cast.
-    json: (value) =>
-      typeof value === "number" || typeof value === "boolean"
-        ? raw`cast(cast(${String(value)} as text) as jsonb)`
-        : value,
-    fromJson: (value) => value,
+    hasSchema: () => hasSchema(query),
     exclusively: (scope, work) =>
       query.transaction().execute(async (transaction) => {
         if (scope === schemaScope) await lockSchema(transaction);
-        else
-          await raw`SELECT ${boundedWait}, pg_advisory_xact_lock_shared(${schemaLock}), pg_advisory_xact_lock(${lockKey(scope)})`.execute(
-            transaction,
-          );
+        else await lockScope(transaction, scope, boundedWait);
         return work(transaction);
       }),
     transact: (work) => query.transaction().execute(work),
-    // PostgreSQL answers a COMMIT when it is on the disk, unless its operator has turned that off (synchronous_commit).
-    flush: async () => {},
-    async readSnapshot(work) {
-      const own = await openPostgres(url, { ...options, maxConnections: 1 }, log);
-      try {
-        own.limitAnswers();
-        return await own.query.transaction().execute(async (transaction) => {
-          await raw`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`.execute(transaction);
-          // The state of a transaction is that of its first read.
-          await transaction.selectFrom("kv").select("id").limit(1).execute();
-          return work(transaction);
-        });
-      } finally {
-        await own.close();
-      }
-    },
-    async resetIdSequence(transaction, table) {
-      await raw`SELECT setval(pg_get_serial_sequence(${table}, 'id'), (SELECT max(id) FROM ${raw.table(table)}))`.execute(
-        transaction,
-      );
-    },
+    readSnapshot: async (work) =>
+      readSnapshot(await openPostgres(url, { ...options, maxConnections: 1 }, log), work),
     limitAnswers: () => pool.limitAnswers(),
     operator: {
       run: (request) => reachability.observe(() => operator.run(request)),
@@ -223,9 +126,142 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   };
 }
 
+/** `postgresSql` is the SQL of PostgreSQL, for which no connection is needed. */
+const postgresSql = {
+  kind: "postgres",
+  columnTypes,
+  rowWriter: postgresRowWriter,
+  nowMs: raw`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+  forUpdate: raw`for update`,
+  mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
+  jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
+  jsonText: (column, member) => raw`${raw.ref(column)} ->> cast(${member} as text)`,
+  numberOfKey: `CAST(substring("key" from '^[0-9]{1,18}') AS bigint)`,
+  byCodePoints: (column) => raw`${raw.ref(column)} COLLATE "C"`,
+  addToJson: (column, member, amount) =>
+    raw`${raw.ref(column)} || jsonb_build_object(cast(${member} as text), cast(${raw.ref(column)} ->> cast(${member} as text) as bigint) + cast(${amount} as bigint))`,
+  // The driver would send a string for a jsonb parameter as a JSON string, so other values are passed unchanged; numbers and
+  // booleans need a cast.
+  json: (value) =>
+    typeof value === "number" || typeof value === "boolean"
+      ? raw`cast(cast(${String(value)} as text) as jsonb)`
+      : value,
+  fromJson: (value) => value,
+  // PostgreSQL answers a COMMIT when it is on the disk, unless its operator has turned that off (synchronous_commit).
+  flush: async () => {},
+  async resetIdSequence(transaction, table) {
+    await raw`SELECT setval(pg_get_serial_sequence(${table}, 'id'), (SELECT max(id) FROM ${raw.table(table)}))`.execute(
+      transaction,
+    );
+  },
+} satisfies Partial<Dialect>;
+
+/** `newPool` makes a pool, which connects when it is used. */
+function newPool(url: string, options: PostgresOptions): SQL {
+  return new SQL({
+    url,
+    adapter: "postgres",
+    bigint: true,
+    connection: { application_name: sessionName },
+    max: options.maxConnections,
+    connectionTimeout: options.connectTimeoutMs / 1000,
+    idleTimeout: options.idleTimeoutMs / 1000,
+    maxLifetime: options.maxLifetimeMs / 1000,
+  });
+}
+
+/** `connect` connects a pool to a database that can be written, and returns it. Closes it if that fails. */
+async function connect(pool: SQL, url: string, connectTimeoutMs: number): Promise<SQL> {
+  try {
+    await pool.connect();
+  } catch (error) {
+    await pool.close({ timeout: 0 });
+    const { isUnreachable, why } = await explainConnection(url, error, connectTimeoutMs);
+    const failed = isUnreachable ? "cannot be reached" : "cannot be used";
+    throw new Fault(
+      "DatabaseError",
+      `PostgreSQL at ${shownDatabase(url)} ${failed}: ${why}`,
+      {},
+      { cause: error },
+    );
+  }
+  try {
+    await provePostgres(pool, shownDatabase(url));
+  } catch (error) {
+    await pool.close({ timeout: 0 });
+    throw error;
+  }
+  return pool;
+}
+
+/** `newReachability` judges by new connections whether the database can be reached. */
+function newReachability(
+  url: string,
+  { connectTimeoutMs, clock }: PostgresOptions,
+  log: Logger,
+): Reachability {
+  const probe = {
+    connect: () => tryToConnect(url, connectTimeoutMs),
+    why: async (error: unknown) => (await explainConnection(url, error, connectTimeoutMs)).why,
+    place: shownDatabase(url),
+  };
+  return new Reachability(probe, log, clock);
+}
+
+function toKysely(driver: PooledDriver): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new PostgresAdapter(),
+      createIntrospector: (db) => new PostgresIntrospector(db),
+      createQueryCompiler: () => new PostgresQueryCompiler(),
+    },
+  });
+}
+
+interface NotificationDeps {
+  readonly options: PostgresOptions;
+  readonly source: ConnectionSource;
+  readonly log: Logger;
+}
+
+/** `newNotifications` listens on a connection of its own and sends through the pool. */
+function newNotifications(url: string, { options, source, log }: NotificationDeps): PostgresNotifications {
+  const { connectTimeoutMs, clock } = options;
+  return new PostgresNotifications({
+    connect: () => PgConnection.open(parsePgUrl(url), { application_name: sessionName }, connectTimeoutMs),
+    timeoutMs: connectTimeoutMs,
+    execute: (statement, params) => source.execute(statement, params),
+    log,
+    clock,
+  });
+}
+
+async function hasSchema(query: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await raw<{ made: boolean }>`
+    SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);
+  return rows[0]?.made ?? false;
+}
+
+/** `readSnapshot` reads in one transaction of `own`, which it closes afterwards. */
+async function readSnapshot<T>(own: Dialect, work: (snapshot: Kysely<Schema>) => Promise<T>): Promise<T> {
+  try {
+    own.limitAnswers();
+    return await own.query.transaction().execute(async (transaction) => {
+      await raw`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`.execute(transaction);
+      // The state of a transaction is that of its first read.
+      await transaction.selectFrom("kv").select("id").limit(1).execute();
+      return work(transaction);
+    });
+  } finally {
+    await own.close();
+  }
+}
+
 /**
  * `boundsOfWait` sets limits until the transaction ends, so that it works through a pooler. A node that is stopped or cut off in
- * a transaction cannot end it: PostgreSQL does, when no statement came for the time in which a node waits for an answer.
+ * a transaction cannot end it: PostgreSQL does, when no statement came for the time in which a node waits for an answer. PostgreSQL
+ * evaluates the columns of a row before it locks it.
  */
 function boundsOfWait(answerTimeoutMs: number): RawBuilder<unknown> {
   const limits = {
@@ -237,6 +273,17 @@ function boundsOfWait(answerTimeoutMs: number): RawBuilder<unknown> {
     ([name, ms]) => raw`set_config(${raw.lit(name)}, ${raw.lit(String(Math.round(ms)))}, true)`,
   );
   return raw`concat(${raw.join(settings)})`;
+}
+
+/** `lockScope` takes the lock of a scope until the transaction ends, and that of the schema together with other scopes. */
+function lockScope(
+  transaction: Transaction<Schema>,
+  scope: Scope,
+  boundedWait: RawBuilder<unknown>,
+): Promise<unknown> {
+  return raw`SELECT ${boundedWait}, pg_advisory_xact_lock_shared(${schemaLock}), pg_advisory_xact_lock(${lockKey(scope)})`.execute(
+    transaction,
+  );
 }
 
 /** `lockSchema` takes the lock of the schema until the transaction ends: alone, and for as long as it takes. */

@@ -26,6 +26,7 @@ import type { Dialect, Schema } from "../dialect.ts";
 import { PooledDriver, type StatementObserver } from "../driver.ts";
 import { sqliteRowWriter } from "../dump/row-writers.ts";
 import type { ColumnTypes } from "../migrations/tables.ts";
+import type { OperatorSql } from "../operator/operator-sql.ts";
 import { SqliteOperator } from "../operator/sqlite/sqlite-operator.ts";
 import { noNotifications } from "../postgres/notifications.ts";
 import { unavailable } from "../unavailable.ts";
@@ -65,43 +66,22 @@ interface SqliteOptions {
 /**
  * `openSqlite` opens the database file, and creates it if `mode` allows that. Throws DatabaseError with the path and the reason.
  */
-export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOptions): Promise<Dialect> {
+export async function openSqlite(place: SqliteFile, options: SqliteOptions): Promise<Dialect> {
+  const { path } = place;
   const { acquireTimeoutMs, childCommand, log, observer, clock } = options;
-  if (mode === "rw" && !existsSync(path)) {
-    throw new Fault(
-      "DatabaseError",
-      `the database ${path} does not exist; add ?mode=rwc to database_url to create it`,
-      { path },
-    );
-  }
-  let connections: SqliteConnections;
-  try {
-    makeFolder(dirname(path));
-    connections = await openConnections(path);
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    throw new Fault(
-      "DatabaseError",
-      `the database ${path} cannot be opened: ${messageOf(error)}`,
-      { path },
-      { cause: error },
-    );
-  }
+  const connections = await openFile(place);
   const watch = new SqliteFileWatch(path, log, clock);
   const operator = new SqliteOperator(path, { command: childCommand, clock });
-  // On the connection that never writes, for which every commit is another's.
-  const dataVersion = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
-  const version = new PerTick(() => Number(dataVersion.get()?.data_version));
+  const version = newDataVersion(connections);
   const source = watchWrites(
     toSource(connections, watch, () => version.forget()),
     log,
   );
   // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
-  const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log, observer });
+  const query = toKysely(new PooledDriver(source, { connections: 1, acquireTimeoutMs, log, observer }));
   const wal = new SqliteWal(path);
-  const query = toKysely(driver);
   return {
-    kind: "sqlite",
+    ...sqliteSql,
     file: path,
     get isReachable() {
       return !watch.isMissing;
@@ -114,79 +94,129 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     },
     query,
     clock,
-    columnTypes,
-    rowWriter: sqliteRowWriter,
     dataVersion() {
       watch.assertPresent();
       return version.get();
     },
-    readNow<R>({ sql, parameters }: CompiledQuery<R>) {
-      watch.assertPresent();
-      try {
-        return connections.reader.query(sql).all(...(parameters as SQLQueryBindings[])) as R[];
-      } catch (error) {
-        throw toSqliteFault(error);
-      }
-    },
+    readNow: newSyncReader(connections, watch),
     get nowMs() {
       return raw<number>`cast(${clock.now()} as integer)`;
     },
-    // BEGIN IMMEDIATE has locked all rows.
-    forUpdate: raw``,
-    boundedWait: raw`null`,
-    mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
-    jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
-    jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
-    numberOfKey: 'CAST("key" AS INTEGER)',
-    byCodePoints: (column) => raw`${raw.ref(column)}`,
-    addToJson: (column, member, amount) => {
-      const path = `$.${member}`;
-      return raw`json_set(${raw.ref(column)}, ${path}, json_extract(${raw.ref(column)}, ${path}) + ${amount})`;
-    },
-    async hasSchema() {
-      const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
-      return rows.rows.length > 0;
-    },
-    json: (value) => JSON.stringify(value),
-    fromJson: (value) => JSON.parse(String(value)),
+    hasSchema: () => hasSchema(query),
     // BEGIN IMMEDIATE takes the write lock, of which a file has one for all processes.
     exclusively: (_scope, work) => query.transaction().execute(work),
     transact: (work) => query.transaction().execute(work),
     flush: () => wal.sync(),
-    async readSnapshot(work) {
-      const snapshot = toKysely(
-        new PooledDriver(openReader(path), { connections: 1, acquireTimeoutMs, log }),
-      );
-      try {
-        return await snapshot.transaction().execute(async (transaction) => {
-          // The state of a transaction is that of its first read.
-          await transaction.selectFrom("kv").select("id").limit(1).execute();
-          return work(transaction);
-        });
-      } finally {
-        await snapshot.destroy();
-      }
-    },
-    resetIdSequence: async () => {},
-    // A local file answers or fails.
-    limitAnswers: () => {},
-    operator: {
-      async run(request) {
-        watch.assertPresentInTick();
-        return operator.run(request);
-      },
-      async tableSizes() {
-        watch.assertPresentInTick();
-        return operator.tableSizes();
-      },
-      close: () => operator.close(),
-    },
-    notifications: noNotifications,
-    toSetupFault: (error) => error,
+    readSnapshot: (work) => readSnapshot(path, options, work),
+    operator: watched(operator, watch),
     async close() {
       await operator.close();
       await query.destroy();
     },
+  };
+}
+
+/** `sqliteSql` is the SQL of SQLite and what it has nothing to do for, none of which needs the file. */
+const sqliteSql = {
+  kind: "sqlite",
+  columnTypes,
+  rowWriter: sqliteRowWriter,
+  // BEGIN IMMEDIATE has locked all rows.
+  forUpdate: raw``,
+  boundedWait: raw`null`,
+  mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
+  jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+  jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+  numberOfKey: 'CAST("key" AS INTEGER)',
+  byCodePoints: (column) => raw`${raw.ref(column)}`,
+  addToJson: (column, member, amount) => {
+    const path = `$.${member}`;
+    return raw`json_set(${raw.ref(column)}, ${path}, json_extract(${raw.ref(column)}, ${path}) + ${amount})`;
+  },
+  json: (value) => JSON.stringify(value),
+  fromJson: (value) => JSON.parse(String(value)),
+  resetIdSequence: async () => {},
+  // A local file answers or fails.
+  limitAnswers: () => {},
+  notifications: noNotifications,
+  toSetupFault: (error) => error,
+} satisfies Partial<Dialect>;
+
+async function openFile({ path, mode }: SqliteFile): Promise<SqliteConnections> {
+  if (mode === "rw" && !existsSync(path)) {
+    throw new Fault(
+      "DatabaseError",
+      `the database ${path} does not exist; add ?mode=rwc to database_url to create it`,
+      { path },
+    );
+  }
+  try {
+    makeFolder(dirname(path));
+    return await openConnections(path);
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault(
+      "DatabaseError",
+      `the database ${path} cannot be opened: ${messageOf(error)}`,
+      { path },
+      { cause: error },
+    );
+  }
+}
+
+/** `newDataVersion` reads the number that changes with every commit, once in a tick. */
+function newDataVersion({ reader }: SqliteConnections): PerTick<number> {
+  // On the connection that never writes, for which every commit is another's.
+  const dataVersion = reader.query<{ data_version: number }, []>("PRAGMA data_version");
+  return new PerTick(() => Number(dataVersion.get()?.data_version));
+}
+
+function newSyncReader({ reader }: SqliteConnections, watch: SqliteFileWatch) {
+  return <R>({ sql, parameters }: CompiledQuery<R>): R[] => {
+    watch.assertPresent();
+    try {
+      return reader.query(sql).all(...(parameters as SQLQueryBindings[])) as R[];
+    } catch (error) {
+      throw toSqliteFault(error);
+    }
+  };
+}
+
+async function hasSchema(query: Kysely<Schema>): Promise<boolean> {
+  const { rows } = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
+  return rows.length > 0;
+}
+
+/** `readSnapshot` reads in one transaction on a connection of its own. */
+async function readSnapshot<T>(
+  path: string,
+  { acquireTimeoutMs, log }: SqliteOptions,
+  work: (snapshot: Kysely<Schema>) => Promise<T>,
+): Promise<T> {
+  const snapshot = toKysely(new PooledDriver(openReader(path), { connections: 1, acquireTimeoutMs, log }));
+  try {
+    return await snapshot.transaction().execute(async (transaction) => {
+      // The state of a transaction is that of its first read.
+      await transaction.selectFrom("kv").select("id").limit(1).execute();
+      return work(transaction);
+    });
+  } finally {
+    await snapshot.destroy();
+  }
+}
+
+/** `watched` refuses statements of an operator while the file is missing. */
+function watched(operator: SqliteOperator, watch: SqliteFileWatch): OperatorSql {
+  return {
+    async run(request) {
+      watch.assertPresentInTick();
+      return operator.run(request);
+    },
+    async tableSizes() {
+      watch.assertPresentInTick();
+      return operator.tableSizes();
+    },
+    close: () => operator.close(),
   };
 }
 
