@@ -136,6 +136,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     observers: recorders.statements,
   });
   const acquire = () => backend.acquire();
+  const live = new LiveConfig({
+    path: options.configPath,
+    hub,
+    inspect: preflight(options.configPath, group && inspectShared),
+    overrides,
+    share: group && ((config) => shareOf(config, group)),
+  });
   let certificates: CertificateWatch | undefined;
   const startDraining = () => {
     readiness.startDraining();
@@ -260,14 +267,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const finished = await finishOverwrite(options.configPath, overrides);
   const ownFiles = [options.configPath, ...placesOf(options.configPath, undefined)];
   const leftovers = await clearLeftoversOf(ownFiles, clock);
-  const live = await LiveConfig.open({
-    path: options.configPath,
-    hub,
-    parts,
-    inspect: preflight(options.configPath, group && inspectShared),
-    overrides,
-    share: group && ((config) => shareOf(config, group)),
-  });
+  const { config, overrides: overridesAtStart } = await live.open(parts);
   backups.start();
   metrics.start();
   await roster.settled();
@@ -287,7 +287,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await backedUp;
     await live.close();
   };
-  const overridden = overriddenKeys(live.overridesAtStart, live.config, options.env);
+  const overridden = overriddenKeys(overridesAtStart, config, options.env);
   reportStart(log, options.configPath, { overridden, finished });
   return {
     hub,

@@ -12,7 +12,7 @@ import { readConfigFile } from "./default-config.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
-import { ConfigFault, locateProblem, type Override, type Problem, Source, type Warning } from "./problem.ts";
+import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, settings } from "./schema.ts";
 
 /** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
@@ -66,8 +66,6 @@ export type Outcome = "applied" | "unchanged" | "refused";
 interface LiveOptions {
   readonly path: string;
   readonly hub: LogHub;
-  /** The parts in the order in which they are prepared and committed; they are closed in reverse. */
-  readonly parts: readonly Part[];
   /** Runs before any part is prepared, so that a start that must fail creates nothing. */
   readonly inspect?: Inspect;
   /** Settings in place of those in the file. */
@@ -88,11 +86,12 @@ const target = "server";
 /**
  * LiveConfig is the configuration in force, and the only way to change it. A reload is a transaction: it reads and checks the whole
  * file, lets every part whose slice changed prepare, and then commits all of them or discards all of them. Reloads run one after
- * the other.
+ * the other, the first once the parts are open.
  */
 export class LiveConfig {
   readonly #options: LiveOptions;
-  #config: Config;
+  /** The configuration in force; undefined until the parts are open. */
+  #config: Config | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #closing = false;
   /** The commit of a reload, while it runs. */
@@ -100,46 +99,41 @@ export class LiveConfig {
   /** The parts in the order they were opened, each with the slice that is in force. */
   readonly #opened = new Map<Part, unknown>();
 
-  private constructor(
-    options: LiveOptions,
-    config: Config,
-    /** What was in effect in place of the file when the server started. */
-    readonly overridesAtStart: readonly Override[],
-  ) {
+  constructor(options: LiveOptions) {
     this.#options = options;
-    this.#config = config;
   }
 
-  /** Opens the parts in order. If one fails, those before it are closed again, and the error is thrown. */
-  static async open(options: LiveOptions): Promise<LiveConfig> {
-    const { config, warnings, overrides } = await loadConfig(
-      options.path,
-      options.inspect,
-      options.overrides,
-    );
-    const live = new LiveConfig(options, config, overrides);
+  /**
+   * Reads the configuration and opens the parts with it, in their order; they are closed in reverse. If one fails, those before it
+   * are closed again, and the error is thrown. Returns what is in force, once.
+   */
+  open(parts: readonly Part[]): Promise<ParsedConfig> {
+    const opened = this.#open(parts);
+    this.#queue = opened;
+    return opened;
+  }
+
+  async #open(parts: readonly Part[]): Promise<ParsedConfig> {
+    const { path, inspect, overrides } = this.#options;
+    const parsed = await loadConfig(path, inspect, overrides);
     try {
-      for (const part of options.parts) {
-        const slice = part.slice(live.#share(config));
+      for (const part of parts) {
+        const slice = part.slice(this.#share(parsed.config));
         const change = await part.prepare(slice);
         await change.commit();
-        live.#opened.set(part, slice);
+        this.#opened.set(part, slice);
       }
     } catch (error) {
-      await live.close();
+      await this.close();
       throw error;
     }
-    live.#warn(warnings);
-    return live;
+    this.#config = parsed.config;
+    this.#warn(parsed.warnings);
+    return parsed;
   }
 
   #share(config: Config): Config {
     return this.#options.share?.(config) ?? config;
-  }
-
-  /** The configuration in force. */
-  get config(): Config {
-    return this.#config;
   }
 
   /**
@@ -167,7 +161,8 @@ export class LiveConfig {
   }
 
   async #reload(): Promise<Outcome> {
-    if (this.#closing) return "refused";
+    const before = this.#config;
+    if (this.#closing || before === undefined) return "refused";
     const { path, hub, overrides } = this.#options;
     const log = hub.logger(target);
     const ready: ReadyPart[] = [];
@@ -175,7 +170,7 @@ export class LiveConfig {
     try {
       parsed = await loadConfig(
         path,
-        (config, relative) => this.#inspectChanges(config, relative),
+        (config, relative) => this.#inspectChanges(before, config, relative),
         overrides,
       );
       for (const [part, old] of this.#opened) {
@@ -201,7 +196,6 @@ export class LiveConfig {
     }
     this.#committing = this.#commit(ready);
     await this.#committing;
-    const before = this.#config;
     this.#config = parsed.config;
     this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name);
@@ -229,11 +223,9 @@ export class LiveConfig {
   }
 
   /** Returns findings about changed settings only, so that a log rotation does not fail because of an old problem. */
-  async #inspectChanges(config: Config, relative: readonly RelativePath[]) {
+  async #inspectChanges(before: Config, config: Config, relative: readonly RelativePath[]) {
     const findings = (await this.#options.inspect?.(config, relative)) ?? [];
-    return findings.filter(
-      ({ path }) => !Bun.deepEquals(memberAt(config, path), memberAt(this.#config, path)),
-    );
+    return findings.filter(({ path }) => !Bun.deepEquals(memberAt(config, path), memberAt(before, path)));
   }
 
   #warn(warnings: readonly Warning[]): void {

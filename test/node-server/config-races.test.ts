@@ -2,6 +2,8 @@ import { expect, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finishOverwrite } from "../../src/config/config-file.ts";
+import { LiveConfig, type Part } from "../../src/config/live.ts";
+import { LogHub } from "../../src/log/hub.ts";
 import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "../support/node.ts";
 import { newHome, sqliteUrl } from "../support/process.ts";
 import { until } from "../support/until.ts";
@@ -93,6 +95,41 @@ test("a folder that is swapped for a link, all the time, never leads outside", a
   expect((met.string ?? 0) + (met.boolean ?? 0)).toBeGreaterThan(0);
   expect(await stat(target)).toMatchObject({ ino: untouched.ino, mtimeMs: untouched.mtimeMs });
   expect(await readdir(outside.path)).toEqual(["config.toml"]);
+});
+
+test("a reload that is asked for while the server starts runs once it has started", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "config.toml");
+  await writeFile(path, configText(sqliteUrl));
+  const calls: string[] = [];
+  const gate = Promise.withResolvers<void>();
+  const part: Part = {
+    name: "slow",
+    slice: ({ console }) => console,
+    async prepare() {
+      await gate.promise;
+      return { commit: () => void calls.push("opened"), discard() {} };
+    },
+    refresh: () => void calls.push("reloaded"),
+    close: () => void calls.push("closed"),
+  };
+  const live = new LiveConfig({ path, hub: new LogHub() });
+  const opening = live.open([part]);
+  const reloading = live.reload();
+  gate.resolve();
+  await opening;
+  expect(await reloading).toBe("unchanged");
+  await live.close();
+  expect(calls).toEqual(["opened", "reloaded", "closed"]);
+});
+
+test("a reload that is asked for while the server starts is refused if that fails", async () => {
+  await using folder = await tempFolder();
+  const live = new LiveConfig({ path: join(folder.path, "missing.toml"), hub: new LogHub() });
+  const opening = live.open([]);
+  const reloading = live.reload();
+  await expect(opening).rejects.toThrow("missing.toml");
+  expect(await reloading).toBe("refused");
 });
 
 eachDatabase("of twenty edits at once one wins whole, and the winner is what is in force", async (kind) => {
