@@ -2,14 +2,15 @@ import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import type { AuditLog } from "./auth/audit-log.ts";
 import { Authenticator } from "./auth/authenticator.ts";
-import { FailureLimiter } from "./auth/failure-limiter.ts";
+import type { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials, SuperTokenRolls } from "./auth/super-token.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { copyBeforeMigration } from "./backup/before-migration.ts";
 import type { BackupSource } from "./backup/make-backup.ts";
-import type { BackupSettings } from "./backup/schedule.ts";
+import type { BackupSchedule } from "./backup/schedule.ts";
+import type { Clock } from "./base/clock.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
@@ -45,8 +46,22 @@ interface Backend {
   readonly tokenUses: TokenUses;
   readonly rolls: SuperTokenRolls;
   readonly settings: BackendSettings;
+  /** What a backup of the database and its buckets is made of. */
+  readonly backupSource: BackedUp;
   /** The longest time that the configuration allows a call. */
   readonly maxCallMs: number;
+}
+
+type BackedUp = BackupSource & { readonly serverUuid: string };
+
+/** OpenedBackend is what a backend is made of. */
+interface OpenedBackend {
+  readonly settings: BackendSettings;
+  readonly serverUuid: string;
+  readonly storeId: string;
+  readonly database: Database;
+  readonly buckets: Buckets;
+  readonly links: Links;
 }
 
 type ServicesOfBackend =
@@ -59,17 +74,21 @@ type ServicesOfBackend =
   | "database"
   | "limits";
 
-export interface BackendOptions {
+/** LastingServices are those that outlive a backend. */
+export type LastingServices = Omit<Services, ServicesOfBackend>;
+
+interface BackendOptions {
   readonly configPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Receives the Super Token's credentials if this start created them. */
   readonly show: (credentials: SuperCredentials) => void;
   readonly hub: LogHub;
   readonly audit: AuditLog;
-  /** The services that outlive a backend. */
-  readonly services: Omit<Services, ServicesOfBackend>;
+  /** Counts rejected credentials. A reload must not reset it. */
+  readonly failures: FailureLimiter;
+  readonly services: LastingServices;
   readonly maxResponseBytes: () => number;
-  readonly backups: () => BackupSettings | undefined;
+  readonly backups: Pick<BackupSchedule, "settings">;
   /** Receives the path of a copy that was made before a migration. */
   readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
   /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
@@ -78,30 +97,22 @@ export interface BackendOptions {
   readonly observers: StatementObservers;
 }
 
-/** BackendPart opens a backend for each configuration, and closes the one before once its last call has ended. */
-export class BackendPart implements Part<BackendSettings> {
-  readonly name = "database";
-  readonly slice = backendSettings;
-  readonly #options: BackendOptions;
-  readonly #log: Logger;
-  // They outlive a reload, which must not reset the count of failed guesses.
-  readonly #passwords: Passwords;
-  readonly #failures: FailureLimiter;
-  readonly #lock = new ServerLock();
+/**
+ * BackendSlot holds the backend of the present configuration. It is made empty, before the parts that use it; BackendPart fills
+ * it.
+ */
+export class BackendSlot {
+  readonly #clock: Clock;
   readonly #retiring = new Set<Promise<void>>();
   #current: RefCounted<Backend> | undefined;
 
-  constructor(options: BackendOptions) {
-    this.#options = options;
-    this.#log = options.hub.logger("server");
-    const { clock } = options.services;
-    this.#passwords = new Passwords(clock);
-    this.#failures = new FailureLimiter(clock);
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   /** Returns the present services, kept open until the lease is released. */
   acquire(): Lease<Services> {
-    const backend = this.#currentBackend();
+    const backend = this.#filled();
     backend.retain();
     const { services, authenticator } = backend.value;
     return { services, authenticator, release: () => backend.release() };
@@ -109,28 +120,78 @@ export class BackendPart implements Part<BackendSettings> {
 
   /** The present services, for answers that need no waiting. */
   get services(): Services {
-    return this.#currentBackend().value.services;
+    return this.#filled().value.services;
   }
 
   /** What a backup of the present database and its buckets is made of. */
-  get backupSource(): BackupSource & { readonly serverUuid: string } {
-    const { services, settings } = this.#currentBackend().value;
-    return {
-      database: settings.database,
-      configPath: resolve(this.#options.configPath),
-      serverUuid: services.serverUuid,
-      files: filesSource(settings),
-    };
+  get backupSource(): BackedUp {
+    return this.#filled().value.backupSource;
   }
 
-  /** Rejected credentials since the start. */
-  get failedSignIns(): number {
-    return this.#failures.total;
+  /** The present backend; undefined before the first one is open. */
+  get present(): Backend | undefined {
+    return this.#current?.value;
+  }
+
+  /** Puts `next` in force. The backend before is closed once its last call has ended. */
+  replace(next: Backend): void {
+    // A statement of exec_sql may run as long as the settings allowed when it began.
+    if (this.#current !== undefined)
+      this.#retire(this.#current, Math.max(drainTimeoutMs, this.#current.value.maxCallMs));
+    this.#current = new RefCounted(next);
+  }
+
+  async close(): Promise<void> {
+    // A call, such as a rename onto another disk, continues when its connection is closed.
+    this.#current?.value.services.buckets.stopCopies();
+    if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
+    await Promise.all(this.#retiring);
+  }
+
+  #filled(): RefCounted<Backend> {
+    if (this.#current === undefined) throw new TypeError("a call came before the services were open");
+    return this.#current;
+  }
+
+  #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
+    const closed = backend.value.services.buckets.close();
+    this.#retiring.add(this.#closeWhenIdle(backend, closed, timeoutMs));
+  }
+
+  async #closeWhenIdle(
+    backend: RefCounted<Backend>,
+    bucketsClosed: Promise<void>,
+    timeoutMs: number,
+  ): Promise<void> {
+    await backend.idle(timeoutMs, this.#clock);
+    await bucketsClosed;
+    await backend.value.rolls.close();
+    await backend.value.tokenUses.close();
+    await backend.value.database.close();
+  }
+}
+
+/** BackendPart opens a backend for each configuration and puts it into the slot. */
+export class BackendPart implements Part<BackendSettings> {
+  readonly name = "database";
+  readonly slice = backendSettings;
+  readonly #slot: BackendSlot;
+  readonly #options: BackendOptions;
+  readonly #log: Logger;
+  // They outlive a reload, which must not forget verified passwords.
+  readonly #passwords: Passwords;
+  readonly #lock = new ServerLock();
+
+  constructor(slot: BackendSlot, options: BackendOptions) {
+    this.#slot = slot;
+    this.#options = options;
+    this.#log = options.hub.logger("server");
+    this.#passwords = new Passwords(options.services.clock);
   }
 
   async prepare(settings: BackendSettings): Promise<Prepared> {
     const file = databaseFile(settings.database.database_url);
-    if (this.#current !== undefined) requireFile(settings.database);
+    if (this.#slot.present !== undefined) requireFile(settings.database);
     const lock = await this.#lock.prepare(file);
     try {
       const next = await this.#open(settings, file);
@@ -158,80 +219,28 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async close(): Promise<void> {
-    // A call, such as a rename onto another disk, continues when its connection is closed.
-    this.#current?.value.services.buckets.stopCopies();
-    if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
-    await Promise.all(this.#retiring);
+    await this.#slot.close();
     this.#lock.close();
   }
 
-  #currentBackend(): RefCounted<Backend> {
-    if (this.#current === undefined) throw new TypeError("a call came before the services were open");
-    return this.#current;
-  }
-
   async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
-    const { hub, audit, configPath, services, maxResponseBytes, onTokensChanged, passwordCost, observers } =
-      this.#options;
-    const { clock } = services;
-    const isStart = this.#current === undefined;
+    const { hub, configPath, passwordCost, observers, services } = this.#options;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
     const { link_key_file: setting } = settings;
     const linkKey = await resolveLinkKey({ setting, configPath, databaseFile: file });
     const database = await openDatabase(settings.database, hub, {
-      create: isStart,
+      create: this.#slot.present === undefined,
       beforeMigration: this.#beforeMigration(settings, serverUuid),
       serverUuid,
       observers,
-      clock,
+      clock: services.clock,
     });
     const buckets = await this.#openBuckets(database, settings, serverUuid);
     try {
-      const present = this.#current?.value;
-      const { url } = settings.files;
-      const isOtherStore = present === undefined || present.settings.files.url !== url;
-      // Before a Super Token is created in a database that is not the right one.
-      const storeId = isOtherStore ? await buckets.admit() : present.services.storeId;
-      await this.#requireSuperToken(database, settings);
-      await buckets.store.look();
-      if (isOtherStore)
-        await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
-      if (isStart) await this.#clearStore(buckets);
-      const onChanged = () => {
-        onTokensChanged();
-        database.notifications.send("tokens");
-      };
-      const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock });
+      const storeId = await this.#verify(database, buckets, settings);
       const links = new Links(database, { passwordCost, key: linkKey, serverUuid, log: this.#log });
       await links.examine();
-      const sqlTimeoutMs = settings.database.sql_timeout_ms;
-      return {
-        database,
-        settings,
-        services: {
-          ...services,
-          serverUuid,
-          storeId,
-          tokens: new Tokens(database, { uses: tokenUses, onChanged, passwordCost }),
-          agents: new Agents(database),
-          buckets,
-          links,
-          database,
-          limits: () => ({ maxAnswerBytes: maxResponseBytes(), sqlTimeoutMs }),
-        },
-        authenticator: new Authenticator({
-          database,
-          passwords: this.#passwords,
-          failures: this.#failures,
-          hub,
-          uses: tokenUses,
-          audit,
-          clock,
-        }),
-        tokenUses,
-        rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token"), clock }),
-        maxCallMs: sqlTimeoutMs + 5000,
-      };
+      return this.#assemble({ settings, serverUuid, storeId, database, buckets, links });
     } catch (error) {
       await buckets.close();
       await database.close();
@@ -251,9 +260,70 @@ export class BackendPart implements Part<BackendSettings> {
     }
   }
 
+  /** Checks that the database and the store belong together and can be used. Returns the id of the store. */
+  async #verify(database: Database, buckets: Buckets, settings: BackendSettings): Promise<string> {
+    const { present } = this.#slot;
+    const { url } = settings.files;
+    const isOtherStore = present === undefined || present.settings.files.url !== url;
+    // Before a Super Token is created in a database that is not the right one.
+    const storeId = isOtherStore ? await buckets.admit() : present.services.storeId;
+    await this.#requireSuperToken(database, settings);
+    await buckets.store.look();
+    if (isOtherStore)
+      await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
+    if (present === undefined) await this.#clearStore(buckets);
+    return storeId;
+  }
+
+  /** Makes the services of what is open. */
+  #assemble({ settings, serverUuid, storeId, database, buckets, links }: OpenedBackend): Backend {
+    const { hub, audit, configPath, services, passwordCost, failures } = this.#options;
+    const { maxResponseBytes, onTokensChanged } = this.#options;
+    const { clock } = services;
+    const onChanged = () => {
+      onTokensChanged();
+      database.notifications.send("tokens");
+    };
+    const uses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock });
+    const sqlTimeoutMs = settings.database.sql_timeout_ms;
+    return {
+      database,
+      settings,
+      services: {
+        ...services,
+        serverUuid,
+        storeId,
+        tokens: new Tokens(database, { uses, onChanged, passwordCost }),
+        agents: new Agents(database),
+        buckets,
+        links,
+        database,
+        limits: () => ({ maxAnswerBytes: maxResponseBytes(), sqlTimeoutMs }),
+      },
+      authenticator: new Authenticator({
+        database,
+        passwords: this.#passwords,
+        failures,
+        hub,
+        uses,
+        audit,
+        clock,
+      }),
+      tokenUses: uses,
+      rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token"), clock }),
+      backupSource: {
+        database: settings.database,
+        configPath: resolve(configPath),
+        serverUuid,
+        files: filesSource(settings),
+      },
+      maxCallMs: sqlTimeoutMs + 5000,
+    };
+  }
+
   #beforeMigration({ database }: BackendSettings, serverUuid: string) {
     const { configPath, backups, onMigrationBackup: onMade } = this.#options;
-    const settings = backups();
+    const { settings } = backups;
     if (!settings?.beforeMigration) return undefined;
     return copyBeforeMigration({
       source: { database, configPath: resolve(configPath), serverUuid },
@@ -268,7 +338,7 @@ export class BackendPart implements Part<BackendSettings> {
    */
   async #requireSuperToken(database: Database, settings: BackendSettings): Promise<void> {
     const { env, show, passwordCost } = this.#options;
-    if (this.#current === undefined)
+    if (this.#slot.present === undefined)
       await ensureSuperToken(database, env, { show, log: this.#log, passwordCost });
     else if ((await database.tokens.superToken()) === undefined)
       throw notMade(settings.database, "has no Super Token");
@@ -284,32 +354,12 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   #replaceWith(next: Backend): void {
-    // A statement of exec_sql may run as long as the settings allowed when it began.
-    if (this.#current !== undefined)
-      this.#retire(this.#current, Math.max(drainTimeoutMs, this.#current.value.maxCallMs));
-    this.#current = new RefCounted(next);
+    this.#slot.replace(next);
     next.rolls.start();
     next.services.buckets.start();
     next.database.notifications.listen((topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
       else next.services.buckets.lookSoon();
     });
-  }
-
-  #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
-    const closed = backend.value.services.buckets.close();
-    this.#retiring.add(this.#closeWhenIdle(backend, closed, timeoutMs));
-  }
-
-  async #closeWhenIdle(
-    backend: RefCounted<Backend>,
-    bucketsClosed: Promise<void>,
-    timeoutMs: number,
-  ): Promise<void> {
-    await backend.idle(timeoutMs, backend.value.services.clock);
-    await bucketsClosed;
-    await backend.value.rolls.close();
-    await backend.value.tokenUses.close();
-    await backend.value.database.close();
   }
 }

@@ -1,5 +1,6 @@
 import { AuditLog } from "./auth/audit-log.ts";
-import { BackendPart } from "./backend.ts";
+import { FailureLimiter } from "./auth/failure-limiter.ts";
+import { BackendPart, BackendSlot } from "./backend.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
 import { systemClock } from "./base/clock.ts";
 import { clearLeftoversOf } from "./base/local-fs/replace-file.ts";
@@ -97,13 +98,16 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     clock,
   });
   const uptimeMs = () => Math.floor(clock.monotonic() - openedAt);
-  const backups = new BackupSchedule({ source: () => backend.backupSource, log, clock });
-  const backend = new BackendPart({
+  const backups = new BackupSchedule({ source: () => slot.backupSource, log, clock });
+  const failures = new FailureLimiter(clock);
+  const slot = new BackendSlot(clock);
+  const backend = new BackendPart(slot, {
     configPath: options.configPath,
     env: options.env,
     show: options.show,
     hub,
     audit,
+    failures,
     services: {
       clock,
       uptimeMs,
@@ -129,13 +133,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
-    backups: () => backups.settings,
+    backups,
     onMigrationBackup: options.program?.onMigrationBackup,
     onTokensChanged: () => void engine.recheck(),
     passwordCost: options.passwordCost,
     observers: recorders.statements,
   });
-  const acquire = () => backend.acquire();
+  const acquire = () => slot.acquire();
   const live = new LiveConfig({
     path: options.configPath,
     hub,
@@ -184,7 +188,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     limits: () => limits,
     engine,
     acquire,
-    records: () => backend.services.buckets.records,
+    records: () => slot.services.buckets.records,
     audit,
     clock,
     turns,
@@ -221,8 +225,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     maxClientBytes: () => limits.clientBytes,
     cache: files.cache,
     readiness,
-    failedSignIns: () => backend.failedSignIns,
-    services: () => backend.services,
+    failedSignIns: () => failures.total,
+    services: () => slot.services,
     siblings: group,
     clock,
   });
@@ -243,7 +247,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const accessLog = new AccessLog({
     observers,
     addresses,
-    rootBucket: (host) => backend.services.buckets.records.rootName(host),
+    rootBucket: (host) => slot.services.buckets.records.rootName(host),
     log,
     clock,
     isShared: group !== undefined,
