@@ -1,6 +1,6 @@
 import { AuditLog } from "./auth/audit-log.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
-import { BackendPart, BackendSlot } from "./backend.ts";
+import { BackendPart, BackendSlot, type LastingServices } from "./backend.ts";
 import { BackupSchedule } from "./backup/schedule.ts";
 import { systemClock } from "./base/clock.ts";
 import { clearLeftoversOf } from "./base/local-fs/replace-file.ts";
@@ -10,7 +10,7 @@ import { loadConsole } from "./bundle.ts";
 import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
-import { LiveConfig, type Outcome, settingPart } from "./config/live.ts";
+import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { reportStart } from "./config/report-start.ts";
 import { placesOf } from "./config/server-uuid.ts";
 import { AccessLog } from "./http/access-log.ts";
@@ -20,12 +20,14 @@ import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { CertificateWatch } from "./http/listen/tls.ts";
+import type { HttpDeps } from "./http/routes.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { auditCapacity, LogRing } from "./log/ring.ts";
 import { LogSinks } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import type { Family } from "./metrics/family.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
 import { Recorders } from "./monitor/sources.ts";
 import type { NodeOptions } from "./node-options.ts";
@@ -37,6 +39,7 @@ import {
   accessLogPart,
   backupsPart,
   clusterPart,
+  type Limits,
   limitSettings,
   listeningPart,
   loggingPart,
@@ -74,121 +77,158 @@ export interface Node extends AsyncDisposable {
   close(why?: CloseReason): Promise<void>;
 }
 
-/** `openNode` is the only constructor: it opens every service in order, watches the configuration, and closes in reverse. */
+/**
+ * `openNode` is the only constructor. It makes each part with those that it uses, opens them as `partsOf` lists them, and then starts
+ * what works by itself. `closeNode` ends that, then everything else in reverse.
+ */
 export async function openNode(options: NodeOptions): Promise<Node> {
+  const core = newCore(options);
+  const backend = new BackendSlot(core.clock);
+  const cluster = newCluster(core, backend);
+  const http = newHttp(core, { backend, cluster });
+  const listeners = new Listeners(core, http.deps);
+  cluster.roster.advertise(listeners.tcp);
+  const metrics = newMetrics(core, { backend, cluster, http, listeners });
+  const background = newBackground(core, listeners);
+  const live = newLiveConfig(core);
+  const control = newControl(core, { live, cluster, background });
+  const made = { backend, cluster, http, listeners, metrics, background, live, control };
+
+  const found = await clearUpFiles(core);
+  const { config, overrides } = await live.open(partsOf(core, made));
+  background.backups.start(() => backend.backupSource);
+  metrics.start();
+  await cluster.roster.settled();
+  const descriptors = new DescriptorWatch(listeners.all, core.log, core.clock);
+  background.certificates.start();
+  const overridden = overriddenKeys(overrides, config, options.env);
+  reportStart(core.log, options.configPath, { overridden, finished: found.finished });
+  return toNode(core, made, (why) => closeNode(made, [found.leftovers, descriptors], why));
+}
+
+/** `closeNode` stops accepting, ends what works by itself, and then closes the parts, the last one first. */
+async function closeNode(made: NodeParts, watches: readonly Disposable[], why: CloseReason): Promise<void> {
+  const { background, control, listeners, live, metrics } = made;
+  control.startDraining();
+  for (const watch of [...watches, background.certificates]) watch[Symbol.dispose]();
+  metrics.close();
+  listeners.stopAccepting(why);
+  const backedUp = background.backups.close();
+  // A call that waits for a download would delay the closing of the listeners.
+  await background.updater.close();
+  await backedUp;
+  await live.close();
+}
+
+/** `partsOf` lists what is opened with the configuration: in this order, and closed in reverse. */
+function partsOf(core: Core, made: NodeParts): Part[] {
+  const { hub, ring, audit, present, options } = core;
+  const { listeners, cluster, http, background } = made;
+  return [
+    settingPart("limits", limitSettings, (slice) => {
+      present.limits = slice;
+      listeners.applyLimits();
+    }),
+    settingPart("trusted proxies", proxySettings, (slice) => http.deps.addresses.apply(slice)),
+    settingPart("releases", releaseSettings, (slice) => {
+      present.releases = slice;
+    }),
+    loggingPart(new LogSinks(hub, ring, options.group?.relay), { audit, rustLog: options.env.RUST_LOG }),
+    backupsPart(background.backups),
+    accessLogPart(newAccessLog(core, made)),
+    newBackendPart(core, made),
+    listeningPart("listener", listeners.tcp, tcpAddress),
+    listeningPart("unix socket", listeners.unix, unixAddress),
+    clusterPart(cluster.roster, (slice) => {
+      present.drainMs = slice.drainMs;
+    }),
+  ];
+}
+
+/** PresentSettings are what a reload changes and the parts read while they work. */
+interface PresentSettings {
+  limits: Limits;
+  releases: UpdateSettings;
+  drainMs: number;
+}
+
+type Core = ReturnType<typeof newCore>;
+
+/** `newCore` makes what every part uses and what needs none of them: the time, the log, the counters. */
+function newCore(options: NodeOptions) {
   const { group, clock = systemClock } = options;
   const openedAt = clock.monotonic();
   const overrides = readOverrides(options.env, { listen: options.listen });
   const hub = new LogHub(group && { process: group.number }, clock);
-  const log = hub.logger("server");
-  const ring = new LogRing(0, parseFilter("off"));
-  const audit = new AuditLog(hub, clock);
   const auditRing = new LogRing(auditCapacity, parseFilter(`${auditTarget}=info`));
-  const turns = new Turns();
-  const recorders = new Recorders();
-  let limits = noLimits;
-  let drainMs = 0;
-  let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
-  const installed = options.program?.installed ?? sourceProgram;
-  const updater = new Updater(installed, () => releases, log);
-  const latestRelease = new LatestRelease({
-    current: installed.version,
-    releaseUrl: () => releases.releaseUrl,
-    stopping: updater.stopping,
+  hub.attach(auditRing);
+  const present: PresentSettings = {
+    limits: noLimits,
+    releases: { releaseUrl: undefined, publicKey: undefined },
+    drainMs: 0,
+  };
+  return {
+    options,
     clock,
-  });
-  const uptimeMs = () => Math.floor(clock.monotonic() - openedAt);
-  const backups = new BackupSchedule({ source: () => slot.backupSource, log, clock });
-  const failures = new FailureLimiter(clock);
-  const slot = new BackendSlot(clock);
-  const backend = new BackendPart(slot, {
-    configPath: options.configPath,
-    env: options.env,
-    show: options.show,
-    hub,
-    audit,
-    failures,
-    services: {
-      clock,
-      uptimeMs,
-      roster: { view: () => roster.view() },
-      hub,
-      metrics: () => metrics,
-      ring,
-      auditRing,
-      configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
-      reload: async () => {
-        if ((await reload()) !== "refused") group?.reloadOthers();
-      },
-      updater,
-      latestRelease,
-      scheduleRestart: () => {
-        const { program } = options;
-        // Another process takes over from one of several before that one stops.
-        const delayMs = group === undefined ? Math.max(restartDelayMs, drainMs) : restartDelayMs;
-        log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
-        if (program === undefined) return;
-        if (group === undefined) startDraining();
-        clock.after(delayMs, () => program.restart());
-      },
-    },
-    maxResponseBytes: () => limits.maxResponseBytes,
-    backups,
-    onMigrationBackup: options.program?.onMigrationBackup,
-    onTokensChanged: () => void engine.recheck(),
-    passwordCost: options.passwordCost,
-    observers: recorders.statements,
-  });
-  const acquire = () => slot.acquire();
-  const live = new LiveConfig({
-    path: options.configPath,
-    hub,
-    inspect: preflight(options.configPath, group && inspectShared),
+    uptimeMs: () => Math.floor(clock.monotonic() - openedAt),
     overrides,
-    share: group && ((config) => shareOf(config, group)),
-  });
-  let certificates: CertificateWatch | undefined;
-  const startDraining = () => {
-    readiness.startDraining();
-    roster.refresh();
-    return Math.max(0, drainMs - readiness.drainingMs);
+    present,
+    hub,
+    log: hub.logger("server"),
+    ring: new LogRing(0, parseFilter("off")),
+    audit: new AuditLog(hub, clock),
+    auditRing,
+    failures: new FailureLimiter(clock),
+    recorders: new Recorders(),
   };
-  const reload = async () => {
-    const outcome = await live.reload();
-    certificates?.check();
-    roster.refresh();
-    return outcome;
-  };
-  const readiness = new Readiness({ acquire, log, clock });
+}
+
+type Cluster = ReturnType<typeof newCluster>;
+
+/** `newCluster` makes what the node tells others about itself: whether it is ready, and its row in the list of nodes. */
+function newCluster({ options, uptimeMs, log, clock }: Core, backend: BackendSlot) {
+  const readiness = new Readiness({ acquire: () => backend.acquire(), log, clock });
   const roster = new Roster({
     ...options.cluster,
     boot: options.cluster?.boot ?? crypto.randomUUID(),
     version: build.cargo_version,
     uptimeMs,
     acquire: () => {
-      const { services, release } = acquire();
+      const { services, release } = backend.acquire();
       return { rows: services.database.nodes, uuid: services.serverUuid, files: services.storeId, release };
     },
     isReady: () => readiness.isReady(),
-    listenerUrl: () => tcp.url,
     log,
     clock,
   });
+  return { readiness, roster };
+}
+
+type Http = ReturnType<typeof newHttp>;
+
+/** `newHttp` makes what answers calls and requests, for all listeners. */
+function newHttp(
+  core: Core,
+  { backend, cluster: { readiness, roster } }: { readonly backend: BackendSlot; readonly cluster: Cluster },
+) {
+  const { options, present, hub, log, audit, recorders, clock, uptimeMs } = core;
+  const acquire = () => backend.acquire();
+  const turns = new Turns();
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
     audit,
-    maxResponseBytes: () => limits.maxResponseBytes,
+    maxResponseBytes: () => present.limits.maxResponseBytes,
     turns,
     clock,
     acquire,
     onCall: (method, outcome, startedAt) => recorders.calls.ended(method, outcome, startedAt),
   });
-  const httpDeps = newHttpDeps({
-    limits: () => limits,
+  const deps = newHttpDeps({
+    limits: () => present.limits,
     engine,
     acquire,
-    records: () => slot.services.buckets.records,
+    records: () => backend.services.buckets.records,
     audit,
     clock,
     turns,
@@ -202,116 +242,231 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     loadConsole: options.loadConsole ?? loadConsole,
     log,
   });
-  const { addresses, observers, memory, jsonRpc, static: files } = httpDeps;
-  observers.attach(recorders.requests);
-  let isAnnounced = group === undefined;
-  const listening = (key: string) => ({
-    limits: () => limits,
-    log,
-    addressFrom: sourceOf(overrides, key),
-    takesOver: group?.takesOver,
-    isAnnounced: () => isAnnounced,
-  });
-  const tcp = new ListenerSlot(httpDeps, listening("ws_listener"));
-  const unix = new ListenerSlot(httpDeps, listening("unix_socket_path"));
+  deps.observers.attach(recorders.requests);
+  return { engine, deps };
+}
 
-  const metrics = openMetrics({
+/** Listeners are the two addresses at which a node accepts connections. */
+class Listeners {
+  readonly tcp: ListenerSlot;
+  readonly unix: ListenerSlot;
+  #isAnnounced: boolean;
+
+  constructor({ options: { group }, present, log, overrides }: Core, deps: HttpDeps) {
+    this.#isAnnounced = group === undefined;
+    const listening = (key: string) => ({
+      limits: () => present.limits,
+      log,
+      addressFrom: sourceOf(overrides, key),
+      takesOver: group?.takesOver,
+      isAnnounced: () => this.#isAnnounced,
+    });
+    this.tcp = new ListenerSlot(deps, listening("ws_listener"));
+    this.unix = new ListenerSlot(deps, listening("unix_socket_path"));
+  }
+
+  get all(): readonly ListenerSlot[] {
+    return [this.tcp, this.unix];
+  }
+
+  applyLimits(): void {
+    for (const slot of this.all) slot.applyLimits();
+  }
+
+  /** Logs the addresses from now on: at once if they are new, and when they change. */
+  announce({ isNew }: { readonly isNew: boolean }): void {
+    this.#isAnnounced = true;
+    if (isNew) for (const slot of this.all) slot.announce();
+  }
+
+  drain(signal: AbortSignal): Promise<unknown> {
+    return Promise.all(this.all.map((slot) => slot.drain(signal)));
+  }
+
+  stopAccepting(why: CloseReason): void {
+    for (const slot of this.all) slot.stopAccepting(why);
+  }
+}
+
+interface Measured {
+  readonly backend: BackendSlot;
+  readonly cluster: Cluster;
+  readonly http: Http;
+  readonly listeners: Listeners;
+}
+
+function newMetrics(core: Core, { backend, cluster, http: { deps }, listeners }: Measured): Metrics {
+  const { recorders, hub, present, failures, options, clock } = core;
+  return openMetrics({
     recorders,
     hub,
-    listeners: [tcp, unix],
-    connections: jsonRpc.connections,
-    maxConnections: () => limits.maxConnections,
-    memory,
-    maxClientBytes: () => limits.clientBytes,
-    cache: files.cache,
-    readiness,
+    listeners: listeners.all,
+    connections: deps.jsonRpc.connections,
+    maxConnections: () => present.limits.maxConnections,
+    memory: deps.memory,
+    maxClientBytes: () => present.limits.clientBytes,
+    cache: deps.static.cache,
+    readiness: cluster.readiness,
     failedSignIns: () => failures.total,
-    services: () => slot.services,
-    siblings: group,
+    services: () => backend.services,
+    siblings: options.group,
     clock,
   });
+}
 
-  const limitsPart = settingPart("limits", limitSettings, (slice) => {
-    limits = slice;
-    tcp.applyLimits();
-    unix.applyLimits();
+type Background = ReturnType<typeof newBackground>;
+
+/** `newBackground` makes what works beside requests: backups, updates, the watch on the certificate. None of them is started. */
+function newBackground({ options, present, log, clock }: Core, { tcp }: Listeners) {
+  const installed = options.program?.installed ?? sourceProgram;
+  const updater = new Updater(installed, () => present.releases, log);
+  return {
+    backups: new BackupSchedule({ log, clock }),
+    updater,
+    latestRelease: new LatestRelease({
+      current: installed.version,
+      releaseUrl: () => present.releases.releaseUrl,
+      stopping: updater.stopping,
+      clock,
+    }),
+    certificates: new CertificateWatch(() => tcp.certificateExpiresAtMs, log, clock),
+  };
+}
+
+function newLiveConfig({ options: { configPath, group }, hub, overrides }: Core): LiveConfig {
+  return new LiveConfig({
+    path: configPath,
+    hub,
+    inspect: preflight(configPath, group && inspectShared),
+    overrides,
+    share: group && ((config) => shareOf(config, group)),
   });
-  const proxiesPart = settingPart("trusted proxies", proxySettings, (slice) => addresses.apply(slice));
-  const releasesPart = settingPart("releases", releaseSettings, (slice) => {
-    releases = slice;
-  });
+}
 
-  hub.attach(auditRing);
+interface Controlled {
+  readonly live: LiveConfig;
+  readonly cluster: Cluster;
+  readonly background: Background;
+}
 
-  const sinks = new LogSinks(hub, ring, group?.relay);
-  const accessLog = new AccessLog({
-    observers,
-    addresses,
-    rootBucket: (host) => slot.services.buckets.records.rootName(host),
+type Control = ReturnType<typeof newControl>;
+
+/** `newControl` makes what a signal or a call may do to the whole node. */
+function newControl(core: Core, { live, cluster: { readiness, roster }, background }: Controlled) {
+  const { present, log, clock } = core;
+  const { group, program } = core.options;
+  const reload = async () => {
+    const outcome = await live.reload();
+    background.certificates.check();
+    roster.refresh();
+    return outcome;
+  };
+  const startDraining = () => {
+    readiness.startDraining();
+    roster.refresh();
+    return Math.max(0, present.drainMs - readiness.drainingMs);
+  };
+  return {
+    reload,
+    startDraining,
+    async reloadAll() {
+      if ((await reload()) !== "refused") group?.reloadOthers();
+    },
+    scheduleRestart() {
+      // Another process takes over from one of several before that one stops.
+      const delayMs = group === undefined ? Math.max(restartDelayMs, present.drainMs) : restartDelayMs;
+      log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
+      if (program === undefined) return;
+      if (group === undefined) startDraining();
+      clock.after(delayMs, () => program.restart());
+    },
+  };
+}
+
+/** NodeParts are the parts of a node, made and not opened. */
+interface NodeParts extends Measured, Controlled {
+  readonly metrics: Metrics;
+  readonly control: Control;
+}
+
+function newAccessLog({ log, clock, options }: Core, { backend, http: { deps } }: NodeParts): AccessLog {
+  return new AccessLog({
+    observers: deps.observers,
+    addresses: deps.addresses,
+    rootBucket: (host) => backend.services.buckets.records.rootName(host),
     log,
     clock,
-    isShared: group !== undefined,
+    isShared: options.group !== undefined,
   });
-  const nodePart = clusterPart(roster, (slice) => {
-    drainMs = slice.drainMs;
-  });
+}
 
-  const parts = [
-    limitsPart,
-    proxiesPart,
-    releasesPart,
-    loggingPart(sinks, { audit, rustLog: options.env.RUST_LOG }),
-    backupsPart(backups),
-    accessLogPart(accessLog),
-    backend,
-    listeningPart("listener", tcp, tcpAddress),
-    listeningPart("unix socket", unix, unixAddress),
-    nodePart,
-  ];
-  const finished = await finishOverwrite(options.configPath, overrides);
-  const ownFiles = [options.configPath, ...placesOf(options.configPath, undefined)];
-  const leftovers = await clearLeftoversOf(ownFiles, clock);
-  const { config, overrides: overridesAtStart } = await live.open(parts);
-  backups.start();
-  metrics.start();
-  await roster.settled();
-  const descriptors = new DescriptorWatch([tcp, unix], log, clock);
-  certificates = new CertificateWatch(() => tcp.certificateExpiresAtMs, log, clock);
-  const close = async (why: CloseReason = "stop") => {
-    startDraining();
-    leftovers[Symbol.dispose]();
-    descriptors[Symbol.dispose]();
-    certificates?.[Symbol.dispose]();
-    metrics.close();
-    tcp.stopAccepting(why);
-    unix.stopAccepting(why);
-    const backedUp = backups.close();
-    // A call that waits for a download would delay the closing of the listeners.
-    await updater.close();
-    await backedUp;
-    await live.close();
+function newBackendPart(core: Core, made: NodeParts): BackendPart {
+  const { options, present, hub, audit, failures, recorders } = core;
+  return new BackendPart(made.backend, {
+    configPath: options.configPath,
+    env: options.env,
+    show: options.show,
+    hub,
+    audit,
+    failures,
+    services: newServices(core, made),
+    maxResponseBytes: () => present.limits.maxResponseBytes,
+    backups: made.background.backups,
+    onMigrationBackup: options.program?.onMigrationBackup,
+    onTokensChanged: () => void made.http.engine.recheck(),
+    passwordCost: options.passwordCost,
+    observers: recorders.statements,
+  });
+}
+
+/** `newServices` makes the services that outlive a backend. */
+function newServices(core: Core, { cluster, background, metrics, control }: NodeParts): LastingServices {
+  const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
+  return {
+    clock,
+    uptimeMs,
+    roster: cluster.roster,
+    hub,
+    metrics,
+    ring,
+    auditRing,
+    configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
+    reload: control.reloadAll,
+    updater: background.updater,
+    latestRelease: background.latestRelease,
+    scheduleRestart: control.scheduleRestart,
   };
-  const overridden = overriddenKeys(overridesAtStart, config, options.env);
-  reportStart(log, options.configPath, { overridden, finished });
+}
+
+/** `clearUpFiles` ends an interrupted edit of the configuration, and removes what crashes left beside it. */
+async function clearUpFiles({ options: { configPath }, overrides, clock }: Core) {
+  const finished = await finishOverwrite(configPath, overrides);
+  const ownFiles = [configPath, ...placesOf(configPath, undefined)];
+  return { finished, leftovers: await clearLeftoversOf(ownFiles, clock) };
+}
+
+/** `toNode` makes the handle that the program has on an open node. */
+function toNode(
+  { hub, ring, present }: Core,
+  { listeners, metrics, control }: NodeParts,
+  closeAll: (why: CloseReason) => Promise<void>,
+): Node {
+  const close = (why: CloseReason = "stop") => closeAll(why);
   return {
     hub,
     ring,
     get url() {
-      return tcp.url ?? "";
+      return listeners.tcp.url ?? "";
     },
     get consoleUrl() {
-      return tcp.url !== undefined && limits.console ? `${tcp.url}/node/console/` : undefined;
+      const { url } = listeners.tcp;
+      return url !== undefined && present.limits.console ? `${url}/node/console/` : undefined;
     },
     families: metrics.families,
-    announce({ isNew }) {
-      isAnnounced = true;
-      if (!isNew) return;
-      tcp.announce();
-      unix.announce();
-    },
-    reload,
-    startDraining,
-    drain: (signal) => Promise.all([tcp.drain(signal), unix.drain(signal)]),
+    announce: (options) => listeners.announce(options),
+    reload: control.reload,
+    startDraining: control.startDraining,
+    drain: (signal) => listeners.drain(signal),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -32,7 +32,7 @@ export interface Services {
   /** The present limits of the configuration. */
   limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
   readonly hub: LogHub;
-  readonly metrics: () => Metrics;
+  readonly metrics: Metrics;
   readonly ring: LogRing;
   /** The newest audit entries, whatever the filters of the log are. */
   readonly auditRing: LogRing;

@@ -27,9 +27,18 @@ const retryMs = 10 * 60_000;
 /** The clock is read at least this often: a machine may sleep, and its time may be set. */
 const maxWaitMs = 60_000;
 
+/** Returns what to back up at present; `serverUuid` is the running server's. */
+type PresentSource = () => BackupSource & { readonly serverUuid: string };
+
+/** BackupJob is a backup that may be due. */
+interface BackupJob {
+  readonly source: PresentSource;
+  readonly settings: BackupSettings;
+  readonly everyMs: number;
+  readonly signal: AbortSignal;
+}
+
 interface ScheduleOptions {
-  /** What to back up at present; `serverUuid` is the running server's. */
-  source(): BackupSource & { readonly serverUuid: string };
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -41,15 +50,16 @@ export class BackupSchedule {
   #timer: Disposable | undefined;
   #running: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
   #failedAtMs: number | undefined;
-  #isStarted = false;
+  /** Undefined until the schedule is started. */
+  #source: PresentSource | undefined;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
   }
 
-  /** Begins to make backups. Before this call there may be nothing to read yet. */
-  start(): void {
-    this.#isStarted = true;
+  /** Begins to make backups of `source`. Before this call there may be nothing to read yet. */
+  start(source: PresentSource): void {
+    this.#source = source;
     this.#wait(0);
   }
 
@@ -75,15 +85,16 @@ export class BackupSchedule {
 
   #wait(ms: number): void {
     this.#timer?.[Symbol.dispose]();
-    if (!this.#isStarted || this.#settings?.everyMs === undefined) return;
-    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#look());
+    const source = this.#source;
+    if (source === undefined || this.#settings?.everyMs === undefined) return;
+    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#look(source));
   }
 
-  async #look(): Promise<void> {
+  async #look(source: PresentSource): Promise<void> {
     const settings = this.#settings;
     if (settings?.everyMs === undefined || this.#running !== undefined) return;
     const stop = new AbortController();
-    const done = this.#makeIfDue(settings, settings.everyMs, stop.signal);
+    const done = this.#makeIfDue({ source, settings, everyMs: settings.everyMs, signal: stop.signal });
     this.#running = { stop, done: done.then(() => {}) };
     const waitMs = await done;
     this.#running = undefined;
@@ -92,13 +103,13 @@ export class BackupSchedule {
   }
 
   /** Makes a backup if it is time; resolves to the milliseconds until the next look. Never rejects. */
-  async #makeIfDue(settings: BackupSettings, everyMs: number, signal: AbortSignal): Promise<number> {
-    const source = this.#options.source();
-    const folder = new BackupFolder(settings.folder, source);
+  async #makeIfDue(job: BackupJob): Promise<number> {
+    const { source, settings, everyMs, signal } = job;
+    const folder = new BackupFolder(settings.folder, source());
     try {
       const waitMs = await this.#untilDue(folder, everyMs);
       if (waitMs > 0) return waitMs;
-      await this.#make(folder, settings, signal);
+      await this.#make(folder, job);
       this.#failedAtMs = undefined;
       return everyMs;
     } catch (error) {
@@ -124,8 +135,9 @@ export class BackupSchedule {
     return Math.max(dueMs, retryAtMs) - now;
   }
 
-  async #make(folder: BackupFolder, { files, keep }: BackupSettings, signal: AbortSignal): Promise<void> {
-    const { log, source, clock } = this.#options;
+  async #make(folder: BackupFolder, { source, settings, signal }: BackupJob): Promise<void> {
+    const { log, clock } = this.#options;
+    const { files, keep } = settings;
     await folder.create();
     const begin = performance.now();
     const path = folder.newPath(new Date(clock.now()));

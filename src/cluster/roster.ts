@@ -40,8 +40,6 @@ interface RosterOptions {
   readonly acquire: () => RosterHome;
   /** Must not reject. */
   readonly isReady: () => Promise<boolean>;
-  /** The URL of the listener. */
-  readonly listenerUrl: () => string | undefined;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -74,6 +72,7 @@ export class Roster {
   readonly #writer: string = crypto.randomUUID();
   #beats = 0;
   #settings: NodeSettings | undefined;
+  #listener: { readonly url: string | undefined } | undefined;
   #joined: JoinedRow | undefined;
   #timer: Disposable | undefined;
   #beating: Promise<void> | undefined;
@@ -89,6 +88,11 @@ export class Roster {
   /** What is wrong between this node and others, as of the last heartbeat. */
   get warnings(): readonly NodesWarning[] {
     return this.#warnings;
+  }
+
+  /** Takes the URL of the node from `listener`, unless the settings have one. */
+  advertise(listener: { readonly url: string | undefined }): void {
+    this.#listener = listener;
   }
 
   /** Applies a configuration and writes the row, which the first time is how a node joins. */
@@ -218,14 +222,14 @@ export class Roster {
       ready,
     }: { readonly at: number; readonly since: number | undefined; readonly ready: boolean },
   ): NodeRow {
-    const { boot, process, version, uptimeMs, listenerUrl } = this.#options;
+    const { boot, process, version, uptimeMs } = this.#options;
     const { name, url } = this.#settings ?? { name: uuid, url: undefined };
     return {
       key: keyOf({ uuid, boot, process }),
       uuid,
       boot,
       name,
-      url: url ?? reachable(listenerUrl()),
+      url: url ?? reachable(this.#listener?.url),
       version,
       since: since ?? at - uptimeMs(),
       at,

@@ -31,7 +31,7 @@ export async function serveMetrics(
   try {
     authorise(await authenticate(request, { address, delays, challenge }, authenticator), need);
     const format = formatFor(request.headers.get("accept"));
-    return textResponse(await formatMetrics(await services.metrics().gather(), format), {
+    return textResponse(await formatMetrics(await services.metrics.gather(), format), {
       headers: {
         "content-type": format.contentType,
         "x-content-type-options": "nosniff",

@@ -76,8 +76,7 @@ export const nodeMetrics = {
         history: [{ step_seconds: 10, start: 1794794491291, series: { requests_static: [0, 12.5] } }],
       },
     },
-    run: ({ metrics: read, clock }, { since, series }) => {
-      const metrics = read();
+    run: ({ metrics, clock }, { since, series }) => {
       const unknown = series?.find((name) => !metrics.seriesNames.includes(name));
       if (unknown !== undefined)
         throw new Fault(

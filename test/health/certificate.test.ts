@@ -52,7 +52,8 @@ test("a server reports its certificate once a day while it runs", async () => {
   const entries: LogEntry[] = [];
   hub.attach({ filter: parseFilter("info"), write: (entry) => void entries.push(entry) });
   let end: number | undefined = clock.now() + 16 * dayMs;
-  using _watch = new CertificateWatch(() => end, hub.logger("server"), clock);
+  using watch = new CertificateWatch(() => end, hub.logger("server"), clock);
+  watch.start();
   const reported = async (days: number) => {
     await clock.advance(days * dayMs);
     return entries.splice(0).map(({ level, fields }) => [level, fields.event]);

@@ -88,14 +88,17 @@ export class CertificateWatch implements Disposable {
   readonly #expiresAtMs: () => number | undefined;
   readonly #log: Logger;
   readonly #clock: Clock;
-  readonly #timer: Disposable;
+  #timer: Disposable | undefined;
 
   /** `expiresAtMs` is when the present certificate ends; undefined without one. */
   constructor(expiresAtMs: () => number | undefined, log: Logger, clock: Clock) {
     this.#expiresAtMs = expiresAtMs;
     this.#log = log;
     this.#clock = clock;
-    this.#timer = outsideSpans(() => clock.every(dayMs, () => this.check()));
+  }
+
+  start(): void {
+    this.#timer = outsideSpans(() => this.#clock.every(dayMs, () => this.check()));
     this.check();
   }
 
@@ -109,6 +112,6 @@ export class CertificateWatch implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#timer[Symbol.dispose]();
+    this.#timer?.[Symbol.dispose]();
   }
 }
