@@ -7,107 +7,114 @@ import { story } from "../support/process.ts";
 import { content, expected, look, newSite, upload } from "./migrate-site.ts";
 import { treeOf } from "./support.ts";
 
+// A dozen commands, each a process that opens a database and a store.
+const manyCommandsMs = 60_000;
+
 for (const kind of databaseKinds)
-  story(`files go from the disk to a blob store, to another one, and back, over ${kind}`, async () => {
-    const { home, token, configure, drop } = await newSite(kind);
-    await using _ = home;
-    const before = await treeOf(home.file("static"));
-    const [first, second] = [home.file("first"), home.file("second")];
-    const running = await home.serve();
-    const refused = await home.run(["migrate", "--files", `file://${first}`]);
-    expect(refused).toMatchObject({
-      code: 1,
-      stderr: expect.stringMatching(/in use by another|uses this database|runs at http/),
-    });
-    await running.stop();
-    const missing = await home.run(["migrate", "--files", `file://${first}`]);
-    expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining(first) });
+  story(
+    `files go from the disk to a blob store, to another one, and back, over ${kind}`,
+    async () => {
+      const { home, token, configure, drop } = await newSite(kind);
+      await using _ = home;
+      const before = await treeOf(home.file("static"));
+      const [first, second] = [home.file("first"), home.file("second")];
+      const running = await home.serve();
+      const refused = await home.run(["migrate", "--files", `file://${first}`]);
+      expect(refused).toMatchObject({
+        code: 1,
+        stderr: expect.stringMatching(/in use by another|uses this database|runs at http/),
+      });
+      await running.stop();
+      const missing = await home.run(["migrate", "--files", `file://${first}`]);
+      expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining(first) });
 
-    const wrong = await home.run(["migrate", "--files", "/srv/blobs"]);
-    expect([wrong.code, wrong.stderr]).toEqual([
-      2,
-      expect.stringContaining("--files names no store. It takes disk"),
-    ]);
+      const wrong = await home.run(["migrate", "--files", "/srv/blobs"]);
+      expect([wrong.code, wrong.stderr]).toEqual([
+        2,
+        expect.stringContaining("--files names no store. It takes disk"),
+      ]);
 
-    await mkdir(first);
-    const moved = await home.run(["migrate", "--files", `file://${first}`]);
-    expect({ code: moved.code, stderr: moved.stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(
-        /4 files copied to file:.*first, 0 files there already \(2 buckets\); the SHA-256 of every file is the same\.\nNow write url = "file:.*first" below \[files\] into .*config\.toml, and start the server\. The plain files below static_path stay as they are\.\n/s,
-      ),
-    });
-    expect(await treeOf(home.file("static"))).toEqual(before);
-    await configure(`url = "file://${first}"`);
-    let server = await home.serve();
-    expect(await look(server, token)).toEqual(expected);
-    // Versions go along to the next blob store.
-    await upload(server, token, "index.html", "new");
-    await server.stop();
-
-    await mkdir(second);
-    const again = await home.run(["migrate", "--files", `file://${second}`]);
-    expect({ code: again.code, stderr: again.stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(
-        /4 blobs copied to .*second, 0 blobs there already; the SHA-256 of every blob/,
-      ),
-    });
-    expect(await storedKeys(second)).toEqual(await storedKeys(first));
-    await rm(first, { recursive: true });
-    await configure(`url = "file://${second}"`);
-    server = await home.serve();
-    const history = { token, name: "site", path: "index.html" };
-    const [version] = (await server.call("static-bucket-file_history", history)) as { version: number }[];
-    await server.call("static-bucket-file_restore", { ...history, version: version?.version });
-    expect(await look(server, token)).toMatchObject({ files: content, note: "kept" });
-    await server.stop();
-
-    // The old plain files are still there: only what is different is copied, and what nobody has is reported.
-    await writeFile(home.file("static/b/site/copy.html"), "<h1>Hallo</h1>");
-    await mkdir(home.file("static/b/site/mine"));
-    await writeFile(home.file("static/b/site/mine/own.txt"), "mine");
-    const back = await home.run(["migrate", "--files", "disk"]);
-    expect({ code: back.code, stderr: back.stderr }).toEqual({
-      code: 1,
-      stderr: expect.stringMatching(
-        /only in plain files below static_path: site\/mine\n1 file copied to .*, 3 files there already .*; 1 file or folder only there: move them away, or delete them with --delete/,
-      ),
-    });
-    const deleting = await home.run(["migrate", "--files", "disk", "--delete"]);
-    expect({ code: deleting.code, stderr: deleting.stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(
-        /0 files copied to .*, 4 files there already.*\nNow remove url below \[files\] from/s,
-      ),
-    });
-    expect(await treeOf(home.file("static/b"))).toEqual(
-      Object.fromEntries(
-        Object.entries(before).flatMap(([path, hash]) =>
-          path.startsWith("b/") ? [[path.slice(2), hash]] : [],
+      await mkdir(first);
+      const moved = await home.run(["migrate", "--files", `file://${first}`]);
+      expect({ code: moved.code, stderr: moved.stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(
+          /4 files copied to file:.*first, 0 files there already \(2 buckets\); the SHA-256 of every file is the same\.\nNow write url = "file:.*first" below \[files\] into .*config\.toml, and start the server\. The plain files below static_path stay as they are\.\n/s,
         ),
-      ),
-    );
-    await configure();
-    server = await home.serve();
-    expect(await look(server, token)).toMatchObject({ files: content, note: "kept", empty: 207 });
-    await server.call("static-bucket_delete", { token, name: "other" });
-    await server.stop();
+      });
+      expect(await treeOf(home.file("static"))).toEqual(before);
+      await configure(`url = "file://${first}"`);
+      let server = await home.serve();
+      expect(await look(server, token)).toEqual(expected);
+      // Versions go along to the next blob store.
+      await upload(server, token, "index.html", "new");
+      await server.stop();
 
-    // The rows of versions and of the deleted bucket name blobs that only the earlier stores had.
-    const [third, fourth] = [home.file("third"), home.file("fourth")];
-    await mkdir(third);
-    const anew = await home.run(["migrate", "--files", `file://${third}`]);
-    expect({ code: anew.code, stderr: anew.stderr }).toEqual({
-      code: 0,
-      stderr: expect.stringMatching(/\d+ versions of an earlier object store, .* forgotten/),
-    });
-    await configure(`url = "file://${third}"`);
-    expect(await home.run(["check", "--files"])).toMatchObject({ code: 0 });
-    await mkdir(fourth);
-    expect(await home.run(["migrate", "--files", `file://${fourth}`])).toMatchObject({ code: 0 });
-    await drop();
-  });
+      await mkdir(second);
+      const again = await home.run(["migrate", "--files", `file://${second}`]);
+      expect({ code: again.code, stderr: again.stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(
+          /4 blobs copied to .*second, 0 blobs there already; the SHA-256 of every blob/,
+        ),
+      });
+      expect(await storedKeys(second)).toEqual(await storedKeys(first));
+      await rm(first, { recursive: true });
+      await configure(`url = "file://${second}"`);
+      server = await home.serve();
+      const history = { token, name: "site", path: "index.html" };
+      const [version] = (await server.call("static-bucket-file_history", history)) as { version: number }[];
+      await server.call("static-bucket-file_restore", { ...history, version: version?.version });
+      expect(await look(server, token)).toMatchObject({ files: content, note: "kept" });
+      await server.stop();
+
+      // The old plain files are still there: only what is different is copied, and what nobody has is reported.
+      await writeFile(home.file("static/b/site/copy.html"), "<h1>Hallo</h1>");
+      await mkdir(home.file("static/b/site/mine"));
+      await writeFile(home.file("static/b/site/mine/own.txt"), "mine");
+      const back = await home.run(["migrate", "--files", "disk"]);
+      expect({ code: back.code, stderr: back.stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringMatching(
+          /only in plain files below static_path: site\/mine\n1 file copied to .*, 3 files there already .*; 1 file or folder only there: move them away, or delete them with --delete/,
+        ),
+      });
+      const deleting = await home.run(["migrate", "--files", "disk", "--delete"]);
+      expect({ code: deleting.code, stderr: deleting.stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(
+          /0 files copied to .*, 4 files there already.*\nNow remove url below \[files\] from/s,
+        ),
+      });
+      expect(await treeOf(home.file("static/b"))).toEqual(
+        Object.fromEntries(
+          Object.entries(before).flatMap(([path, hash]) =>
+            path.startsWith("b/") ? [[path.slice(2), hash]] : [],
+          ),
+        ),
+      );
+      await configure();
+      server = await home.serve();
+      expect(await look(server, token)).toMatchObject({ files: content, note: "kept", empty: 207 });
+      await server.call("static-bucket_delete", { token, name: "other" });
+      await server.stop();
+
+      // The rows of versions and of the deleted bucket name blobs that only the earlier stores had.
+      const [third, fourth] = [home.file("third"), home.file("fourth")];
+      await mkdir(third);
+      const anew = await home.run(["migrate", "--files", `file://${third}`]);
+      expect({ code: anew.code, stderr: anew.stderr }).toEqual({
+        code: 0,
+        stderr: expect.stringMatching(/\d+ versions of an earlier object store, .* forgotten/),
+      });
+      await configure(`url = "file://${third}"`);
+      expect(await home.run(["check", "--files"])).toMatchObject({ code: 0 });
+      await mkdir(fourth);
+      expect(await home.run(["migrate", "--files", `file://${fourth}`])).toMatchObject({ code: 0 });
+      await drop();
+    },
+    manyCommandsMs,
+  );
 
 story("a file that cannot be copied does not keep the others from it, and the command says so", async () => {
   const { home, configure } = await newSite("sqlite");
