@@ -211,3 +211,14 @@ export function unclosedQuote(toml: string): number | undefined {
       return toml.startsWith(found[0].repeat(2), found.index - 2) ? found.index - 2 : found.index;
   return undefined;
 }
+
+/** `nestedDeeper` is the offset of the first bracket that is inside of `max` others; undefined if there is none. */
+export function nestedDeeper(toml: string, max: number): number | undefined {
+  let depth = 0;
+  for (const { 0: piece, index } of toml.matchAll(new RegExp(`${quoted.source}|#[^\\n]*|[[\\]{}]`, "g"))) {
+    if (piece === "[" || piece === "{") depth += 1;
+    else if (piece === "]" || piece === "}") depth = Math.max(depth - 1, 0);
+    if (depth > max) return index;
+  }
+  return undefined;
+}

@@ -6,7 +6,7 @@ import { memberAt } from "../base/validation-issue.ts";
 import { Filter } from "../log/filter.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { isS3 } from "./files-keys.ts";
-import { duplicateOn, type Position, positionAt, unclosedQuote } from "./locate.ts";
+import { duplicateOn, nestedDeeper, type Position, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
 import {
   ConfigFault,
@@ -26,6 +26,8 @@ import { type Config, configSchema, sections } from "./schema.ts";
 
 /** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
 const maxUnknownKeys = 50;
+/** The number of brackets inside each other. Our own keys need two; the stack of the parser is not endless. */
+const maxNesting = 50;
 
 export interface ParsedConfig {
   readonly config: Config;
@@ -126,6 +128,15 @@ function parseToml(source: Source): Record<string, unknown> {
   const { text, file } = source;
   const forbidden = forbiddenCharacter(source);
   if (forbidden !== undefined) throw new ConfigFault([forbidden]);
+  const deep = nestedDeeper(text, maxNesting);
+  if (deep !== undefined)
+    throw new ConfigFault([
+      {
+        ...(file === undefined ? {} : { file }),
+        ...positionAt(text, deep),
+        why: `is nested too deeply: this bracket is inside of ${maxNesting} others; remove some of them`,
+      },
+    ]);
   try {
     return parse(text);
   } catch (error) {

@@ -87,6 +87,22 @@ test("a character that TOML does not allow is named with its place, wherever it 
     );
 });
 
+test("brackets that are nested too deeply are refused with their place before anything follows them", () => {
+  for (const [open, column] of [
+    ["[", 55],
+    ["{a = ", 255],
+    ["[ # ]\n", undefined],
+  ] as const)
+    for (const text of [`a = ${open.repeat(20_000)}\n${required}`, `${required}a = ${open.repeat(20_000)}`]) {
+      const { detail, data } = refusalOf(text);
+      expect(detail).toMatch(/^config\.toml:\d+:\d+: is nested too deeply: .*; remove some of them$/);
+      if (column !== undefined) expect(data.column).toBe(column);
+    }
+  const brackets = "[".repeat(100);
+  const harmless = `a = "${brackets}" # ${brackets}\nb = """\n${brackets}"""""\nc = [[[1], [2]], [{ d = [] }]]\n`;
+  expect(parseConfig(harmless + required).warnings).toHaveLength(3);
+});
+
 test("a line without a key is not taken for a second one of its table", () => {
   expect(refusalOf(`${required}= 1\n`).detail).toStartWith("config.toml:4:1: this is not TOML: ");
 });
