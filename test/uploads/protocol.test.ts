@@ -33,7 +33,7 @@ eachStore(
     ] as const) {
       const begun = await begin("site/a%20b.bin", bytes.length, {
         "x-oc-mtime": "1700000000",
-        "repr-digest": digestOf(bytes),
+        "repr-digest": `${digestOf(bytes)};x=1`,
         "upload-metadata": "filename YS5iaW4=",
       });
       expect(begun.status).toBe(201);

@@ -118,6 +118,7 @@ eachStore("a body that is not what its digest says is refused, and the old file 
     { "oc-checksum": `Adler32:${Bun.hash.adler32(body).toString(16)}` },
     { "content-md5": sum("md5", body).digest("base64") },
     { "repr-digest": `sha-256=:${sum("sha256", body).digest("base64")}:` },
+    { "repr-digest": `sha-256=:${sum("sha256", body).digest("base64")}:;x=1;y="a,b"` },
     { "content-digest": `unixsum=:AAA=:, sha-512=:${sum("sha512", body).digest("base64")}:` },
   ];
   for (const body of ["short", long])
@@ -139,6 +140,7 @@ eachStore("a body that is not what its digest says is refused, and the old file 
     { "oc-checksum": "SHA1:abc!" },
     { "oc-checksum": "MD5:" },
     { "repr-digest": "sha-256=abc" },
+    { "repr-digest": "sha-256=:;x=1" },
     { "repr-digest": "sha-256=:YWJj:" },
   ] as Record<string, string>[])
     expect([headers, (await dav("PUT", "/a.txt", headers, "x")).status]).toEqual([headers, 400]);

@@ -204,7 +204,8 @@ function rfcDigests(headers: Headers, name: "repr-digest" | "content-digest"): W
     const [, key = "", value = ""] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(member) ?? [];
     const algorithm = rfcAlgorithms.find(({ name }) => name === key);
     if (algorithm === undefined) return [];
-    const text = /^:(.*):$/.exec(value)?.[1] ?? "";
+    // RFC 8941 §3.1.2: parameters that are not known are ignored.
+    const text = /^:([^:]*):(?:;.*)?$/.exec(value)?.[1] ?? "";
     return [{ header, hex: hexOf(header, text, algorithm.bytes), hasher: algorithm.open() }];
   });
 }
