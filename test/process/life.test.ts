@@ -188,6 +188,19 @@ story("a server starts although nobody reads its output", async () => {
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
 
+story("SIGUSR1 and SIGUSR2, which mean something to other servers, do nothing", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  const before = server.stderr;
+  for (const name of ["SIGUSR1", "SIGUSR2"] as const) {
+    server.signal(name);
+    await until("the signal was taken", async () => !(await isPending(server, name)));
+  }
+  expect(await server.call("node-server_hello")).toBe(hello);
+  expect(server.stderr).toBe(before);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});
+
 story("a SIGHUP during the start does no harm", async () => {
   const database = await newPostgresDatabase();
   await using home = await newHome({}, database.url);

@@ -36,6 +36,8 @@ export interface ServeOptions extends CommandOptions {
 export async function serve(options: ServeOptions, _: Context, command: Command): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  // Other servers rotate logs or upgrade on them; by default they end a process.
+  for (const name of ["SIGUSR1", "SIGUSR2"] as const) process.on(name, () => {});
   const { config, listen, processes = 1 } = options;
   if (processes > 1) {
     const { supervise } = await import("./processes/supervise.ts");
