@@ -242,9 +242,10 @@ export class BackendPart implements Part<BackendSettings> {
       await links.examine();
       return this.#assemble({ settings, serverUuid, storeId, database, buckets, links });
     } catch (error) {
+      const named = await database.namingDamage(error);
       await buckets.close();
       await database.close();
-      throw error;
+      throw named;
     }
   }
 
@@ -255,8 +256,9 @@ export class BackendPart implements Part<BackendSettings> {
       const stores = await openStores(database, { ...storeSettings(settings), serverUuid, ...shared });
       return new Buckets(database, { stores, ...shared, keepDeploys: settings.keep_deploys });
     } catch (error) {
+      const named = await database.namingDamage(error);
       await database.close();
-      throw error;
+      throw named;
     }
   }
 

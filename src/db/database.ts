@@ -25,7 +25,7 @@ import { BucketRows } from "./rows/bucket-rows.ts";
 import { DeployRows } from "./rows/deploy-rows.ts";
 import { EntryRows } from "./rows/entry-rows.ts";
 import { HeadRows } from "./rows/head-rows.ts";
-import { KvRows } from "./rows/kv-rows.ts";
+import { KvRows, namingDamage } from "./rows/kv-rows.ts";
 import { LeaseRows, TransferRows } from "./rows/lease-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
@@ -110,6 +110,11 @@ export class Database {
     this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;
     this.operator = observed(dialect, log, observers.operator);
+  }
+
+  /** Returns the error that a start fails with, with the name of the damaged row if it is about one. */
+  namingDamage(error: unknown): Promise<unknown> {
+    return namingDamage(this.#dialect, error);
   }
 
   /** The time of the node that opened the database. */

@@ -12,6 +12,7 @@ import {
   toNewer,
 } from "./migrations/migrate.ts";
 import { unknownVersions } from "./migrations/migrations.ts";
+import { damagedRow } from "./rows/kv-rows.ts";
 import {
   namesContent,
   StoredNames,
@@ -89,7 +90,12 @@ function valueIn(file: SqliteDatabase, namespace: string, key: string): unknown 
   const row = file.query("SELECT value FROM kv WHERE namespace = ? AND key = ?").get(namespace, key) as {
     readonly value: string;
   } | null;
-  return row === null ? undefined : JSON.parse(row.value);
+  if (row === null) return undefined;
+  try {
+    return JSON.parse(row.value);
+  } catch (error) {
+    throw damagedRow({ namespace, key }, error);
+  }
 }
 
 function withoutContent(state: DatabaseState): ProbedDatabase {

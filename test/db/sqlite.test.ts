@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { appendFile, mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { systemClock } from "../../src/base/clock.ts";
@@ -135,5 +135,35 @@ test("a second server on the same file says which process holds it, and can star
     data: { pid: process.pid },
   });
   await first.close();
+  await (await openNode(node)).close();
+});
+
+test("a start that a damaged row stops names its namespace and key", async () => {
+  await using folder = await tempFolder();
+  const configPath = join(folder.path, "config.toml");
+  await writeFile(configPath, configText(`sqlite://${folder.path}/node.db?mode=rwc`));
+  const node = { configPath, workingDirectory: folder.path, env: { RUST_LOG: "off" }, show: () => {} };
+  await (await openNode(node)).close();
+  using file = new SqliteFile(join(folder.path, "node.db"));
+  const store = { namespace: "static-files/store", key: "store" };
+  for (const { namespace, key, value = "{broken" } of [
+    { namespace: "links", key: "secret" },
+    { ...store },
+    { ...store, value: "null" },
+    // A statement meets this one, not its reader.
+    { namespace: "static-files/folder", key: "a.txt" },
+  ]) {
+    if (key === "a.txt") {
+      await mkdir(join(folder.path, "blobs"));
+      await appendFile(configPath, `[files]\nurl = "file://${folder.path}/blobs"\n`);
+    }
+    file.run("INSERT INTO kv (namespace, key, value) VALUES (?, ?, ?)", [namespace, key, value]);
+    await expect(openNode(node)).rejects.toMatchObject({
+      kind: "DatabaseError",
+      detail: expect.stringMatching(/ is damaged; restore the database from a backup, or correct /),
+      data: { namespace, key },
+    });
+    file.run("DELETE FROM kv WHERE namespace = ?", [namespace]);
+  }
   await (await openNode(node)).close();
 });

@@ -12,6 +12,7 @@ import {
   sql,
   type Transaction,
 } from "kysely";
+import { codeOf, Fault } from "../../base/fault.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { KeptValues } from "../kept-values.ts";
 
@@ -283,6 +284,35 @@ function isWithin(key: string): Expression<SqlBool> {
 export interface RowName {
   readonly namespace: string;
   readonly key: string;
+}
+
+/** `damagedRow` is the error for a row of `kv` whose value is none that a server writes. */
+export function damagedRow({ namespace, key }: RowName, cause?: unknown): Fault {
+  return new Fault(
+    "DatabaseError",
+    `the row of the table kv with the namespace ${JSON.stringify(namespace)} and the key ${JSON.stringify(key)} is damaged; restore the database from a backup, or correct the value of this row`,
+    { namespace, key },
+    { cause },
+  );
+}
+
+/**
+ * `namingDamage` returns the error for a row whose value is not JSON, if that may be what an error is about, else the error. SQLite
+ * takes any text as a value, and names no row in its own error.
+ */
+export async function namingDamage(
+  dialect: Pick<Dialect, "kind" | "query">,
+  error: unknown,
+): Promise<unknown> {
+  const isOfStatement = error instanceof Fault && codeOf(error.cause) === "SQLITE_ERROR";
+  if (dialect.kind !== "sqlite" || !(isOfStatement || error instanceof SyntaxError)) return error;
+  const row = await dialect.query
+    .selectFrom("kv")
+    .select(["namespace", "key"])
+    .where(sql<SqlBool>`not json_valid(value)`)
+    .limit(1)
+    .executeTakeFirst();
+  return row === undefined ? error : damagedRow(row, error);
 }
 
 type AnyQuery = Kysely<Schema> | Transaction<Schema>;

@@ -2,7 +2,7 @@ import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } fro
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
-import { putRow } from "./kv-rows.ts";
+import { damagedRow, putRow } from "./kv-rows.ts";
 import { readClock } from "./lease-rows.ts";
 
 /** `storeNamespace` is the namespace of one row, which a backup does not bring along. */
@@ -61,7 +61,10 @@ export class StoreRows {
       .where("namespace", "=", storeNamespace)
       .where("key", "=", storeKey)
       .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as StoreValue);
+    if (row === undefined) return undefined;
+    const value = this.#dialect.fromJson(row.value) as Partial<StoreValue> | null;
+    if (typeof value?.database !== "string") throw damagedRow({ namespace: storeNamespace, key: storeKey });
+    return { ...value, database: value.database };
   }
 }
 
