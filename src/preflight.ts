@@ -26,9 +26,11 @@ import { isInside } from "./base/local-fs/folder.ts";
 import { openBlobs, proveBlobs } from "./buckets/blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
+import { sqliteFilePart } from "./config/key.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
+import { linkKeyPaths } from "./config/server-uuid.ts";
 import { certificateState, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
 import { unixAddress } from "./settings.ts";
@@ -52,6 +54,7 @@ export function preflight(
       ...inspectFiles(config),
       ...inspectExposure(config, configPath),
       ...inspectSecretKey(config, configPath),
+      ...inspectLinkKey(config, configPath),
       ...inspectMore(config),
     ];
     const moved = movedPaths(relative).filter(({ path }) => !isKey(path, databaseKey));
@@ -271,6 +274,17 @@ function inspectSecretKey({ files }: Config, configPath: string): Finding[] {
     return [];
   const why = `is a secret, and ${path} can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
   return [{ path: ["files", "secret_access_key"], why, isWarning: true }];
+}
+
+/** `inspectLinkKey` reports a link key that every user of the machine can read, such as one that was copied from another node. */
+function inspectLinkKey({ link_key_file, database }: Config, configPath: string): Finding[] {
+  const databaseFile = sqliteFilePart.read(database.database_url);
+  const path = linkKeyPaths({ setting: link_key_file, configPath: resolve(configPath), databaseFile }).find(
+    (at) => existsSync(at),
+  );
+  if (path === undefined || !isReadableByAll(path)) return [];
+  const why = `is the secret in ${path}, which can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
+  return [{ path: ["link_key_file"], why, isWarning: true }];
 }
 
 function isReadableByAll(path: string): boolean {

@@ -41,3 +41,19 @@ story("a configuration with a database password that everybody can read is warne
   });
   await database.drop();
 });
+
+story("a link key that everybody can read is warned of by check and serve", async () => {
+  await using home = await newHome();
+  const first = await home.serve();
+  expect(first.stderr).not.toContain("WARN");
+  await first.stop();
+  const key = home.file("config.link-key");
+  await chmod(key, 0o644);
+  const why = `is the secret in ${key}, which can be read by every user of this machine; run \`chmod 600 ${key}\``;
+  const { code, stderr } = await home.run(["check"]);
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^warning: config\.toml:.*: link_key_file: /)]);
+  expect(stderr).toEndWith(`${why}\n`);
+  const server = await home.serve();
+  await server.says(/ WARN server: .*\n/);
+  expect(server.stderr).toContain(` WARN server: configuration key link_key_file ${why} `);
+});
