@@ -246,6 +246,8 @@ const count = z.int().nonnegative();
 const atLeastOne = z.int().positive();
 const text = z.string().min(1);
 const maxTimerMs = 2_147_483_647;
+/** With less, a token with its rights or a whole configuration, as `edit_config` takes it, would not fit into a request. */
+const minRequestBytes = 64 * 1024;
 const milliseconds = count.max(maxTimerMs);
 const millisecondsFromOne = atLeastOne.max(maxTimerMs);
 
@@ -308,8 +310,12 @@ const topKeys = {
   ),
   max_request_body_size: key(
     "bytes",
-    atLeastOne.max(1024 * MiB).default(10 * MiB),
-    "The largest JSON-RPC request or WebSocket message. With little memory a message may be less: half of `client_memory_bytes` is shared out among `jsonrpc_max_connections`.",
+    z
+      .int()
+      .min(minRequestBytes)
+      .max(1024 * MiB)
+      .default(10 * MiB),
+    "The largest JSON-RPC request or WebSocket message, 64 KiB or more. With little memory a message may be less: half of `client_memory_bytes` is shared out among `jsonrpc_max_connections`.",
   ),
   max_response_body_size: key(
     "bytes",

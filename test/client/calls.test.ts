@@ -22,7 +22,7 @@ function standIn(answer: (request: Request) => Response | Promise<Response>) {
 }
 
 eachRuntime("each kind of refusal is a class of its own", async (runtime) => {
-  await using node = await testNode({ top: "max_request_body_size = 4000" });
+  await using node = await testNode({ top: "max_request_body_size = 65536" });
   await using consumer = await Consumer.open();
   const lines = await consumer.run(
     runtime,
@@ -35,7 +35,7 @@ eachRuntime("each kind of refusal is a class of its own", async (runtime) => {
     await show(server.call("node-server_edit_config", { config_string: "= 1" }));
     await show(server.callAny("no_such_method"));
     await show(server.callAny("toString"));
-    await show(server.call("static-bucket-file_upload", { name: "x", path: "y", body: "z".repeat(5000) }));
+    await show(server.call("static-bucket-file_upload", { name: "x", path: "y", body: "z".repeat(70_000) }));
     `,
     { url: node.url, token: node.superToken },
   );

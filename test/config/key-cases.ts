@@ -118,7 +118,10 @@ export const cases: Readonly<Record<string, Case>> = {
     ],
   },
   jsonrpc_max_connections: bytes(1, 1_000_000),
-  max_request_body_size: bytes(1, GiB),
+  max_request_body_size: {
+    good: bytes(65_536, GiB).good,
+    bad: [...bytes(0, GiB).bad.filter(([toml]) => toml !== "-1"), ["65535", /: must be 65536 or more$/]],
+  },
   max_response_body_size: bytes(1, GiB),
   client_memory_bytes: bytes(0, 100 * GiB),
   max_upload_size: bytes(0, 100 * GiB),

@@ -96,7 +96,7 @@ test("an edit changes the limits of the next call, on open sockets too", async (
   expect(await socket.call("node-server_hello", [big])).toMatchObject({ result: hello });
   await editAndHear(node, configOf(node, { top: "max_response_body_size = 1000" }));
   expect(await socket.call("rpc.discover")).toMatchObject({ error: { code: -32008 } });
-  const top = "max_request_body_size = 3000\njsonrpc_max_connections = 1";
+  const top = "max_request_body_size = 65536\njsonrpc_max_connections = 1";
   await editAndHear(node, configOf(node, { top }));
   // The open socket is the one connection that is allowed.
   expect((await node.post("[]")).status).toBe(429);

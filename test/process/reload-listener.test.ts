@@ -77,10 +77,10 @@ test("a reload moves the listener to another host on the same port, and back", a
 });
 
 test("a listener that moves in the same reload as the limits obeys the new limits", async () => {
-  await using server = await reloadable(listener("127.0.0.1:0", "max_request_body_size = 1000\n"));
+  await using server = await reloadable(listener("127.0.0.1:0", "max_request_body_size = 65536\n"));
   expect(await server.reload(listener(`127.0.0.1:${await freePort()}`))).toEqual(["limits", "listener"]);
   const socket = await server.socket();
-  const answer = Promise.race([socket.call("node-server_hello", ["x".repeat(2000)]), socket.closed]);
+  const answer = Promise.race([socket.call("node-server_hello", ["x".repeat(70_000)]), socket.closed]);
   expect(await within("the call is answered", answer)).toMatchObject({ result: hello });
 });
 

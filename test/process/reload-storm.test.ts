@@ -5,7 +5,7 @@ import { until } from "../support/until.ts";
 
 // `node-server/config-reload` proves the same decisions in process, by edits.
 
-const big = "x".repeat(2000);
+const big = "x".repeat(70_000);
 
 story("SIGHUP resizes the memory of the log, and keeps the newest entries", async () => {
   const capacity = (entries: number) => ({
@@ -39,7 +39,7 @@ story("SIGHUP moves the limits without dropping a connection", async () => {
   const { url } = server;
   await using socket = await server.socket();
   await home.configure({
-    top: "jsonrpc_max_connections = 1\nmax_request_body_size = 1000\nmax_response_body_size = 500",
+    top: "jsonrpc_max_connections = 1\nmax_request_body_size = 65536\nmax_response_body_size = 500",
   });
   expect(await server.reload()).toMatchObject(applied("limits"));
   const post = (body: string) =>
@@ -47,7 +47,7 @@ story("SIGHUP moves the limits without dropping a connection", async () => {
   expect((await post("[]")).status).toBe(429);
   expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
   expect(await socket.call("rpc.discover")).toMatchObject({ error: { code: -32008 } });
-  await home.configure({ top: "jsonrpc_max_connections = 2\nmax_request_body_size = 1000" });
+  await home.configure({ top: "jsonrpc_max_connections = 2\nmax_request_body_size = 65536" });
   await server.reload();
   expect((await post(`"${big}"`)).status).toBe(413);
   expect(await socket.call("rpc.discover")).toHaveProperty("result.openrpc");
@@ -59,7 +59,7 @@ story("SIGHUP moves the limits without dropping a connection", async () => {
 });
 
 story("a WebSocket that was opened before a reload obeys the new limits too", async () => {
-  await using home = await newHome({ top: "max_request_body_size = 1000" });
+  await using home = await newHome({ top: "max_request_body_size = 65536" });
   const server = await home.serve();
   await using socket = await server.socket();
   await home.configure();

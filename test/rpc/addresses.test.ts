@@ -157,7 +157,7 @@ withAndWithoutRoot(
       const large = await fetch(node.url + address, {
         method: "POST",
         headers: json,
-        body: "x".repeat(1001),
+        body: "x".repeat(65_537),
       });
       expect([address, large.status, await large.json()]).toMatchObject([
         address,
@@ -176,5 +176,5 @@ withAndWithoutRoot(
     expect((await first.call("node-server_hello")).result).toBe(running.result);
     expect((await second.call("node-server_hello")).result).toBe(running.result);
   },
-  "max_request_body_size = 1000\njsonrpc_max_connections = 2\n",
+  "max_request_body_size = 65536\njsonrpc_max_connections = 2\n",
 );

@@ -59,30 +59,30 @@ const free = (node: TestNode) =>
   until("a place is free", async () => (await node.post(hello)).status === 200 || undefined);
 
 test("a request above the limit is refused by its declared length, before its body is sent", async () => {
-  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 65536" });
   using wire = await Wire.open(node.url);
-  wire.write(postHead(json, "Content-Length: 1001"));
-  await wire.hears(/^HTTP\/1.1 413 [\s\S]*"code":-32007.*"limit":1000.*"id":null/);
+  wire.write(postHead(json, "Content-Length: 65537"));
+  await wire.hears(/^HTTP\/1.1 413 [\s\S]*"code":-32007.*"limit":65536.*"id":null/);
 });
 
 test("a request above the limit is refused while it streams, without a declared length", async () => {
-  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 65536" });
   using wire = await Wire.open(node.url);
   wire.write(postHead(json, "Transfer-Encoding: chunked"));
-  for (let sent = 0; sent < 5; sent += 1) wire.write(`c8\r\n${" ".repeat(200)}\r\n`);
+  for (let sent = 0; sent < 4; sent += 1) wire.write(`4000\r\n${" ".repeat(16_384)}\r\n`);
   await Bun.sleep(50);
   expect(wire.heard).toBe("");
   wire.write("1\r\n \r\n");
-  await wire.hears(/^HTTP\/1.1 413 [\s\S]*"code":-32007.*"limit":1000/);
+  await wire.hears(/^HTTP\/1.1 413 [\s\S]*"code":-32007.*"limit":65536/);
 });
 
 test("a request of exactly the limit is taken, with and without a declared length", async () => {
-  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
-  const full = hello.padEnd(1000);
+  await using node = await sharedNode({ top: "max_request_body_size = 65536" });
+  const full = hello.padEnd(65_536);
   expect((await node.post(full)).status).toBe(200);
   expect((await node.post(`${full} `)).status).toBe(413);
   using wire = await Wire.open(node.url);
-  wire.write(`${postHead(json, "Transfer-Encoding: chunked")}3e8\r\n${full}\r\n0\r\n\r\n`);
+  wire.write(`${postHead(json, "Transfer-Encoding: chunked")}10000\r\n${full}\r\n0\r\n\r\n`);
   await wire.hears(/^HTTP\/1.1 200 [\s\S]*Running/);
 });
 
@@ -166,14 +166,14 @@ test("a client that hangs up in the middle of a call or of a body leaves no plac
 });
 
 test("every kind of answer gives its place back", async () => {
-  await using node = await testNode({ top: "jsonrpc_max_connections = 1\nmax_request_body_size = 1000" });
+  await using node = await testNode({ top: "jsonrpc_max_connections = 1\nmax_request_body_size = 65536" });
   const upgrade = { upgrade: "websocket", connection: "upgrade" };
   const asked: Record<string, () => Promise<Response>> = {
     "a call": () => node.post(hello),
     "an error": () => node.post("{"),
     "a notification": () => node.post('{"jsonrpc":"2.0","method":"node-server_hello"}'),
     "a wrong type": () => node.post(hello, { "content-type": "text/plain" }),
-    "too big": () => node.post("x".repeat(1001)),
+    "too big": () => node.post("x".repeat(65_537)),
     "a preflight": () => fetch(`${node.url}/jsonrpc`, { method: "OPTIONS" }),
     "a wrong verb": () => fetch(`${node.url}/jsonrpc`, { method: "PUT", body: hello }),
     "half a handshake": () => fetch(`${node.url}/jsonrpc`, { headers: upgrade }),

@@ -104,11 +104,11 @@ test("a call beside 100 running ones of a stranger's socket waits for one of the
 });
 
 test("a message above the limit closes its socket with 1009, and no other", async () => {
-  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 65536" });
   await using bystander = await node.socket();
-  for (const message of [`${hello.padEnd(1001)}`, new Uint8Array(1001), "x".repeat(1_000_000)]) {
+  for (const message of [`${hello.padEnd(65_537)}`, new Uint8Array(65_537), "x".repeat(1_000_000)]) {
     await using socket = await node.socket();
-    socket.send(hello.padEnd(1000));
+    socket.send(hello.padEnd(65_536));
     expect(await socket.next()).toEqual(helloAnswer);
     socket.send(message);
     expect((await socket.closed).code).toBe(1009);
@@ -117,10 +117,10 @@ test("a message above the limit closes its socket with 1009, and no other", asyn
 });
 
 test("fragments are counted together against the limit", async () => {
-  await using node = await sharedNode({ top: "max_request_body_size = 1000" });
+  await using node = await sharedNode({ top: "max_request_body_size = 65536" });
   using wire = await openWireSocket(node.url);
-  wire.write(frame("x".repeat(600), 0x01));
-  wire.write(frame("x".repeat(600), 0x00));
+  wire.write(frame("x".repeat(40_000), 0x01));
+  wire.write(frame("x".repeat(40_000), 0x00));
   await until("the socket closes", () => wire.closed || undefined);
 });
 

@@ -13,7 +13,7 @@ export const configKeys: typeof en = {
       "可信代理用来告知客户端地址的请求头：`x-forwarded-for` 或 `forwarded`（RFC 7239）。不读取其他请求头，因为它们可能来自客户端。",
     jsonrpc_max_connections: "处理中的 JSON-RPC 请求与打开的 WebSocket 的总数上限；超出时返回 429。",
     max_request_body_size:
-      "JSON-RPC 请求或 WebSocket 消息的最大大小。内存较少时上限可能更低：`client_memory_bytes` 的一半由 `jsonrpc_max_connections` 个连接分摊。",
+      "JSON-RPC 请求或 WebSocket 消息的最大大小，至少 64 KiB。内存较少时上限可能更低：`client_memory_bytes` 的一半由 `jsonrpc_max_connections` 个连接分摊。",
     max_response_body_size: "JSON-RPC 响应的最大大小。",
     client_memory_bytes:
       "客户端可让服务器占用的内存：正在读取的请求、等待中的调用、尚未发出的响应。超出时返回 503，由客户端重试。0 表示进程可用内存（可能受 cgroup 限制）的四分之一。",
