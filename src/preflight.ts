@@ -100,13 +100,7 @@ function inspectFolder(key: string, path: string): Finding[] {
 }
 
 function inspectLogFiles({ logging: { json_log_file, access_log } }: Config): Finding[] {
-  const isSame = access_log !== undefined && access_log === json_log_file;
-  const why = isSame ? "is the same file as json_log_file; name another" : undefined;
-  return [
-    ...inspectLogFile("json_log_file", json_log_file),
-    ...inspectLogFile("access_log", access_log),
-    ...toFindings(["logging", "access_log"], why),
-  ];
+  return [...inspectLogFile("json_log_file", json_log_file), ...inspectLogFile("access_log", access_log)];
 }
 
 function inspectLogFile(key: string, path: string | undefined): Finding[] {

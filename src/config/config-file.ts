@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, rm, stat } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder, isInside } from "../base/local-fs/folder.ts";
 import { readRegularFile } from "../base/local-fs/read-regular.ts";
@@ -39,7 +39,7 @@ export class ConfigFile {
 
   /** Returns the warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
   check(text: string): readonly Warning[] {
-    return checkText(text, this.#name, this.#overrides);
+    return checkText(text, { file: this.#name, path: resolve(this.#path) }, this.#overrides);
   }
 
   /**
@@ -146,7 +146,7 @@ async function readRecovery(path: string, copy: string, overrides: Overrides): P
     const text = await readRegularFile(copy);
     const isOlder = (await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + maxRewriteMs;
     // If the copy itself is incomplete, the configuration was not touched yet.
-    if (!isOlder && isValid(text, overrides)) return text;
+    if (!isOlder && isValid(text, path, overrides)) return text;
     await rm(copy, { force: true });
     return undefined;
   } catch (error) {
@@ -155,9 +155,9 @@ async function readRecovery(path: string, copy: string, overrides: Overrides): P
   }
 }
 
-function isValid(text: string, overrides: Overrides): boolean {
+function isValid(text: string, path: string, overrides: Overrides): boolean {
   try {
-    parseConfig(text, undefined, overrides);
+    parseConfig(text, path, overrides);
     return true;
   } catch (error) {
     if (error instanceof Fault) return false;

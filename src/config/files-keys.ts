@@ -25,8 +25,8 @@ const endpoint = readBy((value) => {
   return value.replace(/\/+$/, "");
 });
 
-/** The folder in a `file:` URL. */
-const folderPart: FilePart = {
+/** `folderPart` is the folder in a `file:` URL. */
+export const folderPart: FilePart = {
   read(url) {
     const place = parseFilesUrl(url);
     return "folder" in place ? place.folder : undefined;

@@ -7,7 +7,7 @@ import { Filter } from "../log/filter.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { isS3 } from "./files-keys.ts";
 import { duplicateOn, nestedDeeper, type Position, positionAt, unclosedQuote } from "./locate.ts";
-import { type RelativePath, resolvePaths } from "./paths.ts";
+import { type RelativePath, resolvePaths, type SharedFile, sharedFiles } from "./paths.ts";
 import {
   ConfigFault,
   explain,
@@ -40,9 +40,14 @@ export interface ParsedConfig {
 
 /**
  * `parseConfig` reads a whole configuration text, with overrides in place of what it says. Relative paths in both start at the
- * folder of `file`. Throws one ConfigFault with every problem, unknown keys included.
+ * folder of `path`; messages call it `file`. Throws one ConfigFault with every problem, unknown keys included.
  */
-export function parseConfig(text: string, file?: string, overrides = noOverrides): ParsedConfig {
+export function parseConfig(
+  text: string,
+  file?: string,
+  overrides = noOverrides,
+  path = resolve(file ?? "config.toml"),
+): ParsedConfig {
   const written = parseToml(new Source(text, file));
   const inEffect = overridesInEffect(written, overrides);
   const source = new Source(text, file, inEffect);
@@ -54,7 +59,9 @@ export function parseConfig(text: string, file?: string, overrides = noOverrides
     // A misspelt key is often the reason why another one is missing.
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
-  const { config, relative } = resolvePaths(read.data, dirname(resolve(file ?? "config.toml")));
+  const { config, relative } = resolvePaths(read.data, dirname(path));
+  const shared = sharedFiles(config, path);
+  if (shared.length > 0) throw new ConfigFault(shared.map((both) => sharedProblem(source, both, raw)));
   return { config, relative, overrides: inEffect, warnings: [...unknown, ...unknownTargets(source, config)] };
 }
 
@@ -62,11 +69,15 @@ export function parseConfig(text: string, file?: string, overrides = noOverrides
  * `checkText` returns the warnings about a text that may become the file, also about keys that are overridden. Overrides stand in only
  * for keys that it lacks: a wrong value would end the next start without them. Throws as `parseConfig` does.
  */
-export function checkText(text: string, file: string, overrides: Overrides): readonly Warning[] {
+export function checkText(
+  text: string,
+  { file, path }: { readonly file: string; readonly path: string },
+  overrides: Overrides,
+): readonly Warning[] {
   const source = new Source(text, file);
   const written = parseToml(source);
   const missing = overrides.values.filter(({ path }) => memberAt(written, path) === undefined);
-  const { warnings } = parseConfig(text, file, { ...overrides, values: missing });
+  const { warnings } = parseConfig(text, file, { ...overrides, values: missing }, path);
   return [...warnings, ...withoutEffect(source, written, overrides)];
 }
 
@@ -116,6 +127,18 @@ function withOverrides(
 
 function isTable(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** `sharedProblem` is about the later of two keys that name one file, unless only the earlier one is set. */
+function sharedProblem(source: Source, { keys, names }: SharedFile, raw: unknown): Problem {
+  const isFirst =
+    memberAt(raw, keys[1]) === undefined && keys[0].length > 0 && memberAt(raw, keys[0]) !== undefined;
+  const [key, other] = isFirst ? [keys[0], names[1]] : [keys[1], names[0]];
+  return locateProblem(
+    source,
+    key,
+    `would be the same file as ${other}, or one that is kept beside it; choose another path`,
+  );
 }
 
 function toProblem(source: Source, issue: z.core.$ZodIssue, raw: unknown): Problem {

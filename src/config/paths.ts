@@ -1,8 +1,9 @@
-import { existsSync } from "node:fs";
-import { dirname, isAbsolute, join, resolve } from "node:path";
-import { isS3 } from "./files-keys.ts";
+import { existsSync, realpathSync } from "node:fs";
+import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { folderPart, isS3 } from "./files-keys.ts";
 import { type FilePart, sqliteFilePart } from "./key.ts";
 import { type CheckedConfig, type Config, settings } from "./schema.ts";
+import { linkKeyPaths, placesOf } from "./server-uuid.ts";
 
 /** RelativePath is a path that a configuration gives relative to its own folder. */
 export interface RelativePath {
@@ -62,6 +63,103 @@ export function configuredFiles(config: Config): ConfiguredFile[] {
     const path = key.file.read(value);
     return path === undefined ? [] : [{ name, path, use: key.fileUse ?? "write" }];
   });
+}
+
+/** UsedFile is what the server keeps for one purpose: a file, with those that it keeps beside it. */
+interface UsedFile {
+  /** The key that decides where it is. */
+  readonly key: readonly string[];
+  /** Names it in messages. */
+  readonly name: string;
+  readonly paths: readonly string[];
+  /** Two of the same kind may be one: a certificate and its key in one file, backups beside the folders of the buckets. */
+  readonly kind: "own" | "read" | "folder";
+}
+
+/** SharedFile is a file that a configuration names for two purposes. */
+export interface SharedFile {
+  /** The keys of both purposes. */
+  readonly keys: readonly [first: readonly string[], second: readonly string[]];
+  /** How to say each of them in a message about the other. */
+  readonly names: readonly [first: string, second: string];
+}
+
+/** `sharedFiles` finds files with two purposes: one of them would write into what the other reads. */
+export function sharedFiles(config: Config, configPath: string): SharedFile[] {
+  const used = usedFiles(config, configPath);
+  const byPath = new Map<string, UsedFile>();
+  const found: SharedFile[] = [];
+  for (const second of used)
+    for (const path of new Set(second.paths.map(realPathOf))) {
+      const first = byPath.get(path);
+      if (first === undefined) byPath.set(path, second);
+      else if (first !== second && (first.kind === "own" || first.kind !== second.kind)) {
+        found.push({ keys: [first.key, second.key], names: [first.name, second.name] });
+        break;
+      }
+    }
+  return found;
+}
+
+function usedFiles(config: Config, configPath: string): UsedFile[] {
+  const { logging, database, files } = config;
+  const sqlite = sqliteFilePart.read(database.database_url);
+  const databasePath = sqlite === undefined ? undefined : realPathOf(sqlite);
+  const named = (key: readonly string[], paths: readonly string[], name = key.at(-1) ?? ""): UsedFile => ({
+    key,
+    name,
+    paths,
+    kind: "own",
+  });
+  const one = (key: readonly string[], path: string | undefined, kind: UsedFile["kind"]) =>
+    path === undefined ? [] : [{ ...named(key, [path]), kind }];
+  const log = (key: string, path: string | undefined, maxBytes: number, keep: number) =>
+    // Terminals, pipes and the null device take lines of anybody.
+    path === undefined || /^\/(dev|proc)\//.test(path)
+      ? []
+      : [named(["logging", key], [path, ...(maxBytes > 0 ? oldLogs(path, keep) : [])])];
+  return [
+    named([], [configPath, `${configPath}.recovery`], "the configuration file"),
+    ...(config.server_uuid === "auto_gen"
+      ? [named(["server_uuid"], placesOf(configPath, sqlite), "the file of server_uuid")]
+      : []),
+    named(
+      ["link_key_file"],
+      linkKeyPaths({ setting: config.link_key_file, configPath, databaseFile: sqlite }),
+      "the file of the link key (link_key_file)",
+    ),
+    ...(databasePath === undefined
+      ? []
+      : [
+          named(
+            ["database", "database_url"],
+            ["", "-wal", "-shm", "-journal", ".lock"].map((end) => databasePath + end),
+          ),
+        ]),
+    ...one(["static_path"], config.static_path, "folder"),
+    ...one(["files", "url"], files.url && folderPart.read(files.url), "folder"),
+    ...one(["files", "cache_path"], files.cache_path, "folder"),
+    ...one(["backup_dir"], config.backup_dir, "folder"),
+    ...one(["tls_cert"], config.tls_cert, "read"),
+    ...one(["tls_key"], config.tls_key, "read"),
+    ...one(["unix_socket_path"], config.enable_unix_socket ? config.unix_socket_path : undefined, "own"),
+    ...log("json_log_file", logging.json_log_file, logging.json_log_max_bytes, logging.json_log_keep),
+    ...log("access_log", logging.access_log, logging.access_log_max_bytes, logging.access_log_keep),
+  ];
+}
+
+function oldLogs(path: string, keep: number): string[] {
+  return Array.from({ length: keep }, (_, at) => `${path}.${at + 1}`);
+}
+
+/** `realPathOf` resolves the links in as much of a path as exists. */
+function realPathOf(path: string): string {
+  let missing = "";
+  for (let at = path; ; at = dirname(at)) {
+    if (existsSync(at)) return join(realpathSync(at), missing);
+    if (at === dirname(at)) return path;
+    missing = join(basename(at), missing);
+  }
 }
 
 /**

@@ -23,6 +23,7 @@ eachDatabase(
       good.replace("127.0.0.1:0", "nowhere"),
       `${good}\n  sql_timeout_ms = "soon"`,
       good.replace("[logging]", '[logging]\nlog_filter = "info,,db=loud"'),
+      good.replace("[logging]", `[logging]\naccess_log = "${node.folder}/config.link-key"`),
       `jsonrpc_max_connections = 0\n${good}`,
     ]) {
       const error = await node.refused("node-server_check_config", asked(node, text));
