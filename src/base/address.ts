@@ -69,17 +69,22 @@ export function parseIpNetwork(text: string): IpNetwork | undefined {
   return prefix > bits ? undefined : { address, prefix };
 }
 
-/** IpNetworks is a set of networks. */
+/** IpNetworks is a set of networks. An IPv6 network contains no IPv4 address. */
 export class IpNetworks {
-  readonly #list = new BlockList();
+  /** A list for each family: `::/80` in a list that is asked for an IPv4 address contains all of them, as `::ffff:0:0/96`. */
+  readonly #lists = { ipv4: new BlockList(), ipv6: new BlockList() };
 
   constructor(networks: readonly IpNetwork[]) {
-    for (const { address, prefix } of networks) this.#list.addSubnet(address, prefix, familyOf(address));
+    for (const { address, prefix } of networks) {
+      const family = familyOf(address);
+      this.#lists[family].addSubnet(address, prefix, family);
+    }
   }
 
   /** Tells whether an address, in its canonical form, is in one of them. */
   includes(address: string): boolean {
-    return this.#list.check(address, familyOf(address));
+    const family = familyOf(address);
+    return this.#lists[family].check(address, family);
   }
 }
 

@@ -68,3 +68,10 @@ test("a set of networks includes the addresses of each, whatever bits follow its
   for (const outside of ["11.0.0.0", "9.255.255.255", "192.0.2.8", "2001:db8:2::1", "::2", "127.0.0.1"])
     expect(networks.includes(outside)).toBe(false);
 });
+
+test("an IPv6 network contains no IPv4 address, in neither form", () => {
+  const networks = new IpNetworks(["::/80", "::fffe:0:0/95"].flatMap((text) => parseIpNetwork(text) ?? []));
+  for (const text of ["192.0.2.1", "::ffff:192.0.2.1"])
+    expect(networks.includes(canonicalIp(text) ?? "")).toBe(false);
+  expect(networks.includes("::1")).toBe(true);
+});
