@@ -75,6 +75,24 @@ test("only who fills a tab with the console is handed the token", async () => {
     expect(await handedOver(node, foreign)).toBeUndefined();
 });
 
+test("the token is found among hostile cookies, and in no other spelling of its own", async () => {
+  await using node = await testNode();
+  const [cookie = ""] = cookieOf(await remember(node, "key:secret")).split(";");
+  const [name = "", value = ""] = cookie.split("=");
+  const among = [
+    `${name}=; ${name}=nonsense; ${cookie}`,
+    `${cookie}; ${name}=${Buffer.from("other:token").toString("base64url")}`,
+    `bad=%zz; quoted="a; __proto__=b; =; ${cookie}; ${name}`,
+    `a=${"x".repeat(12_000)}; ${cookie}`,
+    `${";".repeat(12_000)}${cookie}`,
+  ];
+  for (const cookies of among) expect(await handedOver(node, cookies)).toBe("key:secret");
+  const percent = `%${value.charCodeAt(0).toString(16)}${value.slice(1)}`;
+  const others = [name, `${name}=%zz`, `${name}=${percent}`, `${name}x=${value}`, `x${name}=${value}`];
+  others.push(`${name.toUpperCase()}=${value}`, `${name}=${"x".repeat(12_000)}`);
+  for (const cookies of others) expect(await handedOver(node, cookies)).toBeUndefined();
+});
+
 test("a load in advance gets no page of the console, so that the one that is shown later is a new one with the token", async () => {
   await using node = await testNode();
   const [cookie = ""] = cookieOf(await remember(node, "key:secret")).split(";");

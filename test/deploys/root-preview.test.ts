@@ -218,6 +218,7 @@ describe("a preview in a browser", () => {
       `${code}/site%40${deploy}`,
       `${code}/../${target}`,
       `"${value}"`,
+      `${value}=`,
       "x".repeat(4000),
       "/".repeat(4000),
       "",

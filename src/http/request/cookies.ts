@@ -13,10 +13,11 @@ export function withPort(name: string, { headers }: Request): string {
   return port === undefined ? name : `${name}_${port}`;
 }
 
-/** cookiesOf returns the values of all cookies of a name that a request carries, in its order. */
+/**
+ * cookiesOf returns the values of all cookies of a name that a request carries, in its order and as they were sent. The name has
+ * letters, digits, `_` and `-` only. `Bun.CookieMap` would decode `%40`, so that a value had several spellings.
+ */
 export function cookiesOf({ headers }: Request, name: string): string[] {
-  return (headers.get("cookie")?.split(";") ?? []).flatMap((pair) => {
-    const [key, value = ""] = pair.trim().split("=", 2);
-    return key === name ? [value] : [];
-  });
+  const pattern = new RegExp(`(?:^|;)[ \\t]*${name}=([^;]*)`, "g");
+  return Array.from((headers.get("cookie") ?? "").matchAll(pattern), ([, value = ""]) => value);
 }
