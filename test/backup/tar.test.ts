@@ -96,3 +96,57 @@ test("an archive that GNU tar made of files is read, and one with a link is refu
   await tar.does(["--create", "--format=ustar", "--file", "a.tar", "a.txt", "link"]);
   await expect(readAll(await bytes(), 1000)).rejects.toThrow(/neither a file nor a folder/);
 });
+
+const file = (name: string, text = "hello") => {
+  const entry: TarEntry = { name, kind: "file", size: Buffer.byteLength(text), mode: 0o600, modifiedMs: 0 };
+  return Buffer.concat([tarHeader(entry), Buffer.from(text), padding(entry.size)]);
+};
+/** A member with other bytes at a place of its header, whose checksum is right. */
+const edited = (member: Buffer, at: number, bytes: string) => {
+  const changed = Buffer.from(member);
+  changed.write(bytes, at, "latin1");
+  changed.write("        ", 148, "latin1");
+  const sum = changed.subarray(0, 512).reduce((total, byte) => total + byte, 0);
+  changed.write(`${sum.toString(8).padStart(6, "0")}\0 `, 148, "latin1");
+  return changed;
+};
+/** An extended header; of the type `g` it would count for all members that follow. */
+const extended = (records: string, type = "x") => edited(file("pax", records), 156, type);
+const [member, end, half] = [file("a"), endOfArchive, endOfArchive.subarray(512)];
+
+/** Archives that other readers accept, so that they would not agree with us about what is in a backup. */
+const hostile: Record<string, readonly Uint8Array[]> = {
+  "no end": [member],
+  "half an end": [member, half],
+  "a member after the end": [member, end, member, end],
+  "a member between the halves of the end": [member, half, member, end],
+  "a record of zeros too many": [member, end, Buffer.alloc(10_241)],
+  "rubbish after the end": [member, end, Buffer.from("x")],
+  "a size with letters": [edited(member, 124, "5zz\0"), end],
+  "a size in base 256": [edited(member, 124, `\x80${"\0".repeat(10)}\x05`), end],
+  "a mode of letters": [edited(member, 100, "zzzzzzz\0"), end],
+  "a header of GNU tar": [edited(member, 257, "ustar  \0"), end],
+  "a long name of GNU tar": [edited(file("name", "b\0"), 156, "L"), member, end],
+  "a member of the oldest type": [edited(member, 156, "\0"), end],
+  "a hard link": [edited(member, 156, "1"), end],
+  "an extended header for all": [extended("10 path=b\n", "g"), member, end],
+  "two extended headers": [extended("10 path=b\n"), extended("10 path=c\n"), member, end],
+  "an extended header alone": [extended("10 path=b\n"), end],
+  "an extended header with another key": [extended("14 linkpath=x\n"), member, end],
+  "an extended header that is too long": [extended(`65550 path=${"b".repeat(65_538)}\n`), member, end],
+  "a record that is cut": [extended("99 path=b\n"), member, end],
+  "a record without a length": [extended("path=b\n"), member, end],
+  "an extended size with letters": [extended("14 size=5abc\n"), member, end],
+};
+
+for (const [what, parts] of Object.entries(hostile))
+  test(`an archive with ${what} is refused`, async () => {
+    await expect(readAll(Buffer.concat(parts), 700)).rejects.toThrow(/the backup is damaged/);
+  });
+
+test("the hostile archives differ from good ones in one thing alone", async () => {
+  expect(await readAll(Buffer.concat([member, end, Buffer.alloc(10_240)]), 700)).toHaveLength(1);
+  expect(await readAll(Buffer.concat([edited(member, 100, "0000600\0"), end]), 700)).toHaveLength(1);
+  const renamed = Buffer.concat([extended("10 path=b\n"), member, end]);
+  expect(await readAll(renamed, 700)).toMatchObject([{ name: "b", text: "hello" }]);
+});
