@@ -97,7 +97,7 @@ story("a store with an earlier state of the files is refused, until they are cop
     await home.configure(files);
     expect(await server.reload()).toMatchObject({
       ...refused,
-      line: expect.stringMatching(/files\.url.*file:.*second/),
+      line: expect.stringMatching(/file:.*second/),
     });
   }
   await server.stop();
