@@ -61,11 +61,11 @@ for (const kind of databaseKinds)
     };
     expect(JSON.parse(login.stdout)).toEqual({ name: "reader", url: node.url, ...state });
     const status = await user.does(["status", "-s", "reader"]);
-    expect(status).toMatch(/^token {6}\w{16}, reader$/m);
-    expect(status).toMatch(new RegExp(`^may {8}${may}$`, "m"));
-    expect(status).toMatch(/^expires {4}2999-01-02 03:04 UTC$/m);
+    expect(status).toMatch(/^token +\w{16}, reader$/m);
+    expect(status).toMatch(new RegExp(`^may +${may}$`, "m"));
+    expect(status).toMatch(/^expires +2999-01-02 03:04 UTC$/m);
     expect(JSON.parse(await user.does(["status", "-s", "reader", "--json"]))).toMatchObject(state);
-    expect(await user.does(["status", "-s", "here"])).toMatch(/^may {8}everything \(Super Token\)$/m);
+    expect(await user.does(["status", "-s", "here"])).toMatch(/^may +everything \(Super Token\)$/m);
     const again = await user.run(["login", node.url, "--name", "here"], { stdin: node.superToken });
     expect([again.stdout, again.stderr]).toEqual(["", expect.stringMatching(/^may: everything/m)]);
   });
