@@ -72,7 +72,7 @@ bothDatabases(
 
 bothDatabases("a page of a long history reads as many rows as it has, from the newest on", async (kind) => {
   await using rows = await objectRows(kind);
-  const total = 6000;
+  const total = 3000;
   const versions = new Map<string, unknown>();
   for (let version = 1; version <= total; version += 1)
     versions.set(`${version}/a.txt`, { path: "a.txt", entry: file(version), at: until - 86_400_000, until });
@@ -106,7 +106,7 @@ bothDatabases("a page of a long history reads as many rows as it has, from the n
   const { sql: read = "" } = statements.find(({ sql }) => sql.includes("desc")) ?? {};
   const isPostgres = kind === "postgres";
   await using outside = new SQL({ url: rows.databaseUrl, max: 1 });
-  const values = ["static-files/removed/site", 5000, 51];
+  const values = ["static-files/removed/site", 2000, 51];
   const literal = values.reduce<string>(
     (text, value, at) =>
       text.replace(isPostgres ? `$${at + 1}` : "?", typeof value === "string" ? `'${value}'` : String(value)),
