@@ -151,6 +151,17 @@ export async function closeRun(path: string): Promise<number> {
   const end = Date.now() + maxEndMs;
   while (Date.now() < end && running.some(({ pid }) => isAlive(pid))) await Bun.sleep(10);
   for (const file of services.flatMap(({ leaves = [] }) => leaves)) await rm(file, { force: true });
+  // A story that was ended leaves its file system mounted, and the folder would be busy.
+  for (const folder of await mountedBelow(path)) Bun.spawnSync(["umount", "--lazy", folder]);
   await rm(path, { recursive: true, force: true });
   return seconds.reduce((sum, next) => sum + next, 0);
+}
+
+/** mountedBelow returns the folders below a path that are file systems of their own, where the system lists them (Linux). */
+async function mountedBelow(path: string): Promise<string[]> {
+  const mounts = await readFile("/proc/self/mounts", "utf8").catch(() => "");
+  return mounts.split("\n").flatMap((line) => {
+    const [, folder = ""] = line.split(" ");
+    return folder.startsWith(`${path}/`) ? folder : [];
+  });
 }
