@@ -1,7 +1,7 @@
 // This folder replaces the server's own binary by a release. The Updater of this file takes the steps in order:
 // release.ts finds the newest version, download.ts fetches it, minisign.ts checks its signature, smoke-test.ts runs it
-// once. Then trial.ts installs it with the files of binary.ts, on trial: if its first starts fail, the next one puts
-// the old version back. release-server.ts is the other side, and serves releases from a folder.
+// once. Then trial.ts installs it with binary.ts, which keeps the old one as `.old`, on trial: if its first starts
+// fail, the next one puts the old version back. release-server.ts is the other side, and serves releases from a folder.
 
 import { constants } from "node:fs";
 import { access, rm } from "node:fs/promises";

@@ -1,7 +1,7 @@
 // This folder is what WebDAV stores about files beside their content. The Metadata of this file joins both kinds for
-// one bucket: locks.ts, bounded by lock-counts.ts, and properties.ts. Both are rows of `kv` under the keys of
-// kv-keys.ts. A change of files moves or ends the metadata in its own turn, or in its own transaction where the names
-// of files are rows.
+// one bucket: locks.ts, which says whom a lock stops (bucket-files.ts asks it) and is bounded by lock-counts.ts, and
+// properties.ts. Both are rows of `kv` under the keys of kv-keys.ts. A change of files moves or ends the metadata in
+// its own turn, or in its own transaction where the names of files are rows.
 
 import type { MetadataRows } from "../../db/rows/metadata-rows.ts";
 import type { TreePath } from "../path.ts";

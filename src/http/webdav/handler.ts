@@ -1,8 +1,8 @@
-// This folder is WebDAV (RFC 4918) on the files of buckets. serveFiles of this file finds the caller, checks the need
-// and opens the bucket, also for resumable uploads; then it runs the verb of the method (verbs/) with a DavRequest
-// (dav-request.ts). dav-path.ts reads and writes addresses, conditions.ts the If headers and lock tokens.
-// error-response.ts turns faults into statuses, xml/ reads and writes bodies. above-buckets.ts lists the buckets of a
-// caller, so that one address mounts all of them.
+// This folder is WebDAV (RFC 4918) on the files of buckets. serveFiles of this file finds the caller (by
+// ../request/authentication.ts, which also makes the 401), checks the need and opens the bucket, also for resumable
+// uploads; then it runs the verb of the method (verbs/) with a DavRequest (dav-request.ts). dav-path.ts reads and
+// writes addresses, conditions.ts the If headers and lock tokens. error-response.ts turns faults into statuses, xml/
+// reads and writes bodies. above-buckets.ts lists the buckets of a caller, so that one address mounts all of them.
 
 import type { AuditLog } from "../../auth/audit-log.ts";
 import { authorise } from "../../auth/authorise.ts";

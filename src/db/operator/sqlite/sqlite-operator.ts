@@ -1,8 +1,8 @@
 // This folder runs an operator's statements on SQLite in child processes of the same program. The server's side is
 // SqliteOperator in this file, which chooses a child for each request, and sqlite-child.ts, which sends it batches of
-// requests and kills it after a time limit. The child's side is child.ts, with its connection in
-// operator-connection.ts. channel.ts has the frames that both exchange over a socket pair; batch-memory.ts is shared
-// memory for answers, so that a batch wakes the server once.
+// requests and kills it after a time limit. The child's side is child.ts, which also measures tables, with its
+// connection in operator-connection.ts. channel.ts has the frames that both exchange over a socket pair;
+// batch-memory.ts is shared memory for answers, so that a batch wakes the server once.
 
 import type { Clock } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
