@@ -20,7 +20,7 @@ const codeOf = async (page: Page, label: string) =>
 
 inBrowser("a form becomes a request, and the answer is the server's", async () => {
   await using node = await sharedNode();
-  await using tab = await openConsole(node, { at: "/api", expected: /a bucket site exists already/ });
+  await using tab = await openConsole(node, { at: "/api", expected: /A bucket site exists already/ });
   const { page } = tab;
   await page.getByLabel("Find a method").fill("bucket creates");
   await page.getByText("1 of").waitFor();

@@ -136,7 +136,7 @@ inBrowser(
 
 inBrowser("a server that cannot look up tokens is no reason to forget who was signed in", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { expected: /no such table/ });
+  await using tab = await openConsole(node, { expected: /no such table/i });
   const { page } = tab;
   await node.sql("ALTER TABLE token RENAME TO away");
   await page.reload();
