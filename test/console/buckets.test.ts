@@ -27,7 +27,7 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
   await page.getByRole("button", { name: "Create" }).click();
   await page
     .getByRole("alert")
-    .getByText(/^name must have 1 to 128/)
+    .getByText(/^Name must have 1 to 128/)
     .waitFor();
   await page.getByLabel("Name", { exact: true }).fill("site");
   await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();

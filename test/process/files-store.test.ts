@@ -55,7 +55,7 @@ test("a reload changes the store only if that has the files of all buckets", asy
   await home.configure();
   expect(await server.reload()).toMatchObject({
     ...refused,
-    line: expect.stringMatching(/files\.url.*file:.*blobs.*`node-server migrate --files disk`/),
+    line: expect.stringMatching(/file:.*blobs.*`node-server migrate --files disk`/),
   });
   expect(await (await fetch(`${server.url}/node/static/site/a.txt`)).text()).toBe("hello");
   await server.call("static-bucket_delete", { token, name: "site" });

@@ -60,7 +60,7 @@ story("the claim on the SQLite file moves with the server", async () => {
   await home.configure();
   expect(await server.reload()).toMatchObject({
     ...refused,
-    line: expect.stringMatching(`data/node\\.db.* ${other.pid}\\b`),
+    line: expect.stringMatching(new RegExp(`data/node\\.db.* ${other.pid}\\b`)),
   });
   expect(await server.call("node-server_hello")).toBe(hello);
   await home.configure({}, otherUrl);
@@ -68,7 +68,7 @@ story("the claim on the SQLite file moves with the server", async () => {
   await neighbour.configure({}, `sqlite://${home.file("other/node.db")}?mode=rwc`);
   expect(await other.reload()).toMatchObject({
     ...refused,
-    line: expect.stringMatching(`other/node\\.db.* ${server.pid}\\b`),
+    line: expect.stringMatching(new RegExp(`other/node\\.db.* ${server.pid}\\b`)),
   });
 });
 

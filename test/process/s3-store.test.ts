@@ -78,7 +78,7 @@ test.if(hasSeaweed)("neither a reload nor a start goes on with an S3 store witho
   await home.configure({ files: other });
   expect(await first.reload()).toMatchObject({
     ...refused,
-    line: expect.stringMatching(/files\.url.*s3:.*`node-server migrate --files s3:/),
+    line: expect.stringMatching(/s3:.*`node-server migrate --files s3:/),
   });
   expect(await (await fetch(`${first.url}/node/static/site/a.txt`)).text()).toBe("hello");
   await first.stop();
