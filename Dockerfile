@@ -14,6 +14,8 @@ RUN npm ci
 COPY tsconfig.json ./
 COPY scripts ./scripts
 COPY src ./src
+# The console shows the documentation of its version.
+COPY docs ./docs
 RUN npm run build
 
 FROM debian:bookworm-slim
