@@ -73,8 +73,8 @@ const stops: Record<string, Stop> = {
   overview: {
     at: "/overview",
     async arrive(page) {
-      // The chart begins with the second measurement.
-      await page.locator("canvas").waitFor();
+      // The chart begins with the second measurement: 20 s after the start of the server, and at most 10 s until the page asks.
+      await page.locator("canvas").waitFor({ timeout: 40_000 });
       // A machine that was busy when the server started makes it look overloaded for a minute.
       if (process.env.TOUR !== undefined)
         await page.locator(".overview-status").getByText("Healthy").waitFor({ timeout: 120_000 });
