@@ -191,6 +191,7 @@ story("a server starts although nobody reads its output", async () => {
 story("SIGUSR1 and SIGUSR2, which mean something to other servers, do nothing", async () => {
   await using home = await newHome();
   const server = await home.serve();
+  await until("the first start has told all", async () => server.stderr.includes("sign in to the console"));
   const before = server.stderr;
   for (const name of ["SIGUSR1", "SIGUSR2"] as const) {
     server.signal(name);
