@@ -20,7 +20,7 @@ export type Limit = { scopes: Scope[]; permissions: Permission[] };
 
 export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[] };
 
-export type MethodDescription = { name: string; tags: { name: string }[]; summary: string; description?: string; deprecated?: true; paramStructure: "either"; params: { name: string; required: boolean; schema: { [name: string]: unknown }; "x-credential"?: true }[]; result: { name: string; schema: { [name: string]: unknown } }; errors: { code: number; message: string }[]; examples: { name: string; params: { name: string; value: unknown }[]; result: { name: string; value: unknown } }[]; "x-event"?: { [name: string]: unknown }; "x-need": string; "x-authorization": Requirement[]; "x-effect": Effect; "x-warning"?: string };
+export type MethodDescription = { name: string; tags: { name: string }[]; summary: string; description?: string; deprecated?: true; paramStructure: "either"; params: { name: string; required: boolean; schema: { [name: string]: unknown }; "x-credential"?: true }[]; result: { name: string; schema: { [name: string]: unknown } }; errors: { code: number; message: string }[]; "x-event"?: { [name: string]: unknown }; "x-need": string; "x-authorization": Requirement[]; "x-effect": Effect; "x-warning"?: string };
 
 export type MetricFamily = { name: string; type: "counter" | "gauge" | "histogram"; help: string; samples?: { labels: { [name: string]: string }; value: number }[]; histograms?: { labels: { [name: string]: string }; count: number; sum: number; buckets: { le: number; count: number }[] }[] };
 

@@ -23,8 +23,6 @@ const requirement = z
 /** Requirement is a `Need` as it travels: `param` names the param whose value is the name of the scope. */
 type Requirement = z.infer<typeof requirement>;
 
-const exampleValue = z.object({ name: z.string(), value: z.unknown() });
-
 const methodDescription = z
   .object({
     name: z.string(),
@@ -43,7 +41,6 @@ const methodDescription = z
     ),
     result: z.object({ name: z.string(), schema: z.record(z.string(), z.unknown()) }),
     errors: z.array(z.object({ code: z.int(), message: z.string() })),
-    examples: z.array(z.object({ name: z.string(), params: z.array(exampleValue), result: exampleValue })),
     "x-event": z.record(z.string(), z.unknown()).optional(),
     "x-need": z.string(),
     "x-authorization": z.array(requirement),
@@ -94,7 +91,6 @@ function describeMethod<S>(name: string, method: Method<S>): MethodDescription {
     })),
     result: { name: "result", schema: jsonSchema(method.result, "output") },
     errors: errorsOf(method),
-    examples: examplesOf(method),
     ...(method.replacedBy === undefined
       ? {}
       : { deprecated: true, description: `Use ${method.replacedBy} instead.` }),
@@ -119,12 +115,6 @@ function errorsOf<S>(method: Method<S>): MethodDescription["errors"] {
   for (const { code, title } of failuresOf(method).map((kind) => faultKinds[kind]))
     titles.set(code, [...(titles.get(code) ?? []), title]);
   return [...titles].map(([code, all]) => ({ code, message: all.join(" or ") }));
-}
-
-function examplesOf<S>({ example }: Method<S>): MethodDescription["examples"] {
-  if (example === undefined) return [];
-  const params = Object.entries(example.params).map(([name, value]) => ({ name, value }));
-  return [{ name: "example", params, result: { name: "result", value: example.result } }];
 }
 
 function jsonSchema(type: z.core.$ZodType, io: "input" | "output"): Record<string, unknown> {
