@@ -2,18 +2,12 @@ import { expect } from "bun:test";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { configText, eachStore, type TestNode, testNode } from "../support/node.ts";
-import { until } from "../support/until.ts";
 
 const style = "p { color: red }\n".repeat(100);
 
 async function reload(node: TestNode, cacheBytes: number): Promise<void> {
   const top = `static_path = ${JSON.stringify(join(node.folder, "static"))}\nstatic_cache_bytes = ${cacheBytes}\n`;
-  const { files } = node;
-  const config_string = configText(node.databaseUrl, { top, files, logging: 'memory_log_filter = "info"' });
-  const told = () => node.node.ring.entries().filter(({ message }) => message.includes("reloaded"));
-  const before = told().length;
-  await node.call("node-server_edit_config", [node.superToken, config_string]);
-  await until("it is in force", () => told().length > before);
+  await node.editConfig(configText(node.databaseUrl, { top, files: node.files }));
 }
 
 /** Everything that an answer says, but for the time of day and what is drawn at random. */

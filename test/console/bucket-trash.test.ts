@@ -83,9 +83,8 @@ for (const [store, line] of [
   inBrowser(`whoever may change the configuration turns on the trash: ${store}`, async () => {
     await using node = await testNode({ store });
     await siteWith(node, { "a.txt": "a" });
-    const token = node.superToken;
     const config = readFileSync(node.configPath, "utf8").replace("[files]", "[files]\nkeep_removed_days = 0");
-    await node.call("node-server_edit_config", { token, config_string: config });
+    await node.editConfig(config);
     await using tab = await openConsole(node, { at: "/buckets/site/trash" });
     const { page } = tab;
     await page.getByText("The trash is off").waitFor();
@@ -109,7 +108,7 @@ for (const [store, line] of [
     const colleague = await node.newToken([
       { scopes: ["global"], permissions: ["read", "list"].map((action) => ({ static_bucket_file: action })) },
     ]);
-    await node.call("node-server_edit_config", { token, config_string: config });
+    await node.editConfig(config);
     await using other = await openConsole(node, { at: "/buckets/site/trash", token: colleague });
     await other.page.getByText("This server keeps nothing of what is deleted or replaced.").waitFor();
     expect(await other.page.getByRole("button", { name: "Turn on" }).count()).toBe(0);

@@ -151,6 +151,8 @@ export interface TestNode extends AsyncDisposable {
   /** One call that must fail; its error. */
   refused(method: string, params?: unknown): Promise<NonNullable<WireReply["error"]>>;
   /** A token with these limits, as text. */
+  /** editConfig writes the configuration by its method, and waits for the reload that this begins. */
+  editConfig(text: string): Promise<void>;
   newToken(limits: unknown, more?: Record<string, unknown>): Promise<string>;
   socket(): Promise<TestSocket>;
   /** Closes something that a test has opened beside the server, such as a connection to its database, before the server is closed. */
@@ -258,6 +260,11 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       if (reply.error === undefined)
         throw new Error(`${method} did not fail: ${JSON.stringify(reply.result)}`);
       return reply.error;
+    },
+    async editConfig(config_string) {
+      await call("node-server_edit_config", { token: superToken, config_string });
+      // The method answers when its reload has begun; the next reload waits for it.
+      await node.reload();
     },
     async newToken(token_limit, more) {
       const made = (await call("token_create", [superToken, { token_limit, ...more }])) as {

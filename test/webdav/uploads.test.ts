@@ -212,12 +212,7 @@ eachStore("an upload that is cut off leaves the old file, or none, and nothing e
 
 async function setLimit(node: TestNode, bytes: number): Promise<void> {
   const top = `static_path = ${JSON.stringify(join(node.folder, "static"))}\nmax_upload_size = ${bytes}\n`;
-  const told = () => node.node.ring.entries().filter(({ message }) => message.includes("reloaded"));
-  const before = told().length;
-  const { files } = node;
-  const text = configText(node.databaseUrl, { top, files, logging: 'memory_log_filter = "info"' });
-  await node.call("node-server_edit_config", [node.superToken, text]);
-  await until("it is in force", () => told().length > before);
+  await node.editConfig(configText(node.databaseUrl, { top, files: node.files }));
 }
 
 eachStore(
