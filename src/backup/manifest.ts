@@ -6,7 +6,7 @@ import { unknownVersions } from "../db/migrations/migrations.ts";
 import { businessTables } from "../db/migrations/tables.ts";
 import { damaged, type TarEntry } from "./tar.ts";
 
-/** `formatVersion` is the version of the format; docs/decisions/0021-backup.md describes it. A reader refuses higher ones. */
+/** `formatVersion` is the version of the format; docs/backup-format.md describes it. A reader refuses higher ones. */
 export const formatVersion = 1;
 
 export const headerName = "backup.json";

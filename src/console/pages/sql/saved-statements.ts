@@ -22,7 +22,7 @@ const inserts: Readonly<Record<Dialect, string>> = {
 
 /**
  * Statements that are saved in the server's database, in table `kv`. Whoever may run SQL shares them; pages of buckets, which share
- * the browser's storage with the console, can neither read nor change them (decision 0041).
+ * the browser's storage with the console, can neither read nor change them (decision 0012).
  */
 export class SavedStatements {
   readonly #client: NodeServerClient;
