@@ -10,6 +10,7 @@ type Document = () => Promise<{ readonly default: string }>;
 
 /** The documentation of this version, in the repository's own files. Each is fetched when it is shown. */
 const documents: Readonly<Record<string, Document>> = {
+  "backup-format.md": () => import("../../../../docs/backup-format.md"),
   "cli.md": () => import("../../../../docs/cli.md"),
   "cluster.md": () => import("../../../../docs/cluster.md"),
   "config.md": () => import("../../../../docs/config.md"),
