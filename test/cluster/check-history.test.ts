@@ -95,6 +95,14 @@ test("a leased read may be a second old, and older while its node has no databas
   expect(rulesOf([...chain, read("b", [9900, 9901])], { outages })).toEqual(["stale read"]);
 });
 
+test("a leased read may be older while PostgreSQL keeps strict reads of its node waiting for 200 ms", () => {
+  const stale = read("b", [1500, 1501], { leased: true });
+  const strict = (end: number, node = 0) => read("c", [900, end], { node });
+  expect(rulesOf([...chain, stale, strict(1100)])).toEqual([]);
+  expect(rulesOf([...chain, stale, strict(1099)])).toEqual(["stale read"]);
+  expect(rulesOf([...chain, stale, strict(1100, 1)])).toEqual(["stale read"]);
+});
+
 test("two locks at a time, and a change without the token of a lock, are found", () => {
   expect(rulesOf([hold([0, 1], 10), hold([9, 11], 20)])).toEqual([]);
   expect(rulesOf([hold([0, 1], 10), hold([2, 3], 20)])).toEqual(["lock"]);

@@ -11,6 +11,8 @@ import {
 
 /** The age of what plain HTTP and tokens are answered from, at most. */
 const leaseMs = 1000;
+/** When PostgreSQL is silent for this long, plain HTTP goes on with what is known, as in an outage. */
+const maxSilenceMs = 200;
 
 export interface Violation {
   readonly rule:
@@ -36,9 +38,10 @@ export function checkHistory(history: History): Violation[] {
   const bySubject = Map.groupBy(atOneMoment(history.operations), (operation) =>
     "subject" in operation ? operation.subject : "",
   );
+  const outages = [...history.outages, ...silences(history.operations)];
   return [
     ...[...bySubject].flatMap(([subject, operations]) => [
-      ...new Register(subject, operations, history).violations(),
+      ...new Register(subject, operations, { ...history, outages }).violations(),
       ...lockViolations(subject, operations),
       ...revocationViolations(subject, operations, history.outages),
     ]),
@@ -52,6 +55,13 @@ export function checkHistory(history: History): Violation[] {
 
 const ofKind = <K extends Operation["kind"]>(operations: readonly Operation[], kind: K) =>
   operations.filter((operation): operation is Extract<Operation, { kind: K }> => operation.kind === kind);
+
+/** silences are the times in which a node may have waited for PostgreSQL, because a strict read of it took that long. */
+function silences(operations: readonly Operation[]): Outage[] {
+  return ofKind(operations, "read").filter(
+    ({ isStrict, begin, end }) => isStrict && end - begin >= maxSilenceMs,
+  );
+}
 
 /** A listing shows a moment after the beginning of every write that it shows: none of its reads began before. */
 function atOneMoment(operations: readonly Operation[]): Operation[] {
