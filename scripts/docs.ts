@@ -33,11 +33,31 @@ function rpcPage(table: MethodTable<Services>): string {
   const types = [...named]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
-  const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` returns the same as an OpenRPC document (kinds of errors with the same number are one entry there), with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+  const head = `# Methods
+
+Call these methods with JSON-RPC 2.0 at \`/jsonrpc\`, by POST or over WebSocket. \`/node/rpc\` and \`/\`
+answer the same, for clients that expect JSON-RPC there.
+
+- Params are named, or positional in the order of the tables. Unknown members are ignored.
+- Every method can also fail with \`Internal\`. [errors.md](errors.md) lists all errors with their
+  numbers.
+- \`node-server call METHOD --help\` shows a method on a terminal, with a curl line.
+
+\`rpc.discover\` returns the same as an OpenRPC document. There, kinds of errors with the same number
+are one entry. The document has fields of its own:
+
+| Field | Meaning |
+|---|---|
+| \`x-authorization\` | what a caller must hold; one entry of the list is enough. \`param\` is the param with the name of the scope |
+| \`x-need\` | the same in words |
+| \`x-effect\` | one of the effects below |
+| \`x-warning\` | a sentence to read before the call |
+| \`x-event\` | the schema of a subscription's events |
+| \`x-credential\` | marks the param with the caller's token |
+| \`writeOnly\` | in a schema, marks a secret |`;
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
-  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
+  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n\nNext: [errors.md](errors.md) for what can fail, [events.md](events.md) for the log, and the\n[typed client](../src/client/README.md) for JavaScript.\n`;
 }
 
 function subscriptionsPart(): string {
@@ -50,11 +70,13 @@ function subscriptionsPart(): string {
   const rows = Object.entries(endReasons).map(([reason, means]) => `| \`${reason}\` | ${means} |`);
   return `## Subscriptions
 
-A subscription belongs to the WebSocket that it was created on. Its notifications have the name of its method, and \`params\` with the id as \`subscription\` and one of three members:
+A subscription belongs to the WebSocket that created it. Its notifications have the name of its
+method. Their \`params\` have the id as \`subscription\`, and one of three members:
 
 - \`result\`: an event.
-- \`dropped\`: this many events were dropped here, because the reader is too slow.
-- \`end\`: the server ends the subscription, and nothing follows. One that the client itself ends, by the method for it or by closing the connection, gets no \`end\`.
+- \`dropped\`: the number of events that were dropped here, because the reader is too slow.
+- \`end\`: the server ends the subscription, and nothing follows. The server sends no \`end\` if the
+  client itself unsubscribes or closes the connection.
 
 \`\`\`json
 ${example({ dropped: 12 })}
@@ -65,7 +87,9 @@ ${example({ end: { reason: "token_invalid" } })}
 |---|---|
 ${rows.join("\n")}
 
-A log stream also has an entry for people in both cases: WARN on \`server\` with \`fields.event\` \`log.dropped\` after \`dropped\`, and \`log.ended\` before the \`end\` of a stream whose token is not valid any more.`;
+A log stream also has an entry for people in both cases: WARN on \`server\` with \`fields.event\`
+\`log.dropped\` after \`dropped\`, and \`log.ended\` before the \`end\` of a stream whose token is no
+longer valid.`;
 }
 
 function methodPart(name: string, method: Method<Services>, named: NamedTypes): string {
@@ -86,10 +110,10 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
     ...(method.event === undefined
       ? []
       : [
-          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\`. Dropped events and the end of the stream are [notifications of their own](#subscriptions).`,
+          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\`. Other notifications report [dropped events and the end of the stream](#subscriptions).`,
         ]),
     errors.length === 0
-      ? "Errors: none of its own."
+      ? "Errors: only `Internal`."
       : `Errors: ${errors.map((kind) => `\`${kind}\``).join(", ")}.`,
     ...(method.example === undefined ? [] : [exampleText(name, method.example)]),
   ].join("\n\n");
@@ -121,11 +145,20 @@ function errorsPage(): string {
         )
       : [],
   );
-  const head =
-    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). `data.detail` is the sentence of the message without its title.";
-  const about =
-    "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are reported only to a caller that proved the token.";
-  return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;
+  const head = `# Errors
+
+Use this page to handle errors of JSON-RPC in a program. Every error object has a \`code\`, a
+\`message\` and \`data\`.
+
+- \`message\` is a title and a sentence for people (\`…\` below), which may change.
+- \`data.kind\` is the kind of the error, and \`data.detail\` is the sentence without its title.
+- Other fields of \`data\` help a program: \`field\`, \`line\`, \`column\`, \`path\`, \`limit\`, \`reason\`, ….`;
+  const about = `## Reasons
+
+\`data.reason\` says which case it was. Every \`PermissionDenied\` has a reason, even if a method for the
+Super Token answers all other tokens with the same message. An unknown name and a wrong secret have
+the same reason. The other reasons are told only to callers with the right credentials.`;
+  return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n\nNext: [rpc.md](rpc.md) has the errors of each method.\n`;
 }
 
 function eventsPage(): string {
@@ -136,9 +169,18 @@ function eventsPage(): string {
     return `| \`${code}\` | ${level} | ${type} | ${cell(description)} |`;
   });
   const types = [...named].map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text}\n\`\`\``);
-  const head =
-    "# Events\n\nLog entries about the server's own life, and about changes that callers make (target `audit`), have a code in `fields.event`, in the log stream, in the memory of the log and in `json_log_file` alike; the terminal leaves most of them out. Programs read the code and the fields beside it; the message is a sentence for people and may change. The client package exports the codes and fields with their types (`serverEvents`, `ServerEvents`, `eventOf`).";
-  return `${note}${head}\n\n| Code | Level | Fields | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
+  const head = `# Events
+
+Use the codes of this page to watch the server's log from a program. Log entries about the server
+itself have a code in \`fields.event\`, and so have entries about changes that callers make (target
+\`audit\`).
+
+- The code is in the log stream, in the memory of the log and in \`json_log_file\`. The terminal hides
+  most codes.
+- Read the code and the fields beside it. The message is a sentence for people and may change.
+- The client package exports the codes and fields with their types (\`serverEvents\`, \`ServerEvents\`,
+  \`eventOf\`).`;
+  return `${note}${head}\n\n| Code | Level | Fields | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n## Types\n\n${types.join("\n\n")}\n\nNext: [operate.md](operate.md) says where the log goes and what to watch.\n`;
 }
 
 function configPage(): string {
@@ -148,9 +190,19 @@ function configPage(): string {
     );
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });
-  const head =
-    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the folder of this file, wherever the server is started. An [environment variable](#environment) can take the place of every key. [operate.md](operate.md) explains how to run a server.";
-  return `${note}${head}\n\n${tables.join("\n\n")}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
+  const head = `# Configuration
+
+All settings of a server are in one TOML file: \`config.toml\`, or the file that \`-c\` names.
+[operate.md](operate.md) explains how to run a server.
+
+- \`node-server check\` lists what is wrong with the file, with the line and column of the value:
+  \`config.toml:5:15: key: what is wrong; what to write\`.
+- SIGHUP makes a running server read the file again. It applies all changes or none.
+- Unknown keys are allowed. A warning names them, with the key that was probably intended. A log
+  filter for a target that does not exist also gets a warning.
+- Relative paths start at the folder of this file, wherever the server is started.
+- An [environment variable](#environment) can override every key.`;
+  return `${note}${head}\n\n${tables.join("\n\n")}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n\nNext: [operate.md](operate.md) for running a server, [storage.md](storage.md) for the stores of\nfiles.\n`;
 }
 
 /** Keys with their documentation, for the console's editor of the configuration. Values are as they are written in the file. */
@@ -176,9 +228,14 @@ function environmentPart(): string {
   const others = Object.entries(otherVariables).map(([name, means]) => `| \`${name}\` | ${cell(means)} |`);
   return `## Environment
 
-\`NODE_SERVER_<KEY>\` sets a key, whatever its table; those of \`[files]\` are \`NODE_SERVER_FILES_<KEY>\`. An option of the command line (\`serve --listen\`) wins over the environment, the environment over the file, the file over the default; a reload reads the file again and keeps what the other two set. \`node-server check\` and the start name the keys that do not come from the file, never their values. An empty variable is ignored.
+\`NODE_SERVER_<KEY>\` sets a key of any table, except that keys of \`[files]\` are
+\`NODE_SERVER_FILES_<KEY>\`. The order is: an option of the command line (\`serve --listen\`), the
+environment, the file, the default. A reload reads only the file again. \`node-server check\` and the
+start name the keys that do not come from the file, but not their values.
 
-Values are written without quotes: \`true\`, \`false\`, \`1\` or \`0\` for a boolean, digits for a number, items separated by commas for a list. A relative path starts at the folder of the configuration file. A variable that resembles a key is named in a warning.
+Write values without quotes: \`true\`, \`false\`, \`1\` or \`0\` for a boolean, digits for a number, items
+separated by commas for a list. Relative paths start at the folder of the configuration file. Empty
+variables are ignored, and a variable that resembles a key gets a warning.
 
 | Variable | Key | Type |
 |---|---|---|
@@ -188,8 +245,8 @@ Other variables that the program reads:
 
 | Variable | Meaning |
 |---|---|
-| \`RUST_LOG\` | Wins over \`log_filter\`, in the file and in the environment. |
-| \`NODE_EXTRA_CA_CERTS\` | A file of certificates (PEM) that are trusted in addition, by the server and by client commands. |
+| \`RUST_LOG\` | Overrides \`log_filter\` in the file and in the environment. |
+| \`NODE_EXTRA_CA_CERTS\` | A file of certificates (PEM) that the server and client commands trust in addition. |
 ${others.join("\n")}`;
 }
 
