@@ -44,129 +44,129 @@ export type VersionRecord = { binary_type: string; build_time: string; cargo_tar
 
 /** Every method of the server: what it takes and what it answers. */
 export interface Methods {
-  /** Returns a fixed text, which shows that the server runs. */
+  /** Returns a fixed text, to check that the server runs. */
   "node-server_hello": { readonly params: Record<never, never>; readonly result: "Node Server Is Running!"; };
   /** Returns the version, the time of the build, and the commit. */
   "node-server_version": { readonly params: Record<never, never>; readonly result: VersionRecord; };
-  /** Returns the server's identity, set by `server_uuid` in the configuration. */
+  /** Returns the server's UUID, which `server_uuid` in the configuration sets. */
   "node-server_uuid": { readonly params: Record<never, never>; readonly result: string; };
-  /** Returns for how many milliseconds the server has been running; a self-update resets it. */
+  /** Returns how long the server has been running, in milliseconds. A self-update resets it. */
   "node-server_uptime": { readonly params: { token?: string | undefined }; readonly result: number; };
   /** Lists the agents that the token may see, sorted. */
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
-  /** Reads the configuration file, as it is on the disk. */
+  /** Returns the configuration file as it is on disk. */
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
-  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists valid settings that are probably not intended. */
+  /** Checks a complete configuration, with the same errors as `node-server_edit_config`, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column. `warnings` lists valid settings that are probably not intended. */
   "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: { valid: true; warnings: ConfigWarning[] }; };
-  /** Checks a whole configuration, writes it, and applies it after the answer was sent. It changes the file only: a key that an environment variable of the server or an option of its command line sets keeps that value. If it cannot be applied, the server continues as before and logs the reason. */
+  /** Checks a complete configuration, writes it to the file, and applies it after the answer has been sent. A key that an environment variable or an option of the command line sets keeps that value. If the server cannot apply the configuration, it continues as before and logs the reason. */
   "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
-  /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it. */
+  /** Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it. */
   "node-server_log": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined }; readonly result: LogEntry[]; };
-  /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
+  /** Sends every new log entry that passes the filter, until the client unsubscribes. If a reader falls 512 entries behind, the server drops further entries and sends their number. */
   "node-server_stream_log": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
-  /** Ends a log stream of this connection; false if it has none with this id. */
+  /** Ends a log stream of this connection. Returns false if the connection has no stream with this id. */
   "node-server_unsubscribe_stream_log": { readonly params: { subscription: string }; readonly result: boolean; };
-  /** Returns the kind of the server's database. */
+  /** Returns the type of the server's database. */
   "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
-  /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
+  /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
-  /** Returns what `GET /node/metrics` returns, as JSON, and its history: the last hour in steps of 10 seconds and the last day in steps of a minute, since the start of the server. Rates are per second. */
+  /** Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second. */
   "node-server_metrics": { readonly params: { token?: string | undefined; since?: number | null | undefined; series?: string[] | null | undefined }; readonly result: { time: number; metrics: MetricFamily[]; history: MetricHistory[] }; };
-  /** Replaces the server's binary by the release `tag`, newer or older, and restarts into it 3 seconds after the answer; the process id stays the same. If that version runs already, nothing happens. The progress is logged. */
+  /** Replaces the server's binary with the release `tag`, newer or older, and restarts into it 3 seconds after the answer. The process id stays the same. Nothing happens if that version already runs. The log shows the progress. */
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
-  /** Tells whether the release server (`release_url`) has a newer version. It is asked once an hour at the most, for 5 seconds; if it does not answer, `problem` says why, and `latest` is what it said last, or null. `checked_at` is in Unix milliseconds. */
+  /** Returns whether the release server (`release_url`) has a newer version. It is asked at most once an hour, for up to 5 seconds. If it does not answer, `problem` says why, and `latest` is its last answer, or null. `checked_at` is in Unix milliseconds. */
   "node-server_latest_release": { readonly params: { token?: string | undefined }; readonly result: { current: string; latest: string | null; newer: boolean; checked_at: number | null; problem: string | null }; };
-  /** Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. When the connection of the call is closed, the statement is stopped. The permission means full trust: on SQLite it can write any file that the server can. */
+  /** Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
-  /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already. */
+  /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that already contains files. */
   "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; public?: boolean | null | undefined; hosts?: string[] | null | undefined; clean_urls?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Returns a bucket's record; null if there is none. */
+  /** Returns a bucket's record, or null if the bucket does not exist. */
   "static-bucket_read": { readonly params: { token?: string | undefined; name: string }; readonly result: Bucket | null; };
-  /** Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV. */
+  /** Changes settings of a bucket; omitted settings stay as they are. With `enable: false` the bucket is not served over HTTP and WebDAV. */
   "static-bucket_update": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; enable?: boolean | null | undefined; public?: boolean | null | undefined; hosts?: string[] | null | undefined; clean_urls?: boolean | null | undefined; move_http_root?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and everything that can be restored, and the answer comes when all of that is done. If that fails, the bucket stays, disabled: send the call again. An object store frees the space with its next daily care. */
+  /** Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and all kept versions, and answers when that is done. If this fails, the bucket stays, disabled: send the call again. An object store frees the space in its next daily maintenance. */
   "static-bucket_delete": { readonly params: { token?: string | undefined; name: string; files?: boolean | null | undefined }; readonly result: { success: true; files_deleted?: true }; };
   /** Lists the names of all buckets, sorted. */
   "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
-  /** Returns how many files a bucket has, their bytes, and when one of them was last modified (`newest`, Unix milliseconds; null without files). They are counted in the background: some seconds after a change by this server, within an hour after one by another program. Null if the bucket was not counted yet. */
+  /** Returns the number of files in a bucket, their size in bytes, and the time of the latest modification (`newest`, Unix milliseconds; null without files). The server counts in the background: some seconds after its own changes, within an hour after changes by other programs. The result is null until the bucket has been counted once. */
   "static-bucket_usage": { readonly params: { token?: string | undefined; name: string }; readonly result: BucketUsage | null; };
-  /** Checks the `_headers` and `_redirects` of the files that a bucket is served from now, as `static-bucket_deploy_publish` does. `line` is 0 if the file as a whole is meant; an `error` is not applied as it is written. */
+  /** Checks the `_headers` and `_redirects` files that a bucket has now, as `static-bucket_deploy_publish` does. `line` is 0 for a problem of the whole file. A line with an `error` is not applied as written. */
   "static-bucket_site_problems": { readonly params: { token?: string | undefined; name: string }; readonly result: { file: "_headers" | "_redirects"; line: number; level: "error" | "warning"; why: string }[]; };
-  /** Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Missing folders are created. */
+  /** Writes a file from `body` or `base64`. Readers see either the old file or the complete new one. Missing folders are created. */
   "static-bucket-file_upload": { readonly params: { token?: string | undefined; name: string; path: string; body?: unknown | null | undefined; base64?: string | null | undefined }; readonly result: { success: true }; };
-  /** Reads a file; the content is base64. */
+  /** Returns the content of a file in base64. */
   "static-bucket-file_read": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: string; };
-  /** Deletes a file; it succeeds also if the file does not exist. */
+  /** Deletes a file. Succeeds even if the file does not exist. */
   "static-bucket-file_delete": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: { success: true }; };
-  /** Moves a file inside its bucket; a file at `to` is replaced. Missing folders are created. */
+  /** Moves a file within its bucket and replaces an existing file at `to`. Missing folders are created. */
   "static-bucket-file_rename": { readonly params: { token?: string | undefined; name: string; from: string; to: string }; readonly result: { success: true }; };
-  /** Lists every file below a folder (default: the whole bucket), by path, with size in bytes and modification time in Unix milliseconds. */
+  /** Lists all files below a folder (default: the whole bucket), sorted by path, with their size in bytes and modification time in Unix milliseconds. */
   "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
-  /** Finds files and folders whose path below `path` (default: the whole bucket) has all words of `query`, in any order, case and Unicode form. A word with `*` or `?` is a pattern for the name, or with a slash in it for the whole path below `path`. `size` is in bytes (0 of a folder), `mtime` in Unix milliseconds. `more` says that there are further results, or that the search did not look at all paths: after 10 seconds, or because a folder could not be read; then `complete` is false. */
+  /** Finds files and folders whose path below `path` (default: the whole bucket) contains all words of `query`, in any order, case and Unicode form. A word with `*` or `?` is a pattern for the name; with a slash it is a pattern for the whole path below `path`. `size` is in bytes (0 for a folder), `mtime` in Unix milliseconds. `more` is true if there are more results, or if the search did not cover all paths. `complete` is false if it ended after 10 seconds or could not read a folder. */
   "static-bucket-file_search": { readonly params: { token?: string | undefined; name: string; query: string; path?: string | null | undefined; limit?: number | null | undefined; offset?: number | null | undefined }; readonly result: { entries: FoundEntry[]; more: boolean; complete: boolean; searched: number }; };
-  /** Lists what was deleted or replaced at a path and below it (default: in the whole bucket), the newest first: the former versions of a file, or what was deleted in a folder. `version` is the change of the bucket that removed it. Times are Unix milliseconds; until `kept_until` (`keep_removed_days`; for plain files `trash_days`) it can be restored. A file that was moved keeps its versions under the path that each had. */
+  /** Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`, or on `trash_days` for plain files. Versions of a moved file stay under the path that each had. */
   "static-bucket-file_history": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; limit?: number | null | undefined; after?: { version: number; path: string } | null | undefined; files_only?: boolean | null | undefined }; readonly result: FileVersion[]; };
-  /** Puts a version of `static-bucket-file_history` back, at its path or at `to`. Missing folders are created. A file takes the place of the file that exists there; a folder, which is restored with its content, needs a free path. A folder, and any plain file, leaves the history then; another file stays in it. */
+  /** Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history; the version of a file in another store stays. */
   "static-bucket-file_restore": { readonly params: { token?: string | undefined; name: string; path: string; version: number; to?: string | null | undefined }; readonly result: { success: true }; };
-  /** Returns for how many days what is deleted or replaced in a bucket can be restored; 0 if not at all. With `measure`, also how many versions can be restored now, and the bytes of their files, for which all of them are read. */
+  /** Returns for how many days deleted and replaced files of a bucket can be restored; 0 means that they cannot. With `measure` it also counts the versions that can be restored now and the bytes of their files, for which it reads all of them. */
   "static-bucket-file_retention": { readonly params: { token?: string | undefined; name: string; measure?: boolean | null | undefined }; readonly result: { days: number; versions?: number; bytes?: number }; };
-  /** Purges everything that is kept of the deleted and replaced files of a bucket; none of it can be restored any more. Plain files are deleted at once; content in an object store by its next daily care, unless something else has the same content. Returns the number of versions. */
+  /** Purges all kept versions of deleted and replaced files of a bucket, and returns their number. Plain files are deleted at once. An object store deletes their content in its next daily maintenance, unless another file has the same content. */
   "static-bucket-file_purge": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true; versions: number }; };
-  /** Begins a deploy: an empty tree beside the bucket's files, which nobody sees until it is published. It is filled by `static-bucket_deploy_add` and by WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). One that nothing is put into for 24 hours is removed. A bucket has 100 deploys at most that are not published. */
+  /** Begins a deploy: an empty tree beside the bucket's files, which visitors do not see until it is published. Fill it with `static-bucket_deploy_add` and over WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). A deploy that gets no file for 24 hours is removed. A bucket can have at most 100 deploys that wait for their publication. */
   "static-bucket_deploy_begin": { readonly params: { token?: string | undefined; name: string; note?: string | null | undefined; force?: boolean | null | undefined }; readonly result: Deploy; };
-  /** Says which files a deploy is to have. Those whose content the bucket has already, at whatever path, are taken over without an upload; `missing` are the others. Called again after the uploads, with the files that were missing, it answers whether all of them arrived as they should be; on a disk this also gives them the entity tags of their content. */
+  /** Declares files of a deploy. If the bucket already has the content of a file, at any path, the deploy reuses it; `missing` lists the files to upload. Call it again after the uploads, with the files that were missing, to check that all of them arrived intact. On a disk the second call also gives them the entity tags of their content. */
   "static-bucket_deploy_add": { readonly params: { token?: string | undefined; name: string; deploy: string; files: { path: string; size: number; sha256: string }[] }; readonly result: { taken: number; missing: string[] }; };
-  /** Makes an address at which anybody who knows it sees a deploy before it is published, until `expires` (Unix milliseconds), until the deploy is published or rolled back to, and as long as it and the token of this call exist. With `at_root` a browser that goes there shows the deploy at the root of the host, as the published site will be, for an hour or until it goes to `/node/preview/`: at `host` if that is not null, else where the bucket is the HTTP root. An open deploy takes no more files from then on. */
+  /** Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site, for an hour or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call. */
   "static-bucket_deploy_preview": { readonly params: { token?: string | undefined; name: string; deploy: string; expires_in?: number | null | undefined }; readonly result: { address: string; host: string | null; at_root: boolean; expires: number }; };
-  /** Puts the files of a deploy in the place of the bucket's, at once: every request is answered by the old files or by the new ones. The old ones stay as a deploy, with all that was changed in them. Refused while a WebDAV client has locks in the bucket. It succeeds also if the deploy is published already. Visitors find the bucket at the root of `host`, or with `at_root` and no `host` at the HTTP root, else below `/node/static/`. */
+  /** Publishes a deploy in one step: every request gets either the old files or the new ones. The old files stay as a deploy, with all changes made to them. Refused while a WebDAV client holds locks in the bucket. Succeeds if the deploy is already published. Visitors find the bucket at the root of `host`. Without `host` they find it at the HTTP root if `at_root` is true, else below `/node/static/`. */
   "static-bucket_deploy_publish": { readonly params: { token?: string | undefined; name: string; deploy: string }; readonly result: PublishedDeploy; };
-  /** Publishes an earlier deploy again, at once: that one, or without `deploy` the one that was published before the present one. The result is that of `static-bucket_deploy_publish`. */
+  /** Publishes an earlier deploy again: `deploy`, or by default the one that was published before the current one. The result is the same as of `static-bucket_deploy_publish`. */
   "static-bucket_deploy_rollback": { readonly params: { token?: string | undefined; name: string; deploy?: string | null | undefined }; readonly result: PublishedDeploy; };
-  /** Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled, and until a large one is counted in the background), and whether files were `changed` since it was published. */
+  /** Lists the deploys of a bucket, most recently published or made first, with the key of the token that made each and the time (Unix milliseconds). `files` and `bytes` are null while a deploy is being filled, and until a large one has been counted in the background. `changed` is true if files were changed after the publication. */
   "static-bucket_deploy_list": { readonly params: { token?: string | undefined; name: string }; readonly result: Deploy[]; };
-  /** Deletes a deploy that is not published, with its files. */
+  /** Deletes a deploy and its files. The published deploy cannot be deleted. */
   "static-bucket_deploy_delete": { readonly params: { token?: string | undefined; name: string; deploy: string }; readonly result: { success: true }; };
-  /** Makes an address at which anybody who knows it can read one file, or with `upload` put new files into one folder, or with `zip` read one folder, or what `paths` names in it, as a ZIP archive that is made while it is sent; without a token. It ends at `expires` (Unix milliseconds), when the token of this call ends, gets another secret or password or loses the permission, and when all links of the bucket are revoked. A link with `max_downloads`, `password` or `paths` has an `id`, by which it can be revoked alone. */
+  /** Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), when all links of the bucket are revoked, and when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password` or `paths` has an `id`, with which it can be revoked alone. */
   "static-bucket-file_link": { readonly params: { token?: string | undefined; name: string; path: string; expires_in?: number | null | undefined; max_downloads?: number | null | undefined; password?: string | null | undefined; upload?: boolean | null | undefined; zip?: boolean | null | undefined; paths?: string[] | null | undefined }; readonly result: { address: string; expires: number; id?: string }; };
-  /** Lists the links of a bucket that have a limit, a password or selected `paths`, of which `selected` is the number, and have not expired, the newest first. Other links are not stored, so no list has them. Times are Unix milliseconds; `by` is the key of the token that made it. */
+  /** Lists the unexpired links of a bucket that have a limit, a password or selected `paths`, newest first. Other links are not stored and cannot be listed. `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds. */
   "static-bucket_links": { readonly params: { token?: string | undefined; name: string }; readonly result: StoredLink[]; };
-  /** Revokes one stored link of a bucket, or without `id` all its links, also those that are not stored. A token may revoke its own links; those of others, and all of them, with `StaticBucket::Write`. */
+  /** Revokes one stored link of a bucket, or without `id` all its links, including links that are not stored. A token may revoke a link that it made. Links of other tokens, and all links together, need `StaticBucket::Write`. */
   "static-bucket_unlink": { readonly params: { token?: string | undefined; name: string; id?: string | null | undefined }; readonly result: { success: true }; };
-  /** Replaces the secret that signed links are made with, in the database and so for all nodes. All links and previews of all buckets end. */
+  /** Replaces the secret of signed links in the database, and so for all nodes. All links and previews of all buckets end. */
   "node-server_roll_link_secret": { readonly params: { token?: string | undefined }; readonly result: { success: true }; };
-  /** Says that the caller begins to change the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or with `lease` that it still does. Valid for 60 seconds. While somebody else's is, it is refused with `data.reason` `in_use` and `by`, `what` and `since`. It binds only programs that ask for it: files can be changed all the same. */
+  /** Takes a lease for changing the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or renews `lease`. A lease is valid for 60 seconds. While another caller holds one, the call is refused with `data.reason` `in_use` and `by`, `what` and `since`. The lease is advisory: programs that do not ask for it can still change files. */
   "static-bucket_lease": { readonly params: { token?: string | undefined; name: string; what: string; lease?: string | null | undefined }; readonly result: { lease: string; expires: number }; };
-  /** Ends what `static-bucket_lease` began. False if it has ended already. */
+  /** Ends a lease of `static-bucket_lease`. Returns false if the lease has already ended. */
   "static-bucket_release": { readonly params: { token?: string | undefined; name: string; lease: string }; readonly result: boolean; };
-  /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
+  /** Lists the agents that the token may see, sorted. A `List` permission in the scope of one agent shows the agent only if the token holds another permission on it, too. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
-  /** Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all. */
+  /** Returns the newest audit entries in memory, oldest first: who changed what, and from where. A restart empties the memory; the file that `json_log_file` names has all entries. */
   "audit_list": { readonly params: { token?: string | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
-  /** Lists the nodes that use the same database, by name, and which of them answered (`answered_by`). Times are Unix milliseconds of the database's clock. `url` is how to reach the node itself, if it is known. A node is `alive` for 60 s after `last_seen`; one that did not stop by itself and is not alive is listed for a day. `files` is equal for nodes that share one store of files, and `disk` for plain files, which cannot be shared. `warnings` have the codes of docs/events.md and the UUIDs of the nodes that they are about. */
+  /** Lists the nodes that use the same database, sorted by name. `answered_by` is the node that answered. Times are Unix milliseconds of the database's clock. `url` is the node's own address, if known. A node is `alive` for 60 s after `last_seen`. A node that disappeared without a proper stop stays in the list for a day. `files` is equal for nodes that share a file store; it is `disk` for plain files, which nodes cannot share. `warnings` have the codes of docs/events.md and the UUIDs of the nodes concerned. */
   "cluster_nodes": { readonly params: { token?: string | undefined }; readonly result: { answered_by: { uuid: string; boot: string }; nodes: ClusterNode[]; warnings: { event: "nodes.same_uuid" | "nodes.files_not_shared"; nodes: string[] }[] }; };
-  /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it, with a limit only the newest of them. */
+  /** Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it, with a limit only the newest of them. */
   "log_list": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
-  /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
+  /** Sends every new log entry that passes the filter, until the client unsubscribes. If a reader falls 512 entries behind, the server drops further entries and sends their number. */
   "log_stream": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
-  /** Ends a log stream of this connection; false if it has none with this id. */
+  /** Ends a log stream of this connection. Returns false if the connection has no stream with this id. */
   "log_unsubscribe_stream": { readonly params: { subscription: string }; readonly result: boolean; };
-  /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
+  /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
-  /** Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds. */
+  /** Creates a token and returns its secret, which no later call returns. A caller other than the Super Token can grant only permissions that it holds. */
   "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string; note?: string }; };
-  /** Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name. */
+  /** Returns a token without its hashes: the caller's own token, or with `supertoken` any token by its key or user name. */
   "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
-  /** Lists all tokens, by id. */
+  /** Lists all tokens, sorted by id. */
   "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
-  /** Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. With `name` it also gets this name, or none with null. The Super Token cannot be edited. */
+  /** Replaces all limits of a token with `limit`. Send every limit that should stay, including those that you do not know. With `name` it also renames the token; null removes the name. The Super Token cannot be edited. */
   "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[]; name?: string | null | undefined }; readonly result: { success: true; id: number; token_key: string }; };
-  /** Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted. */
+  /** Deletes a token. Tokens that it created stay valid; the result says how many. The Super Token cannot be deleted. */
   "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username"; created_tokens_left: number }; };
-  /** Sets the password of a token that has a user name; the old one is invalid at once. */
+  /** Sets the password of a token that has a user name. The old password is invalid at once. */
   "token_change_password": { readonly params: { token?: string | undefined; target_token: string; new_password: string }; readonly result: { success: true; message: string }; };
-  /** Gives a token a new secret; the old one is invalid at once. */
+  /** Gives a token a new secret. The old secret is invalid at once. */
   "token_roll_token_secret": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { key: string; secret: string }; };
-  /** Tells whether a token holds a permission in a scope, and by which of its limits: the caller's own token, or with `target_token` any. */
+  /** Returns whether a token holds a permission in a scope, and which of its limits grants it. It explains the caller's own token, or with `target_token` any token. */
   "token_explain": { readonly params: { token?: string | undefined; permission: Permission; scope: Scope; target_token?: string | null | undefined }; readonly result: { token_key: string; allowed: boolean; reason: "super_token" | "granted" | "not_granted" | "expired" | "not_yet_valid"; limit: number | null; elsewhere: number[] }; };
   /** Describes every method as an OpenRPC document. */
   "rpc.discover": { readonly params: Record<never, never>; readonly result: OpenRpcDocument; };

@@ -5,7 +5,7 @@ import { method } from "./declare.ts";
 
 export const agentUuid = {
   "agent-uuid_list_all": method({
-    doc: "Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it.",
+    doc: "Lists the agents that the token may see, sorted. A `List` permission in the scope of one agent shows the agent only if the token holds another permission on it, too.",
     need: anywhere(...listPermissions),
     effect: "reads",
     params: {},

@@ -6,7 +6,7 @@ import { logEntry } from "./node-log.ts";
 /** `auditMethods` are the methods about changes that callers made. */
 export const auditMethods = {
   audit_list: method({
-    doc: "Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all.",
+    doc: "Returns the newest audit entries in memory, oldest first: who changed what, and from where. A restart empties the memory; the file that `json_log_file` names has all entries.",
     need: globally("node.read_logs"),
     effect: "reads",
     params: {
@@ -15,7 +15,9 @@ export const auditMethods = {
         .min(1)
         .max(1000)
         .nullish()
-        .describe("how many of the newest; default: all that are kept, 1,000 at most"),
+        .describe(
+          "how many entries to return, counted from the newest; default: all in memory, at most 1,000",
+        ),
     },
     result: z.array(logEntry),
     example: {

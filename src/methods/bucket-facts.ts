@@ -16,7 +16,7 @@ export const siteProblem = z.object({
 /** `bucketFacts` are the methods about what a bucket contains as a whole. */
 export const bucketFacts = {
   "static-bucket_usage": method({
-    doc: "Returns how many files a bucket has, their bytes, and when one of them was last modified (`newest`, Unix milliseconds; null without files). They are counted in the background: some seconds after a change by this server, within an hour after one by another program. Null if the bucket was not counted yet.",
+    doc: "Returns the number of files in a bucket, their size in bytes, and the time of the latest modification (`newest`, Unix milliseconds; null without files). The server counts in the background: some seconds after its own changes, within an hour after changes by other programs. The result is null until the bucket has been counted once.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },
@@ -39,7 +39,7 @@ export const bucketFacts = {
     },
   }),
   "static-bucket_site_problems": method({
-    doc: "Checks the `_headers` and `_redirects` of the files that a bucket is served from now, as `static-bucket_deploy_publish` does. `line` is 0 if the file as a whole is meant; an `error` is not applied as it is written.",
+    doc: "Checks the `_headers` and `_redirects` files that a bucket has now, as `static-bucket_deploy_publish` does. `line` is 0 for a problem of the whole file. A line with an `error` is not applied as written.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     effect: "reads",
     params: { name },

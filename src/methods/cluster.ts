@@ -36,7 +36,7 @@ const exampleNode = {
 /** `cluster` are the methods about the nodes that use one database. */
 export const cluster = {
   cluster_nodes: method({
-    doc: "Lists the nodes that use the same database, by name, and which of them answered (`answered_by`). Times are Unix milliseconds of the database's clock. `url` is how to reach the node itself, if it is known. A node is `alive` for 60 s after `last_seen`; one that did not stop by itself and is not alive is listed for a day. `files` is equal for nodes that share one store of files, and `disk` for plain files, which cannot be shared. `warnings` have the codes of docs/events.md and the UUIDs of the nodes that they are about.",
+    doc: "Lists the nodes that use the same database, sorted by name. `answered_by` is the node that answered. Times are Unix milliseconds of the database's clock. `url` is the node's own address, if known. A node is `alive` for 60 s after `last_seen`. A node that disappeared without a proper stop stays in the list for a day. `files` is equal for nodes that share a file store; it is `disk` for plain files, which nodes cannot share. `warnings` have the codes of docs/events.md and the UUIDs of the nodes concerned.",
     need: globally("node.read_nodes"),
     effect: "reads",
     params: {},

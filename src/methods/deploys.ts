@@ -77,7 +77,7 @@ function toRecord({ id, at, by, username, state, note, files, bytes, published_a
 /** `deploys` are the methods about whole trees of files that take each other's place at once. */
 export const deploys = {
   "static-bucket_deploy_begin": method({
-    doc: "Begins a deploy: an empty tree beside the bucket's files, which nobody sees until it is published. It is filled by `static-bucket_deploy_add` and by WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). One that nothing is put into for 24 hours is removed. A bucket has 100 deploys at most that are not published.",
+    doc: "Begins a deploy: an empty tree beside the bucket's files, which visitors do not see until it is published. Fill it with `static-bucket_deploy_add` and over WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). A deploy that gets no file for 24 hours is removed. A bucket can have at most 100 deploys that wait for their publication.",
     need: mayDeploy,
     effect: "changes",
     params: {
@@ -86,11 +86,13 @@ export const deploys = {
         .string()
         .max(maxNoteChars)
         .nullish()
-        .describe("for people; `static-bucket_deploy_list` shows it"),
+        .describe("a note for people; `static-bucket_deploy_list` shows it"),
       force: z
         .boolean()
         .nullish()
-        .describe("begin also while somebody fills another deploy (`data.reason` `deploy_open`)"),
+        .describe(
+          "true: begin even while another deploy of the bucket is being filled, which is otherwise refused (`data.reason` `deploy_open`)",
+        ),
     },
     logged: ["name"],
     result: record,
@@ -108,7 +110,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_add": method({
-    doc: "Says which files a deploy is to have. Those whose content the bucket has already, at whatever path, are taken over without an upload; `missing` are the others. Called again after the uploads, with the files that were missing, it answers whether all of them arrived as they should be; on a disk this also gives them the entity tags of their content.",
+    doc: "Declares files of a deploy. If the bucket already has the content of a file, at any path, the deploy reuses it; `missing` lists the files to upload. Call it again after the uploads, with the files that were missing, to check that all of them arrived intact. On a disk the second call also gives them the entity tags of their content.",
     need: mayDeploy,
     effect: "changes",
     params: {
@@ -123,7 +125,7 @@ export const deploys = {
           }),
         )
         .max(maxFiles)
-        .describe(`${maxFiles.toLocaleString("en-US")} at most; \`size\` in bytes`),
+        .describe(`${maxFiles.toLocaleString("en-US")} files at most; \`size\` in bytes`),
     },
     logged: ["name", "deploy"],
     result: z.object({ taken: z.int(), missing: z.array(z.string()) }),
@@ -158,11 +160,11 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_preview": method({
-    doc: "Makes an address at which anybody who knows it sees a deploy before it is published, until `expires` (Unix milliseconds), until the deploy is published or rolled back to, and as long as it and the token of this call exist. With `at_root` a browser that goes there shows the deploy at the root of the host, as the published site will be, for an hour or until it goes to `/node/preview/`: at `host` if that is not null, else where the bucket is the HTTP root. An open deploy takes no more files from then on.",
+    doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site, for an hour or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     secretResult: true,
     effect: "changes",
-    warning: "Whoever knows the address can see the deploy, until it ends.",
+    warning: "Anyone with the address can see the deploy until the address ends.",
     params: {
       name,
       deploy,
@@ -171,7 +173,7 @@ export const deploys = {
         .min(1)
         .max(maxLinkSeconds)
         .nullish()
-        .describe("seconds, 366 days at the most; default: 604,800 (7 days)"),
+        .describe("in seconds, at most 366 days; default: 604,800 (7 days)"),
     },
     logged: ["name", "deploy", "expires_in"],
     result: z.object({
@@ -210,10 +212,10 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_publish": method({
-    doc: "Puts the files of a deploy in the place of the bucket's, at once: every request is answered by the old files or by the new ones. The old ones stay as a deploy, with all that was changed in them. Refused while a WebDAV client has locks in the bucket. It succeeds also if the deploy is published already. Visitors find the bucket at the root of `host`, or with `at_root` and no `host` at the HTTP root, else below `/node/static/`.",
+    doc: "Publishes a deploy in one step: every request gets either the old files or the new ones. The old files stay as a deploy, with all changes made to them. Refused while a WebDAV client holds locks in the bucket. Succeeds if the deploy is already published. Visitors find the bucket at the root of `host`. Without `host` they find it at the HTTP root if `at_root` is true, else below `/node/static/`.",
     need: mayDeploy,
     effect: "destroys",
-    warning: "The bucket is served from the files of this deploy at once.",
+    warning: "Visitors see the files of this deploy at once.",
     params: { name, deploy },
     logged: ["name", "deploy"],
     result: published,
@@ -231,10 +233,10 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_rollback": method({
-    doc: "Publishes an earlier deploy again, at once: that one, or without `deploy` the one that was published before the present one. The result is that of `static-bucket_deploy_publish`.",
+    doc: "Publishes an earlier deploy again: `deploy`, or by default the one that was published before the current one. The result is the same as of `static-bucket_deploy_publish`.",
     need: mayDeploy,
     effect: "destroys",
-    warning: "The bucket is served from the files of the earlier deploy at once.",
+    warning: "Visitors see the files of the earlier deploy at once.",
     params: { name, deploy: deploy.nullish() },
     logged: ["name", "deploy"],
     result: published,
@@ -252,7 +254,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_list": method({
-    doc: "Lists the deploys of a bucket, the last published or made first: who made it and when (Unix milliseconds), `files` and `bytes` (null while it is filled, and until a large one is counted in the background), and whether files were `changed` since it was published.",
+    doc: "Lists the deploys of a bucket, most recently published or made first, with the key of the token that made each and the time (Unix milliseconds). `files` and `bytes` are null while a deploy is being filled, and until a large one has been counted in the background. `changed` is true if files were changed after the publication.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },
@@ -266,10 +268,10 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_delete": method({
-    doc: "Deletes a deploy that is not published, with its files.",
+    doc: "Deletes a deploy and its files. The published deploy cannot be deleted.",
     need: mayDeploy,
     effect: "destroys",
-    warning: "The files of the deploy are deleted; the bucket cannot go back to it.",
+    warning: "The files of the deploy are deleted. The bucket can no longer be rolled back to it.",
     params: { name, deploy },
     logged: ["name", "deploy"],
     result: z.object({ success: z.literal(true) }),

@@ -15,7 +15,7 @@ const search = new FileSearch();
 /** `fileSearch` finds files of a bucket. */
 export const fileSearch = {
   "static-bucket-file_search": method({
-    doc: "Finds files and folders whose path below `path` (default: the whole bucket) has all words of `query`, in any order, case and Unicode form. A word with `*` or `?` is a pattern for the name, or with a slash in it for the whole path below `path`. `size` is in bytes (0 of a folder), `mtime` in Unix milliseconds. `more` says that there are further results, or that the search did not look at all paths: after 10 seconds, or because a folder could not be read; then `complete` is false.",
+    doc: "Finds files and folders whose path below `path` (default: the whole bucket) contains all words of `query`, in any order, case and Unicode form. A word with `*` or `?` is a pattern for the name; with a slash it is a pattern for the whole path below `path`. `size` is in bytes (0 for a folder), `mtime` in Unix milliseconds. `more` is true if there are more results, or if the search did not cover all paths. `complete` is false if it ended after 10 seconds or could not read a folder.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: {
@@ -23,7 +23,7 @@ export const fileSearch = {
       query: z.string().max(maxQueryChars).describe("words, separated by spaces"),
       path: z.string().nullish().describe("a folder of the bucket"),
       limit: z.int().min(1).max(maxResults).nullish().describe(`default: ${defaultResults}`),
-      offset: z.int().min(0).nullish().describe("how many results to leave out, for the next page"),
+      offset: z.int().min(0).nullish().describe("how many results to skip, for the next page"),
     },
     logged: ["name", "path"],
     result: z.object({

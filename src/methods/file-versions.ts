@@ -21,27 +21,29 @@ const version = z
 /** `fileVersions` are the methods about files that were deleted or replaced. */
 export const fileVersions = {
   "static-bucket-file_history": method({
-    doc: "Lists what was deleted or replaced at a path and below it (default: in the whole bucket), the newest first: the former versions of a file, or what was deleted in a folder. `version` is the change of the bucket that removed it. Times are Unix milliseconds; until `kept_until` (`keep_removed_days`; for plain files `trash_days`) it can be restored. A file that was moved keeps its versions under the path that each had.",
+    doc: "Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`, or on `trash_days` for plain files. Versions of a moved file stay under the path that each had.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: {
       name,
-      path: z.string().nullish().describe("a file or folder of the bucket, whether it exists or not"),
+      path: z.string().nullish().describe("a file or folder of the bucket; it need not exist"),
       limit: z
         .int()
         .min(1)
         .max(10_000)
         .nullish()
-        .describe(`how many of the newest; default: ${defaultVersions.toLocaleString("en-US")}`),
+        .describe(
+          `how many versions to return, counted from the newest; default: ${defaultVersions.toLocaleString("en-US")}`,
+        ),
       after: z
         .object({ version: z.int(), path: z.string() })
         .nullish()
-        .describe("`version` and `path` of the last one of an earlier answer, to get those that follow it"),
+        .describe("`version` and `path` of the last entry of an earlier answer, to get the entries after it"),
       files_only: z
         .boolean()
         .nullish()
         .describe(
-          "list no folders, but the files that were in a deleted folder, each with the version of the folder; default: false",
+          "true: in place of a deleted folder, list the files that were in it, each with the folder's version; default: false",
         ),
     },
     logged: ["name", "path"],
@@ -81,15 +83,16 @@ export const fileVersions = {
     },
   }),
   "static-bucket-file_restore": method({
-    doc: "Puts a version of `static-bucket-file_history` back, at its path or at `to`. Missing folders are created. A file takes the place of the file that exists there; a folder, which is restored with its content, needs a free path. A folder, and any plain file, leaves the history then; another file stays in it.",
+    doc: "Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history; the version of a file in another store stays.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "changes",
-    warning: "A file that exists at this path is replaced, and kept as a version if versions are kept.",
+    warning:
+      "An existing file at this path is replaced. The store keeps it as a version if it keeps versions.",
     params: {
       name,
       path: z.string().describe("the path that the version had"),
       version: z.int().min(1).describe("as `static-bucket-file_history` returns it"),
-      to: z.string().nullish().describe("where to put it; default: its own path"),
+      to: z.string().nullish().describe("where to restore it; default: its own path"),
     },
     logged: ["name", "path", "version", "to"],
     result: z.object({ success: z.literal(true) }),
@@ -113,12 +116,12 @@ export const fileVersions = {
     },
   }),
   "static-bucket-file_retention": method({
-    doc: "Returns for how many days what is deleted or replaced in a bucket can be restored; 0 if not at all. With `measure`, also how many versions can be restored now, and the bytes of their files, for which all of them are read.",
+    doc: "Returns for how many days deleted and replaced files of a bucket can be restored; 0 means that they cannot. With `measure` it also counts the versions that can be restored now and the bytes of their files, for which it reads all of them.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: {
       name,
-      measure: z.boolean().nullish().describe("whether to count them; default: false"),
+      measure: z.boolean().nullish().describe("true: also count versions and bytes; default: false"),
     },
     logged: ["name"],
     result: z.object({ days: z.int(), versions: z.int().optional(), bytes: z.int().optional() }),
@@ -133,10 +136,10 @@ export const fileVersions = {
     },
   }),
   "static-bucket-file_purge": method({
-    doc: "Purges everything that is kept of the deleted and replaced files of a bucket; none of it can be restored any more. Plain files are deleted at once; content in an object store by its next daily care, unless something else has the same content. Returns the number of versions.",
+    doc: "Purges all kept versions of deleted and replaced files of a bucket, and returns their number. Plain files are deleted at once. An object store deletes their content in its next daily maintenance, unless another file has the same content.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
     effect: "destroys",
-    warning: "Nothing that was deleted or replaced in this bucket can be restored afterwards.",
+    warning: "Deleted and replaced files of this bucket cannot be restored afterwards.",
     params: { name },
     logged: ["name"],
     result: z.object({ success: z.literal(true), versions: z.int() }),

@@ -19,49 +19,52 @@ const maxPathsBytes = 64 * 1024;
 /** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
 export const links = {
   "static-bucket-file_link": method({
-    doc: "Makes an address at which anybody who knows it can read one file, or with `upload` put new files into one folder, or with `zip` read one folder, or what `paths` names in it, as a ZIP archive that is made while it is sent; without a token. It ends at `expires` (Unix milliseconds), when the token of this call ends, gets another secret or password or loses the permission, and when all links of the bucket are revoked. A link with `max_downloads`, `password` or `paths` has an `id`, by which it can be revoked alone.",
+    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), when all links of the bucket are revoked, and when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password` or `paths` has an `id`, with which it can be revoked alone.",
     need: ({ name, upload, zip }) => {
       if (zip) return inBucket(name, "static_bucket_file.read", "static_bucket_file.list");
       return inBucket(name, upload ? "static_bucket_file.write" : "static_bucket_file.read");
     },
     secretResult: true,
     effect: "changes",
-    warning: "Whoever knows the address can use it, until it ends.",
+    warning: "Anyone with the address can use it until it ends.",
     params: {
       name,
       path: z
         .string()
         .describe(
-          'the file, with `upload` the folder, which is created when it is needed, or with `zip` the folder (`""`: the whole bucket)',
+          'the file; with `upload` the folder, which is created when needed; with `zip` the folder (`""`: the whole bucket)',
         ),
       expires_in: z
         .int()
         .min(1)
         .max(maxLinkSeconds)
         .nullish()
-        .describe("seconds, 366 days at the most; default: 604,800 (7 days)"),
+        .describe("in seconds, at most 366 days; default: 604,800 (7 days)"),
       max_downloads: z
         .int()
         .min(1)
         .max(1_000_000)
         .nullish()
-        .describe("how many downloads it is good for, or with `upload` how many files; default: any number"),
+        .describe("the maximum number of downloads, or with `upload` of files; default: no limit"),
       password: z
         .string()
         .min(1)
         .max(256)
         .nullish()
-        .describe("what its user has to know beside the address")
+        .describe("a password that the link asks for")
         .meta({ writeOnly: true }),
-      upload: z.boolean().nullish().describe("make a drop box: files can be added, none read or replaced"),
-      zip: z.boolean().nullish().describe("the folder as a ZIP archive"),
+      upload: z
+        .boolean()
+        .nullish()
+        .describe("true: make a drop box, to which files can be added, but not read or replaced"),
+      zip: z.boolean().nullish().describe("true: send the folder as a ZIP archive"),
       paths: z
         .array(z.string())
         .min(1)
         .max(maxPaths)
         .nullish()
         .describe(
-          "with `zip`: files and folders in the folder, relative to it, 64 KiB together; default: all of it",
+          "with `zip`: the files and folders to send, relative to the folder, at most 64 KiB in all; default: the whole folder",
         ),
     },
     logged: ["name", "path", "expires_in", "max_downloads", "upload", "zip"],
@@ -99,7 +102,7 @@ export const links = {
     },
   }),
   "static-bucket_links": method({
-    doc: "Lists the links of a bucket that have a limit, a password or selected `paths`, of which `selected` is the number, and have not expired, the newest first. Other links are not stored, so no list has them. Times are Unix milliseconds; `by` is the key of the token that made it.",
+    doc: "Lists the unexpired links of a bucket that have a limit, a password or selected `paths`, newest first. Other links are not stored and cannot be listed. `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },
@@ -139,10 +142,10 @@ export const links = {
     },
   }),
   "static-bucket_unlink": method({
-    doc: "Revokes one stored link of a bucket, or without `id` all its links, also those that are not stored. A token may revoke its own links; those of others, and all of them, with `StaticBucket::Write`.",
+    doc: "Revokes one stored link of a bucket, or without `id` all its links, including links that are not stored. A token may revoke a link that it made. Links of other tokens, and all links together, need `StaticBucket::Write`.",
     need: ({ name, id }) => inBucket(name, id == null ? "static_bucket.write" : "static_bucket_file.read"),
     effect: "destroys",
-    warning: "Links that are revoked do not work any more.",
+    warning: "Revoked links no longer work.",
     params: { name, id: z.string().nullish().describe("as `static-bucket_links` returns it") },
     logged: ["name", "id"],
     result: z.object({ success: z.literal(true) }),
@@ -163,7 +166,7 @@ export const links = {
     },
   }),
   "node-server_roll_link_secret": method({
-    doc: "Replaces the secret that signed links are made with, in the database and so for all nodes. All links and previews of all buckets end.",
+    doc: "Replaces the secret of signed links in the database, and so for all nodes. All links and previews of all buckets end.",
     need: superToken,
     effect: "destroys",
     warning: "All links and previews of all buckets stop working.",

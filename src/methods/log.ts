@@ -6,12 +6,12 @@ import { exampleEntry, filterWords, logEntry, logFilter, streamFor, unsubscribe 
 /** `log` are the methods of the namespace `log`: the log for tokens that may read it and nothing else. */
 export const log = {
   log_list: method({
-    doc: "Returns the log entries kept in memory, the oldest first; with a filter only those that pass it, with a limit only the newest of them.",
+    doc: "Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it, with a limit only the newest of them.",
     need: globally("node.read_logs"),
     effect: "reads",
     params: {
       log_filter: logFilter.nullish().describe(filterWords),
-      limit: z.int().min(1).nullish().describe("how many entries to return at most"),
+      limit: z.int().min(1).nullish().describe("the maximum number of entries to return"),
     },
     result: z.array(logEntry),
     example: {

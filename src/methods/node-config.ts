@@ -9,7 +9,7 @@ const configWarning = z
 /** `nodeConfig` are the methods of the `node-server` namespace about the configuration file. */
 export const nodeConfig = {
   "node-server_read_config": method({
-    doc: "Reads the configuration file, as it is on the disk.",
+    doc: "Returns the configuration file as it is on disk.",
     need: superToken,
     secretResult: true,
     effect: "reads",
@@ -20,7 +20,7 @@ export const nodeConfig = {
     run: ({ configFile }) => configFile.read(),
   }),
   "node-server_check_config": method({
-    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists valid settings that are probably not intended.",
+    doc: "Checks a complete configuration, with the same errors as `node-server_edit_config`, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column. `warnings` lists valid settings that are probably not intended.",
     need: superToken,
     effect: "reads",
     params: { config_string: z.string().describe("the complete TOML text") },
@@ -48,10 +48,10 @@ export const nodeConfig = {
     }),
   }),
   "node-server_edit_config": method({
-    doc: "Checks a whole configuration, writes it, and applies it after the answer was sent. It changes the file only: a key that an environment variable of the server or an option of its command line sets keeps that value. If it cannot be applied, the server continues as before and logs the reason.",
+    doc: "Checks a complete configuration, writes it to the file, and applies it after the answer has been sent. A key that an environment variable or an option of the command line sets keeps that value. If the server cannot apply the configuration, it continues as before and logs the reason.",
     need: superToken,
     effect: "destroys",
-    warning: "It replaces the whole configuration of the server.",
+    warning: "This replaces the whole configuration of the server.",
     params: { config_string: z.string().describe("the complete TOML text") },
     result: z.literal(true),
     fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],

@@ -9,7 +9,7 @@ const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.
 /** `tableSizesFor` returns the sizes to callers that meet `need`. */
 const tableSizesFor = (need: Need) =>
   method({
-    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
+    doc: "Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes.",
     need,
     effect: "reads",
     params: {},
@@ -25,7 +25,7 @@ const tableSizesFor = (need: Need) =>
 /** `nodeDatabase` are the methods of the `node-server` namespace about the database and its size. */
 export const nodeDatabase = {
   "node-server_get_database_type": method({
-    doc: "Returns the kind of the server's database.",
+    doc: "Returns the type of the server's database.",
     need: globally("node.get_database_type"),
     effect: "reads",
     params: {},

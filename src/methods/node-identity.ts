@@ -24,7 +24,7 @@ const versionRecord = z
 /** Methods of the `node-server` namespace that say which server answers, and for how long it has been running. */
 export const nodeIdentity = {
   "node-server_hello": method({
-    doc: "Returns a fixed text, which shows that the server runs.",
+    doc: "Returns a fixed text, to check that the server runs.",
     need: anyone,
     effect: "reads",
     params: {},
@@ -59,7 +59,7 @@ export const nodeIdentity = {
     run: () => build,
   }),
   "node-server_uuid": method({
-    doc: "Returns the server's identity, set by `server_uuid` in the configuration.",
+    doc: "Returns the server's UUID, which `server_uuid` in the configuration sets.",
     need: anyone,
     effect: "reads",
     params: {},
@@ -68,7 +68,7 @@ export const nodeIdentity = {
     run: ({ serverUuid }) => serverUuid,
   }),
   "node-server_uptime": method({
-    doc: "Returns for how many milliseconds the server has been running; a self-update resets it.",
+    doc: "Returns how long the server has been running, in milliseconds. A self-update resets it.",
     need: anyToken,
     effect: "reads",
     params: {},

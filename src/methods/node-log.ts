@@ -21,7 +21,7 @@ export const logEntry = z
 
 /** `filterWords` describes a param that takes a log filter. */
 export const filterWords =
-  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it, `data.why` what is wrong there";
+  "in the syntax of `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; if the filter is refused, `data.column` says where and `data.why` why";
 
 /** `logFilter` parses a log filter; a refusal has its column. */
 export const logFilter = z
@@ -60,7 +60,7 @@ function endEntry(reason: EndReason) {
 /** `streamFor` is the live stream of the log for callers that meet `need`. */
 export const streamFor = (need: Need) =>
   subscription({
-    doc: "Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent.",
+    doc: "Sends every new log entry that passes the filter, until the client unsubscribes. If a reader falls 512 entries behind, the server drops further entries and sends their number.",
     need,
     effect: "reads",
     params: { log_filter: logFilter },
@@ -76,7 +76,7 @@ export const streamFor = (need: Need) =>
 
 /** `unsubscribe` ends a log stream, whichever method began it. */
 export const unsubscribe = method({
-  doc: "Ends a log stream of this connection; false if it has none with this id.",
+  doc: "Ends a log stream of this connection. Returns false if the connection has no stream with this id.",
   need: owner,
   effect: "changes",
   params: { subscription: z.string() },
@@ -91,7 +91,7 @@ export const unsubscribe = method({
  */
 export const nodeLog = {
   "node-server_log": method({
-    doc: "Returns the log entries kept in memory, the oldest first; with a filter only those that pass it.",
+    doc: "Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it.",
     need: superToken,
     effect: "reads",
     params: { log_filter: logFilter.nullish().describe(filterWords) },

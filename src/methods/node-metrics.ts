@@ -14,7 +14,7 @@ const family = z
     samples: z
       .array(z.object({ labels, value: z.number() }))
       .optional()
-      .describe("of a counter or gauge"),
+      .describe("for a counter or gauge"),
     histograms: z
       .array(
         z.object({
@@ -25,14 +25,17 @@ const family = z
         }),
       )
       .optional()
-      .describe("of a histogram; `count` of a bucket is that of all values up to `le`"),
+      .describe("for a histogram; `count` of a bucket counts all values up to `le`"),
   })
   .meta({ id: "MetricFamily" });
 
 const historyPart = z
   .object({
     step_seconds: z.int(),
-    start: z.int().nullable().describe("milliseconds since 1970 of the first value; null without values"),
+    start: z
+      .int()
+      .nullable()
+      .describe("the time of the first value in Unix milliseconds; null without values"),
     series: z
       .record(z.string(), z.array(z.number().nullable()).readonly())
       .describe("a value for each step; null where nothing was measured"),
@@ -42,22 +45,22 @@ const historyPart = z
 /** `nodeMetrics` is the method of the `node-server` namespace about what the server measures of itself. */
 export const nodeMetrics = {
   "node-server_metrics": method({
-    doc: "Returns what `GET /node/metrics` returns, as JSON, and its history: the last hour in steps of 10 seconds and the last day in steps of a minute, since the start of the server. Rates are per second.",
+    doc: "Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second.",
     need: globally("node.metrics"),
     effect: "reads",
     fails: ["InvalidInput"],
     params: {
-      since: z.number().nullish().describe("only history after this time, in milliseconds since 1970"),
+      since: z.number().nullish().describe("return only history after this time, in Unix milliseconds"),
       series: z
         .array(z.string())
         .max(100)
         .nullish()
         .describe(
-          "only these series of the history, such as `requests_static`; all if left out, none if empty",
+          "the series of the history to return, such as `requests_static`; default: all; an empty list returns none",
         ),
     },
     result: z.object({
-      time: z.int().describe("the server's time, in milliseconds since 1970"),
+      time: z.int().describe("the server's time in Unix milliseconds"),
       metrics: z.array(family),
       history: z.array(historyPart),
     }),

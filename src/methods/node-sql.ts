@@ -6,11 +6,11 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace that run SQL of the operator. */
 export const nodeSql = {
   "node-server_exec_sql": method({
-    doc: "Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. When the connection of the call is closed, the statement is stopped. The permission means full trust: on SQLite it can write any file that the server can.",
+    doc: "Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write.",
     need: globally("node.exec_sql"),
     secretResult: true,
     effect: "destroys",
-    warning: "It runs SQL on the server's own database. Its changes cannot be undone.",
+    warning: "This runs SQL on the server's own database. Changes cannot be undone.",
     params: {
       sql: z.string(),
       params: z.unknown().optional().describe("an array of values for the placeholders, or null"),

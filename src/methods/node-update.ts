@@ -6,10 +6,10 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace that replace the running version. */
 export const nodeUpdate = {
   "node-server_self_update": method({
-    doc: "Replaces the server's binary by the release `tag`, newer or older, and restarts into it 3 seconds after the answer; the process id stays the same. If that version runs already, nothing happens. The progress is logged.",
+    doc: "Replaces the server's binary with the release `tag`, newer or older, and restarts into it 3 seconds after the answer. The process id stays the same. Nothing happens if that version already runs. The log shows the progress.",
     need: superToken,
     effect: "changes",
-    warning: "It replaces the server's binary and restarts the server.",
+    warning: "This replaces the server's binary and restarts the server.",
     params: { tag: z.string().describe("the version, as `vX.Y.Z`") },
     logged: ["tag"],
     result: z.null(),
@@ -23,7 +23,7 @@ export const nodeUpdate = {
     },
   }),
   "node-server_latest_release": method({
-    doc: "Tells whether the release server (`release_url`) has a newer version. It is asked once an hour at the most, for 5 seconds; if it does not answer, `problem` says why, and `latest` is what it said last, or null. `checked_at` is in Unix milliseconds.",
+    doc: "Returns whether the release server (`release_url`) has a newer version. It is asked at most once an hour, for up to 5 seconds. If it does not answer, `problem` says why, and `latest` is its last answer, or null. `checked_at` is in Unix milliseconds.",
     need: globally("node.metrics"),
     effect: "reads",
     params: {},

@@ -19,7 +19,7 @@ const maxShortBytes = 32 * 1024;
 /** A list of so many files is written as JSON at once. */
 const maxShortList = 256;
 const name = z.string().describe("the bucket");
-const path = z.string().describe("relative to the bucket, folders separated by /");
+const path = z.string().describe("the path in the bucket, with / between folders");
 
 /** A plain loop: a schema for each of ten million bytes would take a second. */
 const body = z
@@ -33,10 +33,10 @@ const body = z
 
 export const staticBucketFile = {
   "static-bucket-file_upload": method({
-    doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Missing folders are created.",
+    doc: "Writes a file from `body` or `base64`. Readers see either the old file or the complete new one. Missing folders are created.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "destroys",
-    warning: "A file that exists at this path is replaced.",
+    warning: "An existing file at this path is replaced.",
     params: {
       name,
       path,
@@ -60,7 +60,7 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_read": method({
-    doc: "Reads a file; the content is base64.",
+    doc: "Returns the content of a file in base64.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     effect: "reads",
     params: { name, path },
@@ -84,10 +84,10 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_delete": method({
-    doc: "Deletes a file; it succeeds also if the file does not exist.",
+    doc: "Deletes a file. Succeeds even if the file does not exist.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
     effect: "destroys",
-    warning: "A deleted file can be restored only from a store that keeps versions, and for some days.",
+    warning: "The file can be restored only if the store keeps versions, and only for some days.",
     params: { name, path },
     logged: ["name", "path"],
     result: done,
@@ -105,10 +105,10 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_rename": method({
-    doc: "Moves a file inside its bucket; a file at `to` is replaced. Missing folders are created.",
+    doc: "Moves a file within its bucket and replaces an existing file at `to`. Missing folders are created.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
     effect: "destroys",
-    warning: "A file that exists at the new path is replaced.",
+    warning: "An existing file at the new path is replaced.",
     params: { name, from: path, to: path },
     logged: ["name", "from", "to"],
     result: done,
@@ -126,7 +126,7 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_list": method({
-    doc: "Lists every file below a folder (default: the whole bucket), by path, with size in bytes and modification time in Unix milliseconds.",
+    doc: "Lists all files below a folder (default: the whole bucket), sorted by path, with their size in bytes and modification time in Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name, path: z.string().nullish().describe("a folder of the bucket") },

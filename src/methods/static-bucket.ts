@@ -15,7 +15,7 @@ const bucket = z
       .literal(false)
       .optional()
       .describe("false if reading over plain HTTP needs a token or a signed link"),
-    hosts: z.array(z.string()).optional().describe("host names that have this bucket at their root"),
+    hosts: z.array(z.string()).optional().describe("host names that show this bucket at their root"),
     clean_urls: z.literal(true).optional().describe("true if `/about` is answered with `about.html`"),
   })
   .meta({ id: "Bucket" });
@@ -35,14 +35,16 @@ const path = z.string().describe("the bucket's folder below `static_path`");
 const access = z
   .boolean()
   .nullish()
-  .describe("false: reading over plain HTTP needs a token with `StaticBucketFile::Read`, or a signed link");
+  .describe(
+    "false makes it private: reading over plain HTTP then needs a token with `StaticBucketFile::Read`, or a signed link",
+  );
 const hosts = z
   .array(z.string())
   .nullish()
   .describe(
-    "host names that have this bucket at their root, such as `docs.example.org`; to set them needs `StaticBucket::Write` in scope global",
+    "host names that show this bucket at their root, such as `docs.example.org`; setting them needs `StaticBucket::Write` in scope global",
   );
-const cleanUrls = z.boolean().nullish().describe("whether `/about` is answered with `about.html`");
+const cleanUrls = z.boolean().nullish().describe("true: answer `/about` with `about.html`");
 
 interface AddressChange {
   readonly name: string;
@@ -71,7 +73,7 @@ const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: tr
 
 export const staticBucket = {
   "static-bucket_create": method({
-    doc: "Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already.",
+    doc: "Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that already contains files.",
     need: needToChange,
     effect: "changes",
     params: {
@@ -97,7 +99,7 @@ export const staticBucket = {
     },
   }),
   "static-bucket_read": method({
-    doc: "Returns a bucket's record; null if there is none.",
+    doc: "Returns a bucket's record, or null if the bucket does not exist.",
     need: ({ name }) => inBucket(name, "static_bucket.read"),
     effect: "reads",
     params: { name },
@@ -110,10 +112,10 @@ export const staticBucket = {
     },
   }),
   "static-bucket_update": method({
-    doc: "Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV.",
+    doc: "Changes settings of a bucket; omitted settings stay as they are. With `enable: false` the bucket is not served over HTTP and WebDAV.",
     need: needToChange,
     effect: "changes",
-    warning: "The bucket is served with the new settings at once.",
+    warning: "The new settings take effect at once.",
     params: {
       name,
       path: path.nullish(),
@@ -127,7 +129,7 @@ export const staticBucket = {
         .boolean()
         .nullish()
         .describe(
-          "with `is_http_root`: take it from the bucket that has it, at once; needs `StaticBucket::Write` in scope global",
+          "with `is_http_root`: take the HTTP root over from the bucket that has it, in one step; needs `StaticBucket::Write` in scope global",
         ),
     },
     logged: ["name", "path", "move_http_root"],
@@ -148,11 +150,11 @@ export const staticBucket = {
     },
   }),
   "static-bucket_delete": method({
-    doc: "Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and everything that can be restored, and the answer comes when all of that is done. If that fails, the bucket stays, disabled: send the call again. An object store frees the space with its next daily care.",
+    doc: "Deletes a bucket's record; its files stay where they are. With `files` it first deletes the files, all deploys and all kept versions, and answers when that is done. If this fails, the bucket stays, disabled: send the call again. An object store frees the space in its next daily maintenance.",
     need: needToDelete,
     effect: "destroys",
     warning:
-      "The record of the bucket is deleted and it is no longer served. Its files stay where they are, unless `files` deletes them for good.",
+      "The bucket's record is deleted, and the bucket is no longer served. Its files stay where they are, unless `files` deletes them for good.",
     params: {
       name,
       files: z

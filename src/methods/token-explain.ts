@@ -8,7 +8,7 @@ import { target } from "./token.ts";
 
 export const tokenExplain = {
   token_explain: method({
-    doc: "Tells whether a token holds a permission in a scope, and by which of its limits: the caller's own token, or with `target_token` any.",
+    doc: "Returns whether a token holds a permission in a scope, and which of its limits grants it. It explains the caller's own token, or with `target_token` any token.",
     need: ({ target_token }) => (target_token == null ? anyToken : superToken),
     effect: "reads",
     params: {
@@ -25,11 +25,11 @@ export const tokenExplain = {
         .int()
         .nullable()
         .describe(
-          "the first limit that grants it, counted from 0 in `token_limit`; also told of a token that is not valid now",
+          "the first limit that grants it, counted from 0 in `token_limit`; also set for a token that is not valid now",
         ),
       elsewhere: z
         .array(z.int())
-        .describe("if none does: limits that grant the permission in other scopes only"),
+        .describe("if no limit grants it: the limits that grant the permission in other scopes"),
     }),
     fails: ["NotFound", "InvalidInput"],
     example: {

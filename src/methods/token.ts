@@ -23,7 +23,7 @@ const username = z
     if (problem !== undefined) context.addIssue(problem);
   })
   .describe(
-    "without invisible characters and white space at its ends, in one writing system, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV), one with `|` not in `<username>|<password>`",
+    "no invisible characters, no white space at the ends, one writing system, and not similar to another token's key or user name; a name with `:` does not work for Basic authentication (WebDAV), a name with `|` does not work in `<username>|<password>`",
   );
 
 const label = z
@@ -34,7 +34,7 @@ const label = z
     const problem = labelProblem(name);
     if (problem !== undefined) context.addIssue(problem);
   })
-  .describe("a label for people; without invisible characters and white space at its ends");
+  .describe("a label for people; no invisible characters, and no white space at the ends");
 
 const barNote =
   "this user name holds `|`, where `<username>|<password>` would end it; sign in with key and secret, or over WebDAV by Basic authentication";
@@ -51,20 +51,22 @@ const tokenRecord = z
     created_by: z
       .string()
       .nullable()
-      .describe("key of the token that made it; null: the Super Token did, or it was not recorded yet"),
+      .describe(
+        "the key of the token that created this one; null if the Super Token did, or if it was not recorded",
+      ),
     name: z.string().nullable().describe("a label for people"),
-    created_at: unixMs.nullable().describe("null: before this was recorded"),
+    created_at: unixMs.nullable().describe("null if it was not recorded"),
     last_used_at: unixMs
       .nullable()
       .describe(
-        "to the minute; a use on another server of the same database is missing for up to a minute; null: never used, or before this was recorded",
+        "to the minute; a use on another node can be missing for up to a minute; null if the token was never used, or if it was not recorded",
       ),
   })
   .meta({ id: "Token" });
 
 export const token = {
   token_create: method({
-    doc: "Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds.",
+    doc: "Creates a token and returns its secret, which no later call returns. A caller other than the Super Token can grant only permissions that it holds.",
     need: globally("token.create"),
     effect: "changes",
     params: {
@@ -80,10 +82,7 @@ export const token = {
     },
     credential: ({ father_token }) => father_token,
     result: keyAndSecret.extend({
-      note: z
-        .string()
-        .optional()
-        .describe("what the user has to know to sign in, if the user name holds `|`"),
+      note: z.string().optional().describe("what to know for signing in, if the user name contains `|`"),
     }),
     secretResult: true,
     fails: ["InvalidInput"],
@@ -107,7 +106,7 @@ export const token = {
     },
   }),
   token_get: method({
-    doc: "Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name.",
+    doc: "Returns a token without its hashes: the caller's own token, or with `supertoken` any token by its key or user name.",
     need: ({ supertoken }) => (supertoken == null ? anyToken : superToken),
     effect: "reads",
     params: {
@@ -136,7 +135,7 @@ export const token = {
       supertoken == null ? tokens.own(caller.key) : tokens.get(toTarget(token)),
   }),
   token_list_all_tokens: method({
-    doc: "Lists all tokens, by id.",
+    doc: "Lists all tokens, sorted by id.",
     need: superToken,
     effect: "reads",
     params: {},
@@ -165,14 +164,14 @@ export const token = {
       listResult(tokens.list(), resultBudgetBytes, limits().maxAnswerBytes),
   }),
   token_edit: method({
-    doc: "Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. With `name` it also gets this name, or none with null. The Super Token cannot be edited.",
+    doc: "Replaces all limits of a token with `limit`. Send every limit that should stay, including those that you do not know. With `name` it also renames the token; null removes the name. The Super Token cannot be edited.",
     need: superToken,
     effect: "destroys",
-    warning: "The token may do only what is sent here, from the next call on.",
+    warning: "From the next call on, the token may do only what you send here.",
     params: {
       target_token: target,
       limit: tokenLimit,
-      name: label.nullish().describe("left out: the name stays; null: none"),
+      name: label.nullish().describe("left out: the name stays; null: the name is removed"),
     },
     logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
@@ -192,7 +191,7 @@ export const token = {
     },
   }),
   token_delete: method({
-    doc: "Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted.",
+    doc: "Deletes a token. Tokens that it created stay valid; the result says how many. The Super Token cannot be deleted.",
     need: superToken,
     effect: "destroys",
     warning: "The token is invalid at once and cannot be restored.",
@@ -205,7 +204,7 @@ export const token = {
       created_tokens_left: z
         .int()
         .describe(
-          "tokens that it made and that still exist; `token_list_all_tokens` names it in `created_by`",
+          "the number of tokens that it created and that still exist; `token_list_all_tokens` shows its key as their `created_by`",
         ),
     }),
     fails: ["NotFound", "InvalidInput"],
@@ -220,7 +219,7 @@ export const token = {
     },
   }),
   token_change_password: method({
-    doc: "Sets the password of a token that has a user name; the old one is invalid at once.",
+    doc: "Sets the password of a token that has a user name. The old password is invalid at once.",
     need: superToken,
     effect: "destroys",
     warning: "The old password is invalid at once.",
@@ -239,11 +238,11 @@ export const token = {
     },
   }),
   token_roll_token_secret: method({
-    doc: "Gives a token a new secret; the old one is invalid at once.",
+    doc: "Gives a token a new secret. The old secret is invalid at once.",
     need: superToken,
     effect: "destroys",
     warning:
-      "The old secret is invalid at once. The new one is shown in the answer, and only there. If this is the token that you are signed in with, you are signed out: for that, use the page Tokens of the console.",
+      "The old secret is invalid at once. Only the answer shows the new one. If you are signed in with this token, you are signed out; to avoid that, use the page Tokens of the console.",
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: keyAndSecret,

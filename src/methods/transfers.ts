@@ -11,7 +11,7 @@ const lease = z.string().min(1).max(64);
 /** `transfers` let programs that change a site as a whole notice each other. */
 export const transfers = {
   "static-bucket_lease": method({
-    doc: "Says that the caller begins to change the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or with `lease` that it still does. Valid for 60 seconds. While somebody else's is, it is refused with `data.reason` `in_use` and `by`, `what` and `since`. It binds only programs that ask for it: files can be changed all the same.",
+    doc: "Takes a lease for changing the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or renews `lease`. A lease is valid for 60 seconds. While another caller holds one, the call is refused with `data.reason` `in_use` and `by`, `what` and `since`. The lease is advisory: programs that do not ask for it can still change files.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "changes",
     params: {
@@ -19,8 +19,8 @@ export const transfers = {
       what: z
         .string()
         .regex(/^[a-z-]{1,32}$/, "must have 1 to 32 characters, of a-z and - only")
-        .describe("what the caller does, such as `push`; others are told"),
-      lease: lease.nullish().describe("as an earlier call returned it, to renew it"),
+        .describe("what the caller does, such as `push`; callers that are refused see it"),
+      lease: lease.nullish().describe("the lease to renew, as an earlier call returned it"),
     },
     logged: ["name", "what"],
     result: z.object({ lease: z.string(), expires: z.int() }),
@@ -47,7 +47,7 @@ export const transfers = {
     },
   }),
   "static-bucket_release": method({
-    doc: "Ends what `static-bucket_lease` began. False if it has ended already.",
+    doc: "Ends a lease of `static-bucket_lease`. Returns false if the lease has already ended.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "changes",
     params: { name, lease: lease.describe("as `static-bucket_lease` returned it") },

@@ -13,7 +13,7 @@ import type { EndReason } from "./session.ts";
 export const effects = {
   reads: "changes nothing",
   changes: "creates or changes something",
-  destroys: "deletes or replaces something that cannot be restored by another call",
+  destroys: "deletes or replaces something that no other call can restore",
 } as const;
 export type Effect = keyof typeof effects;
 

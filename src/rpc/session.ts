@@ -12,10 +12,10 @@ const maxSubscriptions = 1024;
 /** Why the server ends a subscription, each with its meaning for people. */
 export const endReasons = {
   token_invalid: "its token was revoked or has expired",
-  shutdown: "the server stops, or leaves this address",
+  shutdown: "the server stops, or no longer listens at this address",
   restart: "the server restarts",
   completed: "there are no more events",
-  failed: "the server could not go on with it",
+  failed: "the server failed to continue it",
 } as const;
 export type EndReason = keyof typeof endReasons;
 
