@@ -12,14 +12,14 @@ const prefix = "NODE_SERVER_";
 /** `otherVariables` are the variables that are not keys, with their meaning for the docs. */
 export const otherVariables: Readonly<Record<string, string>> = {
   NODE_SERVER_SUPER_TOKEN:
-    "`<key>:<secret>` of the Super Token that `init` or the first start creates, instead of printing new ones. `update` authenticates with it.",
+    "`<key>:<secret>` for the Super Token that `init` or the first start creates, so that neither prints a new one. `update` authenticates with it.",
   NODE_SERVER_URL: "The address of the server that client commands talk to.",
   NODE_SERVER_TOKEN: "The token that client commands and `update` authenticate with.",
   NODE_SERVER_NEW_PASSWORD: "The password for `tokens create --password`.",
   ...Object.fromEntries(
     Object.entries(awsVariables).map(([variable, name]) => [
       variable,
-      `Used as \`files.${name}\` if that is not set and \`files.url\` names S3.`,
+      `The default of \`files.${name}\` if \`files.url\` names S3.`,
     ]),
   ),
 };

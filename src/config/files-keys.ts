@@ -39,42 +39,42 @@ export const filesKeys = {
   url: key(
     "URL",
     filesUrl.optional(),
-    "Where the content of files is kept: `file:///absolute/folder` or `s3://bucket/prefix`, with their names in the database. Without it, files are plain files below `static_path`. [storage.md](storage.md) says which to choose; `node-server migrate --files` moves files between them.",
+    "Where the content of files is stored: `file:///absolute/folder` or `s3://bucket/prefix`. Their names are then in the database. Without it, files are plain files below `static_path`. [storage.md](storage.md) helps you choose; `node-server migrate --files` moves files to another store.",
     { example: "file:///srv/node-server/blobs", file: folderPart, fileUse: "folder" },
   ),
   endpoint: key(
     "URL",
     endpoint.optional(),
-    "The address of an S3-compatible store; default: Amazon's, of `region`. The environment variable `AWS_ENDPOINT_URL` is used if it is not set.",
+    "The address of an S3-compatible store. Default: the environment variable `AWS_ENDPOINT_URL`, else Amazon S3 in `region`.",
     { example: "https://s3.example.com" },
   ),
   region: key(
     "text",
     text.optional(),
-    "The region of the S3 bucket; default `us-east-1`. The environment variable `AWS_REGION` is used if it is not set.",
+    "The region of the S3 bucket. Default: the environment variable `AWS_REGION`, else `us-east-1`.",
     { example: "eu-central-1" },
   ),
   access_key_id: key(
     "text",
     text.optional(),
-    "The access key for S3. The environment variable `AWS_ACCESS_KEY_ID` is used if it is not set.",
+    "The access key for S3. Default: the environment variable `AWS_ACCESS_KEY_ID`.",
     { example: "AKIA…" },
   ),
   secret_access_key: key(
     "text",
     text.optional(),
-    "The secret of the access key. The environment variable `AWS_SECRET_ACCESS_KEY` is used if it is not set.",
+    "The secret of the access key. Default: the environment variable `AWS_SECRET_ACCESS_KEY`.",
     { example: "…" },
   ),
   path_style: key(
     "boolean",
     z.boolean().default(true),
-    "Name the S3 bucket in the path (`https://host/bucket/…`), which every store understands; false names it in the host (`https://bucket.host/…`), as some stores require.",
+    "Name the S3 bucket in the path (`https://host/bucket/…`), which most stores accept; false names it in the host (`https://bucket.host/…`), as some stores require.",
   ),
   cache_path: key(
     "path",
     text.optional(),
-    "The folder for copies of what was read from S3; default: `blob-cache` beside the SQLite file, or `data/blob-cache` beside this file for PostgreSQL.",
+    "The folder that caches content read from S3. Default: `blob-cache` beside the SQLite file, or `data/blob-cache` beside this file for PostgreSQL.",
     { example: "data/blob-cache", fileUse: "folder" },
   ),
   cache_bytes: key(
@@ -83,18 +83,18 @@ export const filesKeys = {
       .int()
       .nonnegative()
       .default(1024 * MiB),
-    "How large that folder may become; what was not read for longest is removed first. 0 turns it off.",
+    "The maximum size of the cache. The content that was least recently read is removed first. 0 turns the cache off.",
   ),
   keep_removed_days: key(
     "days",
     z.int().nonnegative().max(maxDays).default(7),
-    "How long deleted and replaced files can be restored. A backup of the database alone can be restored for as long, because the content of its files is still there.",
+    "How long deleted and replaced files can be restored. A backup of the database alone can be restored for the same time, because the content of its files still exists.",
     { initial: 30 },
   ),
   request_timeout_ms: key(
     "ms",
     z.int().positive().max(maxTimeoutMs).default(10_000),
-    "How long S3 may take for one step of a request, such as to begin an answer or to send the next bytes of it.",
+    "How long S3 may take for one step of a request, such as beginning an answer or sending its next bytes.",
   ),
 };
 

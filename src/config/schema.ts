@@ -24,18 +24,18 @@ const staticKeys = {
   sync_uploads: key(
     "boolean",
     z.boolean().default(true),
-    "Sync each upload to the disk before it is answered; false leaves that to the operating system.",
+    "Sync each upload to the disk before answering it; false leaves that to the operating system.",
   ),
   trash_days: key(
     "days",
     z.int().nonnegative().max(maxDays).default(0),
-    "How long deleted and replaced plain files are kept below `static_path` in `~trash`, to be restored; 0 keeps none. What is kept already stays for its days. With `[files] url`, `keep_removed_days` says so.",
+    "How long deleted and replaced plain files stay in `~trash` below `static_path`, from which they can be restored; 0 keeps none. A change does not affect files that are already there. With `[files] url`, use `keep_removed_days`.",
     { initial: 30 },
   ),
   keep_deploys: key(
     "number",
     z.int().min(1).max(maxDeploys).default(10),
-    "How many published deploys of a bucket are kept, the present one included; a bucket can be rolled back to each of them.",
+    "How many published deploys of a bucket are kept, including the current one. A bucket can be rolled back to each of them.",
   ),
   static_cache_bytes: key(
     "bytes",
@@ -70,14 +70,14 @@ const proxyKeys = {
   trusted_proxies: key(
     "list",
     proxies.default([]),
-    'Reverse proxies that are trusted to name the client\'s address: addresses or networks, and `"unix"` for clients of the Unix socket. Without them the address is that of the connection.',
+    'Reverse proxies that may name the client\'s address: addresses, networks, and `"unix"` for clients of the Unix socket. For all other clients it is the address of the connection.',
   ),
   proxy_header: key(
     "text",
     z
       .enum(["x-forwarded-for", "forwarded"], 'must be "x-forwarded-for" or "forwarded"')
       .default("x-forwarded-for"),
-    "The header in which the trusted proxies name the client: `x-forwarded-for` or `forwarded` (RFC 7239). No other is read, because it may come from the client.",
+    "The header in which trusted proxies name the client: `x-forwarded-for` or `forwarded` (RFC 7239). The server reads no other header, because clients could forge it.",
   ),
 };
 
@@ -86,7 +86,7 @@ const listenerKeys = {
   reuse_port: key(
     "boolean",
     z.boolean().default(false),
-    "Let other processes listen at the same address (SO_REUSEPORT): all of them must ask for it and, on Linux, run as the same user. Linux then divides new connections among them. For several nodes of one machine that share a database and a store; `serve --processes` sets it by itself.",
+    "Share the address with other processes (SO_REUSEPORT). All of them must set this key and, on Linux, run as the same user; Linux then spreads new connections over them. Use it for several nodes on one machine that share a database and a store. `serve --processes` sets it automatically.",
   ),
 };
 
@@ -100,12 +100,12 @@ const socketAccessKeys = {
       .string(octalMode)
       .regex(/^0?[0-7]{3}$/, octalMode)
       .default("0600"),
-    'Who may connect to that socket: an octal mode, such as "0660" for its user and its group.',
+    'Who may connect to the Unix socket: an octal mode, such as "0660" for its user and group.',
   ),
   unix_socket_group: key(
     "text",
     z.string().min(1).optional(),
-    "The group of that socket, by name or number; default: that of the server's process. The server's user must be a member of it.",
+    "The group of the Unix socket, by name or number. Default: the group of the server's process. The server's user must be a member of the group.",
     { example: "www-data" },
   ),
 };
@@ -144,19 +144,19 @@ const clusterKeys = {
   node_name: key(
     "text",
     nodeName.optional(),
-    "The name of this node in lists of nodes; default: the name of the machine.",
+    "The name of this node in lists of nodes. Default: the name of the machine.",
     { example: "node1" },
   ),
   node_url: key(
     "URL",
     nodeUrl.optional(),
-    "How operators and other nodes reach this node itself, not the load balancer; default: the address of `ws_listener`, unless that is all addresses (`0.0.0.0`).",
+    "The address at which operators and other nodes reach this node, not the load balancer. Default: the address of `ws_listener`, unless that means all addresses (`0.0.0.0`).",
     { example: "https://node1.example.com:2211" },
   ),
   drain_seconds: key(
     "seconds",
     z.int().nonnegative().max(maxDrainSeconds).default(0),
-    "How long the server goes on serving before it stops or restarts, while `/node/ready` answers 503, so that a load balancer stops sending requests. Longer than the balancer takes to notice; a second signal ends it.",
+    "How long the server keeps serving before it stops or restarts, while `/node/ready` answers 503. Make it longer than your load balancer takes to notice. A second signal ends the wait.",
     { example: 10 },
   ),
 };
@@ -181,29 +181,29 @@ const backupKeys = {
   backup_dir: key(
     "path",
     z.string().min(1).optional(),
-    "The folder of the backups that the server makes by itself; default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
+    "The folder for the backups that the server makes by itself. Default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
     { example: "backup", fileUse: "folder" },
   ),
   backup_every: key(
     "interval",
     interval.optional(),
-    "Make a backup this often, such as `24h`, `12h` or `7d`; without it none is made, except before a migration.",
+    "How often the server makes a backup by itself, such as `24h`, `12h` or `7d`. Without it, the server makes one only before a migration.",
     { example: "24h" },
   ),
   backup_keep: key(
     "number",
     z.int().positive().default(7),
-    "The number of these backups that are kept; older ones are removed after a new one is complete.",
+    "How many of these backups are kept. Older ones are removed once a new one is complete.",
   ),
   backup_files: key(
     "boolean",
     z.boolean().default(false),
-    "Put the files of all buckets into these backups, too.",
+    "Include the files of all buckets in these backups.",
   ),
   backup_before_migration: key(
     "boolean",
     z.boolean().default(true),
-    "Make a backup of the database before an update changes its schema, and refuse to start if that fails.",
+    "Back up the database before an update changes its schema. If the backup fails, the server does not start.",
   ),
 };
 
@@ -215,10 +215,10 @@ const jsonLogRotationKeys = {
   json_log_max_bytes: key(
     "bytes",
     bytes.default(0),
-    "The size at which that file is renamed to `<file>.1`, the one before to `<file>.2`, and so on, and a new one is begun; 0 means never.",
+    "The size at which the JSON log file is renamed to `<file>.1`, the previous one to `<file>.2`, and so on, and a new file begins. 0 means never.",
     { example: 50_000_000 },
   ),
-  json_log_keep: key("number", oldFiles.default(5), "The number of such old files that are kept."),
+  json_log_keep: key("number", oldFiles.default(5), "How many old JSON log files are kept."),
 };
 
 /** `accessLogKeys` are the keys of the access log. */
@@ -226,7 +226,7 @@ const accessLogKeys = {
   access_log: key(
     "path",
     z.string().min(1).optional(),
-    "Write one line for each HTTP request to this file; without it there is no access log.",
+    "Write one line for each HTTP request to this file. Without it, there is no access log.",
     { example: "access.log" },
   ),
   access_log_format: key(
@@ -234,12 +234,12 @@ const accessLogKeys = {
     z
       .enum(["combined", "vhost_combined", "json"], 'must be "combined", "vhost_combined" or "json"')
       .default("combined"),
-    "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end; `vhost_combined`, the same with host and port in front; or `json`, with host and bucket.",
+    "The format of the access log: `combined` as web servers write it, with the duration and id of the request at the end; `vhost_combined`, the same with host and port in front; or `json`, with host and bucket.",
   ),
-  access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log.", {
+  access_log_max_bytes: key("bytes", bytes.default(0), "Like `json_log_max_bytes`, for the access log.", {
     example: 50_000_000,
   }),
-  access_log_keep: key("number", oldFiles.default(5), "As `json_log_keep`, for the access log."),
+  access_log_keep: key("number", oldFiles.default(5), "Like `json_log_keep`, for the access log."),
 };
 
 const count = z.int().nonnegative();
@@ -280,7 +280,7 @@ const databaseUrl = readBy((text) => {
 });
 
 const topKeys = {
-  ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
+  ws_listener: key("address", listener, "The address for HTTP and WebSocket. Port 0 picks a free port.", {
     initial: "127.0.0.1:2211",
   }),
   ...listenerKeys,
@@ -293,20 +293,20 @@ const topKeys = {
         'must be a UUID, or "auto_gen"',
       )
       .default("auto_gen"),
-    "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
+    "The UUID that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
     { initial: "auto_gen" },
   ),
   link_key_file: key(
     "path",
     text.optional(),
-    "The file with the part of the key of signed links that is outside of the database; created if it is missing. Default: `config.link-key` beside this file. All nodes of a cluster must have the same content in theirs.",
+    "The file with the part of the signed-link key that is not in the database; created if missing. Default: `config.link-key` beside this file. On all nodes of a cluster the file needs the same content.",
     { example: "link-key" },
   ),
   ...proxyKeys,
   jsonrpc_max_connections: key(
     "number",
     atLeastOne.default(100),
-    "JSON-RPC requests in flight plus open WebSockets; above it the answer is 429.",
+    "The maximum number of JSON-RPC requests in flight plus open WebSockets. Further ones get 429.",
   ),
   max_request_body_size: key(
     "bytes",
@@ -315,7 +315,7 @@ const topKeys = {
       .min(minRequestBytes)
       .max(1024 * MiB)
       .default(10 * MiB),
-    "The largest JSON-RPC request or WebSocket message, 64 KiB or more. With little memory a message may be less: half of `client_memory_bytes` is shared out among `jsonrpc_max_connections`.",
+    "The largest JSON-RPC request or WebSocket message, at least 64 KiB. With little memory, messages must be smaller: half of `client_memory_bytes` is divided among `jsonrpc_max_connections`.",
   ),
   max_response_body_size: key(
     "bytes",
@@ -325,7 +325,7 @@ const topKeys = {
   client_memory_bytes: key(
     "bytes",
     count.default(0),
-    "Memory that clients can make the server hold: requests being read, calls that wait, answers not yet sent. Above it they get 503 and try again. 0 means a quarter of the memory that the process may use, which a cgroup may limit.",
+    "Memory for requests being read, waiting calls, and answers not yet sent. Above it, clients get 503 and can try again. 0 means a quarter of the memory that the process may use, cgroup limits included.",
     { example: 256 * MiB },
   ),
   max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit.", {
@@ -335,17 +335,17 @@ const topKeys = {
   unix_socket_path: key(
     "path",
     text.optional(),
-    "The path of that socket; default: `node.sock` beside the database.",
+    "The path of the Unix socket. Default: `node.sock` beside the database.",
     { example: "data/node.sock" },
   ),
   ...socketAccessKeys,
   tls_cert: key(
     "path",
     text.optional(),
-    "PEM certificate chain; with `tls_key` the listener serves https and wss.",
+    "The certificate chain (PEM). With `tls_key` the server speaks https and wss.",
     { example: "cert.pem", fileUse: "read" },
   ),
-  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`.", {
+  tls_key: key("path", text.optional(), "The private key of `tls_cert` (PEM).", {
     example: "key.pem",
     fileUse: "read",
   }),
@@ -355,18 +355,18 @@ const topKeys = {
   console: key(
     "boolean",
     z.boolean().default(true),
-    "Serve the web console at `/node/console/`, except at host names of buckets. While it is on, the top folder of the HTTP root cannot contain a service worker; a site at a host name of its own can.",
+    "Serve the web console at `/node/console/`, except at host names of buckets. While it is on, the site at the HTTP root cannot have a service worker in its top folder; a site with its own host name can.",
   ),
   release_url: key(
     "URL",
     releaseUrl.optional(),
-    "The address of the releases for self-update; without it self-update is off.",
+    "The address of the release server. Without it, self-update is off.",
     { example: "https://releases.example.com" },
   ),
   release_public_key: key(
     "text",
     publicKeys.optional(),
-    "A minisign public key: if set, an update must have a valid signature.",
+    "A minisign public key. If set, updates need a valid signature.",
     { example: "RW…" },
   ),
 };
@@ -375,24 +375,21 @@ const loggingKeys = {
   log_filter: key(
     "filter",
     filter.optional(),
-    "The entries that the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment variable `RUST_LOG` overrides it.",
+    "Which entries the terminal shows, in the syntax of `RUST_LOG`. Default: `info`. The environment variable `RUST_LOG` overrides it.",
     { initial: "info" },
   ),
   log_format: key(
     "text",
     z.enum(["text", "json"], 'must be "text" or "json"').default("text"),
-    "The form of entries on standard error: `text` for people, or `json`, one object per line, for containers.",
+    "The format of entries on standard error: `text` for people, or `json` (one object per line) for containers.",
   ),
-  json_log_file: key(
-    "path",
-    text.optional(),
-    "Also append every entry to this file, one JSON object per line.",
-    { example: "node.log" },
-  ),
+  json_log_file: key("path", text.optional(), "Also append entries to this file, one JSON object per line.", {
+    example: "node.log",
+  }),
   json_log_filter: key(
     "filter",
     filter.optional(),
-    "The entries that the file gets; default: as `log_filter`.",
+    "Which entries go to the JSON log file. Default: the same as `log_filter`.",
     {
       example: "info",
     },
@@ -401,12 +398,12 @@ const loggingKeys = {
   memory_log_capacity: key(
     "number",
     count.max(1_000_000).default(500),
-    "The number of entries kept in memory for `node-server_log`; 0 turns it off.",
+    "The number of entries kept in memory for `node-server_log`; 0 keeps none.",
   ),
   memory_log_filter: key(
     "filter",
     filter.optional(),
-    "The entries kept in memory; default: as `log_filter`.",
+    "Which entries are kept in memory. Default: the same as `log_filter`.",
     {
       example: "info",
     },
@@ -418,7 +415,7 @@ const databaseKeys = {
   database_url: key(
     "URL",
     databaseUrl,
-    "`sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
+    "The database: `sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
     { initial: "sqlite://data/node.db?mode=rwc", file: sqliteFilePart },
   ),
   connect_timeout_ms: key("ms", millisecondsFromOne.default(3000), "How long a connection may take to open."),
@@ -430,22 +427,22 @@ const databaseKeys = {
   answer_timeout_ms: key(
     "ms",
     millisecondsFromOne.default(5000),
-    "How long PostgreSQL may take to answer one of the server's own statements; after that the call fails with 103 and `unavailable`, HTTP with 503.",
+    "How long PostgreSQL may take to answer one of the server's own statements. After that, a call fails with 103 and `unavailable`, an HTTP request with 503.",
   ),
   stale_seconds: key(
     "seconds",
     count.default(60),
-    "How long plain HTTP continues to serve the buckets it knows while the database is unavailable; 0 means not at all. Tokens are always read from the database.",
+    "How long plain HTTP keeps serving the buckets it knows while the database is unavailable; 0 means not at all. Tokens are always read from the database.",
   ),
   idle_timeout_ms: key(
     "ms",
     milliseconds.default(60_000),
-    "An idle PostgreSQL connection is closed after this; 0 means never.",
+    "How long a PostgreSQL connection may be idle before it is closed; 0 means no limit.",
   ),
   max_lifetime_ms: key(
     "ms",
     milliseconds.default(1_800_000),
-    "A PostgreSQL connection is replaced after this; 0 means never.",
+    "How long a PostgreSQL connection is used before it is replaced; 0 means no limit.",
   ),
   max_connections: key(
     "number",
