@@ -11,7 +11,7 @@ export type ConfigProblem = {
 
 /** Every event of the server's own life, and every change that callers make, with the fields that its log entry has beside `event`. */
 export interface ServerEvents {
-  /** The server was asked to stop; it goes on serving for `drain_ms` (`drain_seconds`). */
+  /** The server was asked to stop. It keeps serving for `drain_ms` (`drain_seconds`). */
   "server.stopping": { signal: string; drain_ms: number };
   /** An update is in place; the server restarts after this delay. */
   "server.restart_scheduled": { delay_ms: number };
@@ -19,99 +19,99 @@ export interface ServerEvents {
   "server.restarting": Record<never, never>;
   /** The server accepts connections at `url`. */
   "listener.bound": { url: string; transport: "tcp" | "unix" };
-  /** The server closed `url` (a stop, or a new address) while these HTTP requests, and calls on these WebSockets, had not finished in time; their connections were closed. */
+  /** The server closed `url`, for a stop or a new address, before `requests` HTTP requests and the calls on `sockets` WebSockets had finished. Their connections were closed. */
   "listener.cut_off": { url: string; requests: number; sockets: number };
-  /** One of the server's processes ended without being asked to; the others go on. It is started again after `restart_ms`. */
+  /** One of the server's processes ended unexpectedly. The others continue, and it is started again after `restart_ms`. */
   "process.ended": { of: number; pid: number; code: number | null; signal: string | null; restart_ms: number };
-  /** A process that had ended serves again. */
+  /** A process that had ended is serving again. */
   "process.started": { of: number; pid: number };
-  /** A new process has taken the place of one that runs no more, for an update or a reload. */
+  /** A new process replaced an old one, for an update or a reload. */
   "process.replaced": { of: number; pid: number; version: string };
-  /** No new process could be started in the place of one; the old one goes on. */
+  /** A new process could not be started to replace an old one; the old one continues. */
   "process.not_replaced": { of: number; reason: string };
-  /** A process did not answer the supervisor for `silent_ms` and is killed; another one is started. */
+  /** A process did not answer the supervisor for `silent_ms`. It is killed, and another one is started. */
   "process.silent": { of: number; pid: number; silent_ms: number };
-  /** A process did not end within `stop_ms` after it was asked to, and was killed. */
+  /** A process did not end within `stop_ms` after it was asked to, so it was killed. */
   "process.killed": { of: number; pid: number; stop_ms: number };
-  /** No file descriptor is left; new connections wait. */
+  /** The process has run out of file descriptors; new connections wait. */
   "descriptors.exhausted": { idle_connections_closed: number };
   /** File descriptors are available again. */
   "descriptors.available": Record<never, never>;
-  /** A reload changed these keys, and with them these parts of the server. */
+  /** A reload changed these `keys`, and with them these `parts` of the server. */
   "config.applied": { path: string; parts: string[]; keys: string[] };
-  /** A reload found nothing that changed. */
+  /** A reload found no changes. */
   "config.unchanged": { path: string };
-  /** A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file, and `kind` is that of the error (docs/errors.md). */
+  /** A reload failed; the server continues with the previous configuration. `problems` lists the mistakes in the file, and `kind` is the kind of the error (docs/errors.md). */
   "config.refused": { path: string; reason: string; kind?: string; problems: ConfigProblem[] };
   /** A reload ended early because the server stops. */
   "config.abandoned": Record<never, never>;
-  /** A key is valid, but probably does not do what was intended. */
+  /** A key is valid but probably does not do what was intended. */
   "config.warning": { key: string; why: string; line?: number; column?: number };
-  /** At the start: `keys` have the values of these environment variables or options (`from`, in the same order), not those in the file. */
+  /** Logged at the start: these `keys` have the values of environment variables or options, not those in the file. `from` names them in the same order. */
   "config.overridden": { keys: string[]; from: string[] };
-  /** An edit of the configuration that a crash had interrupted was finished. */
+  /** A crash had interrupted an edit of the configuration, and the server finished it. */
   "config.recovered": { path: string };
   /** The database is in use. */
   "database.opened": { config: string; database: string; static_path: string; files?: string };
   /** One migration of the database schema was applied. */
   "database.migrated": { version: string };
-  /** A newer version of node-server, `by`, has applied these migrations, which this version does not have but can work with. */
+  /** A newer version of node-server (`by`) has applied these migrations. This version does not have them but can work with them. */
   "database.schema_newer": { migrations: string[]; by?: string };
-  /** Another node has applied a migration that this version cannot work with: the node is not ready until it is updated. */
+  /** Another node has applied a migration that this version cannot work with. This node is not ready until it is updated. */
   "database.schema_refused": { migration: string; by?: string };
-  /** The schema of the database is one again that this version can work with. */
+  /** This version can work with the schema of the database again. */
   "database.schema_accepted": Record<never, never>;
-  /** The database cannot be reached, or its file is missing; calls that need it fail. */
+  /** The database cannot be reached, or its file is missing. Calls that need it fail. */
   "database.lost": { database: string; reason: string };
   /** The database can be used again. */
   "database.restored": { database: string; lost_ms: number };
-  /** PostgreSQL did not answer a statement; its connections are replaced. */
+  /** PostgreSQL did not answer a statement in time; the server replaces its connections. */
   "database.silent": { answer_timeout_ms: number };
-  /** The database accepts no writes; every change fails. */
+  /** The database refuses writes; every change fails. */
   "database.write_failed": { reason: string };
   /** The database accepts writes again. */
   "database.write_restored": Record<never, never>;
-  /** The database names content that the blob store does not hold, or holds damaged; requests for the file fail until it is restored from a backup or uploaded again. */
+  /** The blob store has lost the content of a file, or holds it damaged. Requests for the file fail until it is restored from a backup or uploaded again. */
   "blob.missing": { bucket: string; path: string; blob: string };
-  /** A crash interrupted the publication of a deploy; what it left was put in order. `published` says whether the deploy is the published one now, and `path` is that of its bucket. */
+  /** A crash had interrupted the publication of a deploy; the server finished it or took it back. `published` says whether the deploy is now published; `path` is the path of its bucket. */
   "deploy.settled": { path: string; deploy: string; published: boolean };
-  /** Deploys that are kept no more could not be removed, or a publication that a crash interrupted could not be settled; that is tried again with the next call about deploys of the bucket. */
+  /** Old deploys could not be removed, or a publication that a crash interrupted could not be settled. The server tries again at the next call about deploys of the bucket. */
   "deploy.work_failed": { reason: string };
-  /** The store of the files (`[files] url`) has no place for `count` buckets, of which `buckets` are the first: their files are in another store. `node-server migrate --files` copies them. */
+  /** The file store (`[files] url`) does not know `count` buckets, of which `buckets` are the first. Their files are in another store; `node-server migrate --files` copies them. */
   "store.buckets_missing": { url: string; buckets: string[]; count: number };
-  /** The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full, or the store of their files (`[files] url`) cannot be used; requests for files may fail. */
+  /** The folder of the buckets (`static_path`) is missing, cannot be written or is on a full disk, or the file store (`[files] url`) cannot be used. Requests for files may fail. */
   "store.lost": { static_path?: string; url?: string; reason: string };
-  /** The store of the files (`[files] url`) failed a request, which was answered with 502 or 503. At most one line a minute, and none while the store is lost (`store.lost`). */
+  /** The file store (`[files] url`) failed a request, which was answered with 502 or 503. Logged at most once a minute, and not while the store is lost (`store.lost`). */
   "store.request_failed": { reason: string };
-  /** The folder of the buckets, or the store of their files, can be used again. */
+  /** The folder of the buckets, or the file store, can be used again. */
   "store.restored": { static_path?: string; url?: string; lost_ms: number };
-  /** Resumable uploads that were not finished within 24 hours, and what is left of uploads to deleted buckets, were removed. */
+  /** The server removed resumable uploads that were not finished within 24 hours, and remains of uploads to deleted buckets. */
   "upload.expired": { removed: number };
-  /** What a resumable upload left could not be removed; that is tried again within an hour. The file of a finished upload is in place. */
+  /** The remains of a resumable upload could not be removed; the server tries again within an hour. The file of a finished upload is in place. */
   "upload.work_failed": { reason: string };
-  /** The folder of the cache (`cache_path`) cannot be written, or its disk is full; files are sent from the object store. */
+  /** The cache folder (`cache_path`) cannot be written, or its disk is full. Files are sent from the object store. */
   "cache.failed": { cache_path: string; reason: string };
   /** Files are cached again. */
   "cache.restored": { cache_path: string };
-  /** The daily care of an object store is done: rows of removed files whose time has passed, blobs that nothing names and unfinished uploads were deleted, and a manifest of each bucket was written. */
+  /** The daily maintenance of an object store is done. It deleted expired rows of removed files, unreferenced blobs and unfinished uploads, and wrote a manifest of each bucket. */
   "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
-  /** The daily care of an object store failed; it is tried again after `retry_ms`. */
+  /** The daily maintenance of an object store failed; the server tries again after `retry_ms`. */
   "files.care_failed": { reason: string; retry_ms: number };
-  /** A plain file or folder was deleted or replaced without being kept in the trash (`trash_days`): its path is too long for the trash, or it was deleted on a full disk. */
+  /** A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`), because its path is too long for the trash or the disk was full. */
   "trash.skipped": { bucket: string; path: string; reason: string };
-  /** What had been in the trash of plain files for `trash_days` was deleted. */
+  /** Plain files that had been in the trash for `trash_days` were deleted for good. */
   "trash.purged": { purged: number; elapsed_ms: number };
-  /** The trash of plain files could not be purged; it is tried again after `retry_ms`. */
+  /** The trash of plain files could not be purged; the server tries again after `retry_ms`. */
   "trash.purge_failed": { reason: string; retry_ms: number };
-  /** Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence. */
+  /** Another live node, one of `others`, has the same `server_uuid`, usually because its configuration was copied. Logged once for each occurrence. */
   "nodes.same_uuid": { uuid: string; others: string[] };
-  /** Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence. */
+  /** Other nodes on the same database, `others`, use another file store, or all nodes keep plain files, which cannot be shared. Each node serves its own files. Logged once for each occurrence. */
   "nodes.files_not_shared": { others: string[] };
-  /** The link key can neither be read nor created, so no signed link can be made or used. */
+  /** The link key cannot be read or created, so signed links can be neither made nor used. */
   "links.no_key": Record<never, never>;
-  /** The database belongs to another link key than the node has: links that other nodes made do not work on this one, and it makes none while another node runs. Once for each start. */
+  /** The node's link key is not the key that the database belongs to. Links that other nodes made do not work on this node, and it makes none while another node runs. Logged once for each start. */
   "links.other_key": Record<never, never>;
-  /** A release is being downloaded; repeated with the progress, at most once a second. */
+  /** A release is being downloaded. Logged again with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
   "update.testing": { tag: string };
@@ -119,89 +119,89 @@ export interface ServerEvents {
   "update.installed": { tag: string; bytes: number; signed: boolean };
   /** The update failed and changed nothing. `code` is `data.reason` of the error, if it has one. */
   "update.failed": { tag: string; reason: string; code?: string };
-  /** The new binary could not be executed; the old one continues to run. */
+  /** The new binary could not be executed; the old one keeps running. */
   "update.not_started": { reason: string };
   /** The new version has started. */
   "update.completed": { from: string; to: string };
-  /** The new version did not start; the previous version runs again. `backup` is the copy of the database from before its migration, if it made one. */
+  /** The new version did not start, so the previous version runs again. `backup` is the backup that the new version made before a migration, if it made one. */
   "update.reverted": { failed: string; running: string; backup?: string };
-  /** The server made a backup by itself: by `backup_every`, or before the migration that `before` names. `left_out` counts what the backup does not contain although it exists. */
+  /** The server made a backup by itself: because of `backup_every`, or before the migration that `before` names. `left_out` counts existing things that the backup does not contain. */
   "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
-  /** No backup could be made; the server tries again after `retry_ms`. */
+  /** The server could not make a backup; it tries again after `retry_ms`. */
   "backup.failed": { folder: string; reason: string; retry_ms: number };
-  /** The certificate of the listener, or one of its chain, ends within 14 days. Logged at the start, after a reload and once a day. */
+  /** The certificate of the listener, or one in its chain, expires within 14 days. Logged at the start, after a reload and once a day. */
   "certificate.expiring": { expires: string };
-  /** The certificate of the listener, or one of its chain, has expired: clients refuse it. */
+  /** The certificate of the listener, or one in its chain, has expired. Clients refuse it. */
   "certificate.expired": { expires: string };
-  /** The access log cannot be written, or not be put aside; requests are answered as before. */
+  /** The access log cannot be written or rotated. Requests are answered as before. */
   "access_log.failed": { path: string; reason: string };
-  /** The access log is written again; `dropped` lines are missing. */
+  /** The access log is written again; `dropped` lines were lost. */
   "access_log.restored": { path: string; dropped: number };
   /** A token was created. */
   "token.created": { token_key?: string; username?: string; address: string; target_key: string };
-  /** A token got other limits. */
+  /** The limits of a token were replaced. */
   "token.edited": { token_key?: string; username?: string; address: string; target_key: string };
   /** A token was deleted. */
   "token.deleted": { token_key?: string; username?: string; address: string; target_key: string };
-  /** A token got another password. */
+  /** The password of a token was changed. */
   "token.password_changed": { token_key?: string; username?: string; address: string; target_key: string };
-  /** A token got another secret. With `by`, the command of that name gave the Super Token a new key, secret and password on the machine itself, at the time `at`. */
+  /** A token got a new secret. With `by`, the command of that name ran on the server's machine at the time `at`, and gave the Super Token a new key, secret and password. */
   "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string; by?: "roll-super-token"; at?: string };
   /** A bucket was created. */
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
-  /** These settings of a bucket were changed. */
+  /** The listed `settings` of a bucket were changed. */
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
-  /** A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too. */
+  /** A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted too. */
   "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string; files?: true };
-  /** A file was written. In the memory of the log, one entry about files may stand for `count` of them, all below `folder`; `path` is the last one. */
+  /** A file was written. In the memory of the log, one entry about files can stand for `count` files below `folder`; `path` is then the last of them. */
   "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; bytes: number };
-  /** A file was deleted, or a folder with its content. `failures` could not be. */
+  /** A file, or a folder with its content, was deleted. `failures` is the number of entries that could not be deleted. */
   "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; failures?: number };
   /** A file or a folder was moved to `to`. */
   "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
   /** A file or a folder was copied to `to`. */
   "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
-  /** A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another. */
+  /** A version of a file, or a deleted folder, was restored. `version` is the change that had removed it; `from` is its former path, if that was different. */
   "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; version: number; from?: string };
-  /** Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were. */
+  /** All kept versions of deleted and replaced files of a bucket were purged; `versions` is their number. */
   "file.purged": { token_key?: string; username?: string; address: string; bucket: string; versions: number };
   /** Properties or times of a file or a folder were changed. */
   "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
   /** A folder was created. */
   "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
-  /** A program began to change the site of a bucket as a whole, as `push` does. */
+  /** A program began to change the site of a bucket as a whole; `what` names it, such as `push`. */
   "transfer.begun": { token_key?: string; username?: string; address: string; bucket: string; what: string };
-  /** It has ended that. */
+  /** A program finished changing the site of a bucket as a whole. */
   "transfer.ended": { token_key?: string; username?: string; address: string; bucket: string };
-  /** A signed link was made; it is good until `expires`. `link` is its id, if it is stored. */
+  /** A signed link was made. It is valid until `expires`; `link` is its id, if it is stored. */
   "link.made": { token_key?: string; username?: string; address: string; bucket: string; path: string; kind: "download" | "upload" | "zip"; expires: number; link?: string };
-  /** A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it. */
+  /** A signed link was used: a stored link for a download, or any link for an upload. `token_key` is the token that made the link, `address` the client that used it. */
   "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; kind: "download" | "upload" | "zip"; link?: string };
-  /** The secret of all signed links was replaced, which ended all links of all buckets. */
+  /** The secret of signed links was replaced, which ended all links and previews of all buckets. */
   "link.secret_rolled": { token_key?: string; username?: string; address: string };
-  /** A signed link was revoked, or without `link` all links of the bucket. */
+  /** A signed link was revoked; without `link`, all links of the bucket were. */
   "link.revoked": { token_key?: string; username?: string; address: string; bucket: string; link?: string };
   /** A deploy was begun. */
   "deploy.begun": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
-  /** `taken` files that the bucket has were taken over into a deploy. */
+  /** A deploy reused `taken` files whose content the bucket already had. */
   "deploy.filled": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; taken: number };
-  /** An address was made at which a deploy can be seen, until `expires` (Unix milliseconds). */
+  /** A preview address of a deploy was made. It is valid until `expires` (Unix milliseconds). */
   "deploy.shown": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; expires: number };
-  /** A deploy was published; `replaced` is the one that was published before. */
+  /** A deploy was published; `replaced` is the deploy that was published before. */
   "deploy.published": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; replaced?: string };
-  /** An earlier deploy was published again; `replaced` is the one that was published before. */
+  /** An earlier deploy was published again; `replaced` is the deploy that was published before. */
   "deploy.rolled_back": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; replaced?: string };
-  /** A deploy was deleted, with its files. */
+  /** A deploy and its files were deleted. */
   "deploy.deleted": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** The configuration file was replaced. */
   "config.edited": { token_key?: string; username?: string; address: string };
-  /** SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure. */
+  /** SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure. */
   "sql.executed": { token_key?: string; username?: string; address: string; statements: string[]; outcome: "succeeded" | "failed" };
   /** A release was installed; the restart follows. */
   "update.requested": { token_key?: string; username?: string; address: string; tag: string };
-  /** Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `link` the password of that signed link was wrong. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown. */
+  /** Credentials were refused. There is at most one entry in ten seconds for a name at an address: `count` is the number of failures, `reason` that of the last one. With `link`, the password of that signed link was wrong. With `other_names`, the failures are of several names, and none is shown. With `other_addresses`, they are from several addresses too, and the last one is shown. */
   "sign_in.failed": { token_key?: string; username?: string; address: string; link?: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_names?: true; other_addresses?: true };
-  /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
+  /** A reader of the log, or the log file, was too slow and lost `dropped` entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
   "log.ended": { reason: string };

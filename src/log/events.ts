@@ -25,46 +25,52 @@ function audited<F extends z.ZodRawShape>(description: string, fields: F) {
  */
 export const auditEvents = {
   "token.created": audited("A token was created.", { target_key: text }),
-  "token.edited": audited("A token got other limits.", { target_key: text }),
+  "token.edited": audited("The limits of a token were replaced.", { target_key: text }),
   "token.deleted": audited("A token was deleted.", { target_key: text }),
-  "token.password_changed": audited("A token got another password.", { target_key: text }),
+  "token.password_changed": audited("The password of a token was changed.", { target_key: text }),
   "token.secret_rolled": audited(
-    "A token got another secret. With `by`, the command of that name gave the Super Token a new key, secret and password on the machine itself, at the time `at`.",
+    "A token got a new secret. With `by`, the command of that name ran on the server's machine at the time `at`, and gave the Super Token a new key, secret and password.",
     { target_key: text, by: z.literal("roll-super-token").optional(), at: text.optional() },
   ),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
-  "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
+  "bucket.updated": audited("The listed `settings` of a bucket were changed.", { bucket: text, settings }),
   "bucket.deleted": audited(
-    "A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted, too.",
+    "A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted too.",
     { bucket: text, files: z.literal(true).optional() },
   ),
   "file.written": audited(
-    "A file was written. In the memory of the log, one entry about files may stand for `count` of them, all below `folder`; `path` is the last one.",
+    "A file was written. In the memory of the log, one entry about files can stand for `count` files below `folder`; `path` is then the last of them.",
     { ...bulk, bytes: z.int() },
   ),
-  "file.deleted": audited("A file was deleted, or a folder with its content. `failures` could not be.", {
-    ...bulk,
-    failures,
-  }),
+  "file.deleted": audited(
+    "A file, or a folder with its content, was deleted. `failures` is the number of entries that could not be deleted.",
+    {
+      ...bulk,
+      failures,
+    },
+  ),
   "file.moved": audited("A file or a folder was moved to `to`.", { ...bulk, to: text, failures }),
   "file.copied": audited("A file or a folder was copied to `to`.", { ...bulk, to: text, failures }),
   "file.restored": audited(
-    "A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another.",
+    "A version of a file, or a deleted folder, was restored. `version` is the change that had removed it; `from` is its former path, if that was different.",
     { ...bulk, version: z.int(), from: text.optional() },
   ),
   "file.purged": audited(
-    "Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were.",
+    "All kept versions of deleted and replaced files of a bucket were purged; `versions` is their number.",
     { bucket: text, versions: z.int() },
   ),
   "file.described": audited("Properties or times of a file or a folder were changed.", bulk),
   "folder.created": audited("A folder was created.", bulk),
-  "transfer.begun": audited("A program began to change the site of a bucket as a whole, as `push` does.", {
-    bucket: text,
-    what: text,
-  }),
-  "transfer.ended": audited("It has ended that.", { bucket: text }),
+  "transfer.begun": audited(
+    "A program began to change the site of a bucket as a whole; `what` names it, such as `push`.",
+    {
+      bucket: text,
+      what: text,
+    },
+  ),
+  "transfer.ended": audited("A program finished changing the site of a bucket as a whole.", { bucket: text }),
   "link.made": audited(
-    "A signed link was made; it is good until `expires`. `link` is its id, if it is stored.",
+    "A signed link was made. It is valid until `expires`; `link` is its id, if it is stored.",
     {
       ...file,
       kind: z.enum(["download", "upload", "zip"]),
@@ -73,46 +79,46 @@ export const auditEvents = {
     },
   ),
   "link.used": audited(
-    "A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it.",
+    "A signed link was used: a stored link for a download, or any link for an upload. `token_key` is the token that made the link, `address` the client that used it.",
     { ...bulk, kind: z.enum(["download", "upload", "zip"]), link: text.optional() },
   ),
   "link.secret_rolled": audited(
-    "The secret of all signed links was replaced, which ended all links of all buckets.",
+    "The secret of signed links was replaced, which ended all links and previews of all buckets.",
     {},
   ),
-  "link.revoked": audited("A signed link was revoked, or without `link` all links of the bucket.", {
+  "link.revoked": audited("A signed link was revoked; without `link`, all links of the bucket were.", {
     bucket: text,
     link: text.optional(),
   }),
   "deploy.begun": audited("A deploy was begun.", deploy),
-  "deploy.filled": audited("`taken` files that the bucket has were taken over into a deploy.", {
+  "deploy.filled": audited("A deploy reused `taken` files whose content the bucket already had.", {
     ...deploy,
     taken: z.int(),
   }),
   "deploy.shown": audited(
-    "An address was made at which a deploy can be seen, until `expires` (Unix milliseconds).",
+    "A preview address of a deploy was made. It is valid until `expires` (Unix milliseconds).",
     {
       ...deploy,
       expires: z.int(),
     },
   ),
-  "deploy.published": audited("A deploy was published; `replaced` is the one that was published before.", {
+  "deploy.published": audited("A deploy was published; `replaced` is the deploy that was published before.", {
     ...deploy,
     replaced: text.optional(),
   }),
   "deploy.rolled_back": audited(
-    "An earlier deploy was published again; `replaced` is the one that was published before.",
+    "An earlier deploy was published again; `replaced` is the deploy that was published before.",
     { ...deploy, replaced: text.optional() },
   ),
-  "deploy.deleted": audited("A deploy was deleted, with its files.", deploy),
+  "deploy.deleted": audited("A deploy and its files were deleted.", deploy),
   "config.edited": audited("The configuration file was replaced.", {}),
   "sql.executed": audited(
-    "SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure.",
+    "SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure.",
     { statements: z.array(text).readonly(), outcome: z.enum(["succeeded", "failed"]) },
   ),
   "update.requested": audited("A release was installed; the restart follows.", { tag: text }),
   "sign_in.failed": audited(
-    "Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `link` the password of that signed link was wrong. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown.",
+    "Credentials were refused. There is at most one entry in ten seconds for a name at an address: `count` is the number of failures, `reason` that of the last one. With `link`, the password of that signed link was wrong. With `other_names`, the failures are of several names, and none is shown. With `other_addresses`, they are from several addresses too, and the last one is shown.",
     {
       /** Of a password of a signed link: its id. */
       link: text.optional(),
@@ -140,27 +146,27 @@ const clusterEvents = {
   "nodes.same_uuid": {
     level: "WARN",
     description:
-      "Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence.",
+      "Another live node, one of `others`, has the same `server_uuid`, usually because its configuration was copied. Logged once for each occurrence.",
     fields: z.object({ uuid: text, others: z.array(text) }),
     hidden: [],
   },
   "nodes.files_not_shared": {
     level: "WARN",
     description:
-      "Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence.",
+      "Other nodes on the same database, `others`, use another file store, or all nodes keep plain files, which cannot be shared. Each node serves its own files. Logged once for each occurrence.",
     fields: z.object({ others: z.array(text) }),
     hidden: [],
   },
   "links.no_key": {
     level: "WARN",
-    description: "The link key can neither be read nor created, so no signed link can be made or used.",
+    description: "The link key cannot be read or created, so signed links can be neither made nor used.",
     fields: z.object({}),
     hidden: [],
   },
   "links.other_key": {
     level: "WARN",
     description:
-      "The database belongs to another link key than the node has: links that other nodes made do not work on this one, and it makes none while another node runs. Once for each start.",
+      "The node's link key is not the key that the database belongs to. Links that other nodes made do not work on this node, and it makes none while another node runs. Logged once for each start.",
     fields: z.object({}),
     hidden: [],
   },
@@ -174,7 +180,7 @@ const processEvents = {
   "process.ended": {
     level: "ERROR",
     description:
-      "One of the server's processes ended without being asked to; the others go on. It is started again after `restart_ms`.",
+      "One of the server's processes ended unexpectedly. The others continue, and it is started again after `restart_ms`.",
     fields: z.object({
       of,
       pid: z.int(),
@@ -186,32 +192,32 @@ const processEvents = {
   },
   "process.started": {
     level: "INFO",
-    description: "A process that had ended serves again.",
+    description: "A process that had ended is serving again.",
     fields: z.object({ of, pid: z.int() }),
     hidden: [],
   },
   "process.replaced": {
     level: "INFO",
-    description: "A new process has taken the place of one that runs no more, for an update or a reload.",
+    description: "A new process replaced an old one, for an update or a reload.",
     fields: z.object({ of, pid: z.int(), version: text }),
     hidden: [],
   },
   "process.not_replaced": {
     level: "ERROR",
-    description: "No new process could be started in the place of one; the old one goes on.",
+    description: "A new process could not be started to replace an old one; the old one continues.",
     fields: z.object({ of, reason: text }),
     hidden: [],
   },
   "process.silent": {
     level: "ERROR",
     description:
-      "A process did not answer the supervisor for `silent_ms` and is killed; another one is started.",
+      "A process did not answer the supervisor for `silent_ms`. It is killed, and another one is started.",
     fields: z.object({ of, pid: z.int(), silent_ms: z.int() }),
     hidden: [],
   },
   "process.killed": {
     level: "ERROR",
-    description: "A process did not end within `stop_ms` after it was asked to, and was killed.",
+    description: "A process did not end within `stop_ms` after it was asked to, so it was killed.",
     fields: z.object({ of, pid: z.int(), stop_ms: z.int() }),
     hidden: [],
   },
@@ -222,69 +228,69 @@ const storeEvents = {
   "blob.missing": {
     level: "ERROR",
     description:
-      "The database names content that the blob store does not hold, or holds damaged; requests for the file fail until it is restored from a backup or uploaded again.",
+      "The blob store has lost the content of a file, or holds it damaged. Requests for the file fail until it is restored from a backup or uploaded again.",
     fields: z.object({ bucket: text, path: text, blob: text }),
     hidden: [],
   },
   "deploy.settled": {
     level: "WARN",
     description:
-      "A crash interrupted the publication of a deploy; what it left was put in order. `published` says whether the deploy is the published one now, and `path` is that of its bucket.",
+      "A crash had interrupted the publication of a deploy; the server finished it or took it back. `published` says whether the deploy is now published; `path` is the path of its bucket.",
     fields: z.object({ path: text, deploy: text, published: z.boolean() }),
     hidden: [],
   },
   "deploy.work_failed": {
     level: "WARN",
     description:
-      "Deploys that are kept no more could not be removed, or a publication that a crash interrupted could not be settled; that is tried again with the next call about deploys of the bucket.",
+      "Old deploys could not be removed, or a publication that a crash interrupted could not be settled. The server tries again at the next call about deploys of the bucket.",
     fields: z.object({ reason: text }),
     hidden: [],
   },
   "store.buckets_missing": {
     level: "WARN",
     description:
-      "The store of the files (`[files] url`) has no place for `count` buckets, of which `buckets` are the first: their files are in another store. `node-server migrate --files` copies them.",
+      "The file store (`[files] url`) does not know `count` buckets, of which `buckets` are the first. Their files are in another store; `node-server migrate --files` copies them.",
     fields: z.object({ url: text, buckets: z.array(text), count: z.int() }),
     hidden: [],
   },
   "store.lost": {
     level: "ERROR",
     description:
-      "The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full, or the store of their files (`[files] url`) cannot be used; requests for files may fail.",
+      "The folder of the buckets (`static_path`) is missing, cannot be written or is on a full disk, or the file store (`[files] url`) cannot be used. Requests for files may fail.",
     fields: z.object({ static_path: text.optional(), url: text.optional(), reason: text }),
     hidden: [],
   },
   "store.request_failed": {
     level: "WARN",
     description:
-      "The store of the files (`[files] url`) failed a request, which was answered with 502 or 503. At most one line a minute, and none while the store is lost (`store.lost`).",
+      "The file store (`[files] url`) failed a request, which was answered with 502 or 503. Logged at most once a minute, and not while the store is lost (`store.lost`).",
     fields: z.object({ reason: text }),
     hidden: [],
   },
   "store.restored": {
     level: "INFO",
-    description: "The folder of the buckets, or the store of their files, can be used again.",
+    description: "The folder of the buckets, or the file store, can be used again.",
     fields: z.object({ static_path: text.optional(), url: text.optional(), lost_ms: z.int() }),
     hidden: [],
   },
   "upload.expired": {
     level: "INFO",
     description:
-      "Resumable uploads that were not finished within 24 hours, and what is left of uploads to deleted buckets, were removed.",
+      "The server removed resumable uploads that were not finished within 24 hours, and remains of uploads to deleted buckets.",
     fields: z.object({ removed: z.int() }),
     hidden: [],
   },
   "upload.work_failed": {
     level: "WARN",
     description:
-      "What a resumable upload left could not be removed; that is tried again within an hour. The file of a finished upload is in place.",
+      "The remains of a resumable upload could not be removed; the server tries again within an hour. The file of a finished upload is in place.",
     fields: z.object({ reason: text }),
     hidden: [],
   },
   "cache.failed": {
     level: "WARN",
     description:
-      "The folder of the cache (`cache_path`) cannot be written, or its disk is full; files are sent from the object store.",
+      "The cache folder (`cache_path`) cannot be written, or its disk is full. Files are sent from the object store.",
     fields: z.object({ cache_path: text, reason: text }),
     hidden: [],
   },
@@ -297,7 +303,7 @@ const storeEvents = {
   "files.swept": {
     level: "INFO",
     description:
-      "The daily care of an object store is done: rows of removed files whose time has passed, blobs that nothing names and unfinished uploads were deleted, and a manifest of each bucket was written.",
+      "The daily maintenance of an object store is done. It deleted expired rows of removed files, unreferenced blobs and unfinished uploads, and wrote a manifest of each bucket.",
     fields: z.object({
       purged_rows: z.int(),
       deleted_blobs: z.int(),
@@ -310,26 +316,26 @@ const storeEvents = {
   },
   "files.care_failed": {
     level: "ERROR",
-    description: "The daily care of an object store failed; it is tried again after `retry_ms`.",
+    description: "The daily maintenance of an object store failed; the server tries again after `retry_ms`.",
     fields: z.object({ reason: text, retry_ms: z.int() }),
     hidden: [],
   },
   "trash.skipped": {
     level: "WARN",
     description:
-      "A plain file or folder was deleted or replaced without being kept in the trash (`trash_days`): its path is too long for the trash, or it was deleted on a full disk.",
+      "A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`), because its path is too long for the trash or the disk was full.",
     fields: z.object({ bucket: text, path: text, reason: text }),
     hidden: [],
   },
   "trash.purged": {
     level: "INFO",
-    description: "What had been in the trash of plain files for `trash_days` was deleted.",
+    description: "Plain files that had been in the trash for `trash_days` were deleted for good.",
     fields: z.object({ purged: z.int(), elapsed_ms: z.int() }),
     hidden: [],
   },
   "trash.purge_failed": {
     level: "ERROR",
-    description: "The trash of plain files could not be purged; it is tried again after `retry_ms`.",
+    description: "The trash of plain files could not be purged; the server tries again after `retry_ms`.",
     fields: z.object({ reason: text, retry_ms: z.int() }),
     hidden: [],
   },
@@ -368,7 +374,7 @@ const problem = z
 export const events = {
   "server.stopping": {
     level: "INFO",
-    description: "The server was asked to stop; it goes on serving for `drain_ms` (`drain_seconds`).",
+    description: "The server was asked to stop. It keeps serving for `drain_ms` (`drain_seconds`).",
     fields: z.object({ signal: text, drain_ms: z.int() }),
     hidden: ["event", "signal", "drain_ms"],
   },
@@ -392,14 +398,14 @@ export const events = {
   "listener.cut_off": {
     level: "WARN",
     description:
-      "The server closed `url` (a stop, or a new address) while these HTTP requests, and calls on these WebSockets, had not finished in time; their connections were closed.",
+      "The server closed `url`, for a stop or a new address, before `requests` HTTP requests and the calls on `sockets` WebSockets had finished. Their connections were closed.",
     fields: z.object({ url: text, requests: z.int(), sockets: z.int() }),
     hidden: ["event", "url", "requests", "sockets"],
   },
   ...processEvents,
   "descriptors.exhausted": {
     level: "ERROR",
-    description: "No file descriptor is left; new connections wait.",
+    description: "The process has run out of file descriptors; new connections wait.",
     fields: z.object({ idle_connections_closed: z.int() }),
   },
   "descriptors.available": {
@@ -409,20 +415,20 @@ export const events = {
   },
   "config.applied": {
     level: "INFO",
-    description: "A reload changed these keys, and with them these parts of the server.",
+    description: "A reload changed these `keys`, and with them these `parts` of the server.",
     fields: z.object({ path: text, parts: z.array(text), keys: z.array(text) }),
     hidden: ["path", "keys"],
   },
   "config.unchanged": {
     level: "INFO",
-    description: "A reload found nothing that changed.",
+    description: "A reload found no changes.",
     fields: z.object({ path: text }),
     hidden: ["path"],
   },
   "config.refused": {
     level: "ERROR",
     description:
-      "A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file, and `kind` is that of the error (docs/errors.md).",
+      "A reload failed; the server continues with the previous configuration. `problems` lists the mistakes in the file, and `kind` is the kind of the error (docs/errors.md).",
     fields: z.object({
       path: text,
       reason: text,
@@ -438,20 +444,20 @@ export const events = {
   },
   "config.warning": {
     level: "WARN",
-    description: "A key is valid, but probably does not do what was intended.",
+    description: "A key is valid but probably does not do what was intended.",
     fields: z.object({ key: text, why: text, line: z.int().optional(), column: z.int().optional() }),
     hidden: ["event", "why"],
   },
   "config.overridden": {
     level: "INFO",
     description:
-      "At the start: `keys` have the values of these environment variables or options (`from`, in the same order), not those in the file.",
+      "Logged at the start: these `keys` have the values of environment variables or options, not those in the file. `from` names them in the same order.",
     fields: z.object({ keys: z.array(text), from: z.array(text) }),
     hidden: ["event", "keys", "from"],
   },
   "config.recovered": {
     level: "WARN",
-    description: "An edit of the configuration that a crash had interrupted was finished.",
+    description: "A crash had interrupted an edit of the configuration, and the server finished it.",
     fields: z.object({ path: text }),
   },
   "database.opened": {
@@ -468,25 +474,25 @@ export const events = {
   "database.schema_newer": {
     level: "WARN",
     description:
-      "A newer version of node-server, `by`, has applied these migrations, which this version does not have but can work with.",
+      "A newer version of node-server (`by`) has applied these migrations. This version does not have them but can work with them.",
     fields: z.object({ migrations: z.array(text), by: text.optional() }),
     hidden: [],
   },
   "database.schema_refused": {
     level: "ERROR",
     description:
-      "Another node has applied a migration that this version cannot work with: the node is not ready until it is updated.",
+      "Another node has applied a migration that this version cannot work with. This node is not ready until it is updated.",
     fields: z.object({ migration: text, by: text.optional() }),
     hidden: [],
   },
   "database.schema_accepted": {
     level: "INFO",
-    description: "The schema of the database is one again that this version can work with.",
+    description: "This version can work with the schema of the database again.",
     fields: nothing,
   },
   "database.lost": {
     level: "ERROR",
-    description: "The database cannot be reached, or its file is missing; calls that need it fail.",
+    description: "The database cannot be reached, or its file is missing. Calls that need it fail.",
     fields: z.object({ database: text, reason: text }),
     hidden: [],
   },
@@ -498,13 +504,13 @@ export const events = {
   },
   "database.silent": {
     level: "WARN",
-    description: "PostgreSQL did not answer a statement; its connections are replaced.",
+    description: "PostgreSQL did not answer a statement in time; the server replaces its connections.",
     fields: z.object({ answer_timeout_ms: z.int() }),
     hidden: [],
   },
   "database.write_failed": {
     level: "ERROR",
-    description: "The database accepts no writes; every change fails.",
+    description: "The database refuses writes; every change fails.",
     fields: z.object({ reason: text }),
     hidden: [],
   },
@@ -518,7 +524,7 @@ export const events = {
   ...clusterEvents,
   "update.downloading": {
     level: "INFO",
-    description: "A release is being downloaded; repeated with the progress, at most once a second.",
+    description: "A release is being downloaded. Logged again with the progress, at most once a second.",
     fields: z.object({
       tag: text,
       bytes: z.int().optional(),
@@ -544,7 +550,7 @@ export const events = {
   },
   "update.not_started": {
     level: "ERROR",
-    description: "The new binary could not be executed; the old one continues to run.",
+    description: "The new binary could not be executed; the old one keeps running.",
     fields: z.object({ reason: text }),
   },
   "update.completed": {
@@ -555,14 +561,14 @@ export const events = {
   "update.reverted": {
     level: "ERROR",
     description:
-      "The new version did not start; the previous version runs again. `backup` is the copy of the database from before its migration, if it made one.",
+      "The new version did not start, so the previous version runs again. `backup` is the backup that the new version made before a migration, if it made one.",
     fields: z.object({ failed: text, running: text, backup: text.optional() }),
     hidden: [],
   },
   "backup.made": {
     level: "INFO",
     description:
-      "The server made a backup by itself: by `backup_every`, or before the migration that `before` names. `left_out` counts what the backup does not contain although it exists.",
+      "The server made a backup by itself: because of `backup_every`, or before the migration that `before` names. `left_out` counts existing things that the backup does not contain.",
     fields: z.object({
       path: text,
       bytes: z.int(),
@@ -574,32 +580,32 @@ export const events = {
   },
   "backup.failed": {
     level: "ERROR",
-    description: "No backup could be made; the server tries again after `retry_ms`.",
+    description: "The server could not make a backup; it tries again after `retry_ms`.",
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
     hidden: [],
   },
   "certificate.expiring": {
     level: "WARN",
     description:
-      "The certificate of the listener, or one of its chain, ends within 14 days. Logged at the start, after a reload and once a day.",
+      "The certificate of the listener, or one in its chain, expires within 14 days. Logged at the start, after a reload and once a day.",
     fields: z.object({ expires: text }),
     hidden: ["expires"],
   },
   "certificate.expired": {
     level: "ERROR",
-    description: "The certificate of the listener, or one of its chain, has expired: clients refuse it.",
+    description: "The certificate of the listener, or one in its chain, has expired. Clients refuse it.",
     fields: z.object({ expires: text }),
     hidden: ["expires"],
   },
   "access_log.failed": {
     level: "ERROR",
-    description: "The access log cannot be written, or not be put aside; requests are answered as before.",
+    description: "The access log cannot be written or rotated. Requests are answered as before.",
     fields: z.object({ path: text, reason: text }),
     hidden: [],
   },
   "access_log.restored": {
     level: "INFO",
-    description: "The access log is written again; `dropped` lines are missing.",
+    description: "The access log is written again; `dropped` lines were lost.",
     fields: z.object({ path: text, dropped: z.int() }),
     hidden: [],
   },
@@ -607,7 +613,7 @@ export const events = {
   "log.dropped": {
     level: "WARN",
     description:
-      "A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry.",
+      "A reader of the log, or the log file, was too slow and lost `dropped` entries. Only that reader gets this entry.",
     fields: z.object({ dropped: z.int() }),
   },
   "log.ended": {
