@@ -25,19 +25,19 @@ export const faultKinds = {
     code: -32600,
     title: "Invalid Request",
     description:
-      "The JSON is not a JSON-RPC 2.0 request; over HTTP also a wrong content type, with status 415.",
+      "The JSON is not a JSON-RPC 2.0 request. Over HTTP also for a wrong content type, with status 415.",
     bare: true,
   },
   MethodNotFound: {
     code: -32601,
     title: "Method not found",
-    description: "`rpc.discover` lists the methods.",
+    description: "No method has this name. `rpc.discover` lists the methods.",
     bare: true,
   },
   InvalidParams: {
     code: -32602,
     title: "Invalid params",
-    description: "A parameter is missing or ill-typed; `data.field` names it.",
+    description: "A param is missing or has the wrong type; `data.field` names it.",
   },
   Internal: {
     code: -32603,
@@ -47,36 +47,40 @@ export const faultKinds = {
   NeedsWebSocket: {
     code: -32000,
     title: "Needs a WebSocket",
-    description: "Subscriptions exist over WebSocket only.",
+    description: "Subscriptions work only over WebSocket.",
   },
   TooManySubscriptions: {
     code: -32006,
     title: "Too many subscriptions",
-    description: "One connection may hold 1,024.",
+    description: "A connection can have at most 1,024 subscriptions.",
   },
   RequestTooBig: {
     code: -32007,
     title: "Request too big",
     description:
-      "Above `max_request_body_size`, or of more than 131,072 values without a valid token; over HTTP with status 413.",
+      "The request is larger than `max_request_body_size`, or has more than 131,072 values and no valid token. Over HTTP with status 413.",
   },
   ResponseTooBig: {
     code: -32008,
     title: "Response too big",
     description:
-      "The answer would be above `max_response_body_size`, or above 256 KiB where no call of the request proved a token.",
+      "The answer would be larger than `max_response_body_size`, or than 256 KiB if no call of the request proved a token.",
   },
   Busy: {
     code: -32009,
     title: "Server is busy",
     description:
-      "Too many calls at once (over HTTP with status 429), or no memory left for clients (`client_memory_bytes`, status 503): try again after `Retry-After` or `data.retry_after_seconds`.",
+      "There are too many calls at once (over HTTP with status 429), or the memory for clients is used up (`client_memory_bytes`, status 503). Try again after `Retry-After` or `data.retry_after_seconds`.",
   },
-  BatchTooLong: { code: -32010, title: "Batch too long", description: "A batch may hold 1,000 calls." },
+  BatchTooLong: {
+    code: -32010,
+    title: "Batch too long",
+    description: "A batch can have at most 1,000 calls.",
+  },
   ParseError: {
     code: 101,
     title: "ParseError",
-    description: "A text (token, TOML, …) could not be read; `data` may hold `line` and `column`.",
+    description: "A text (token, TOML, …) could not be parsed; `data` can have `line` and `column`.",
   },
   SerializationError: {
     code: 101,
@@ -88,77 +92,79 @@ export const faultKinds = {
     title: "IoError",
     description: "The disk or the network failed.",
     reasons: {
-      disk_full: "a disk or its quota is full, that of the files or that of the database",
-      unavailable:
-        "the store of the files is missing, or does not answer; try again after `data.retry_after_seconds`",
+      disk_full: "the disk of the files or of the database is full, or its quota is used up",
+      unavailable: "the file store is missing or does not answer; try again after `data.retry_after_seconds`",
       blob_missing:
         "the store has lost the content of a file, or holds it damaged; restore the store from a backup, or upload the file again",
-      files_missing: "the bucket has a record, and the store has no files of it, or not those of the deploy",
+      files_missing:
+        "the bucket has a record, but the store does not have its files, or not those of the deploy",
       release_not_found: "the release server has no release with this tag for this system",
-      no_link_key: "the node has no link key, so that it can make no signed links",
+      no_link_key: "the node has no link key, so it cannot make signed links",
     },
   },
   PermissionDenied: {
     code: 102,
     title: "Permission Denied",
-    description: "The token is wrong, expired, or does not hold what the method needs.",
+    description: "The token is wrong or expired, or it does not hold the permissions that the method needs.",
     reasons: {
       invalid_credentials: "no token has this name, or the secret or password is wrong",
-      expired: "the token was proven, and its `timestamp_to` has passed",
-      not_yet_valid: "the token was proven, and its `timestamp_from` has not come yet",
+      expired: "the credentials are right, but `timestamp_to` of the token has passed",
+      not_yet_valid: "the credentials are right, but `timestamp_from` of the token is still to come",
       missing_permission:
-        "the token is valid and does not hold what the call needs. `data.permissions` lists what is missing in `data.scope`, both as `token_explain` takes them; without a scope, one of them in any scope would do. `data.super_token` is true if only the Super Token may. With `field` `timestamp_to`, `data.limit` is the latest time that the new token may have",
+        "the token is valid but does not hold the permissions that the call needs. `data.permissions` lists the missing ones and `data.scope` their scope, both in the form that `token_explain` takes; without `data.scope`, one of them in any scope is enough. `data.super_token` is true if only the Super Token may make the call. With `field` `timestamp_to`, `data.limit` is the latest time that the new token can have",
     },
   },
   DatabaseError: {
     code: 103,
     title: "DatabaseError",
-    description: "The database refused the statement, or could not be reached.",
+    description: "The database refused the statement or could not be reached.",
     reasons: {
       unavailable:
-        "the database cannot be used now: away, locked by another process, or busy; try again after `data.retry_after_seconds`. If `data.outcome` is `unknown`, the change may have been done: look first",
+        "the database is away, locked by another process, or busy; try again after `data.retry_after_seconds`. If `data.outcome` is `unknown`, the change may have been made: check before you try again",
       sql_timeout:
-        "a statement of `node-server_exec_sql` ran for `data.limit` milliseconds (`sql_timeout_ms`) and was stopped; `data.kept` of its statements are committed, null if that is not known",
+        "a statement of `node-server_exec_sql` ran for `data.limit` milliseconds (`sql_timeout_ms`) and was stopped. `data.kept` is the number of statements that are committed, or null if unknown",
       abandoned:
-        "the client disconnected, and its statement was stopped; `data.kept` as for `sql_timeout`. It is seen in the log only",
-      schema_newer: "a newer version made the database; `data.migration` is what this one does not know",
+        "the client disconnected, and its statement was stopped; `data.kept` as for `sql_timeout`. Only the log shows this reason",
+      schema_newer: "a newer version made the database; this version does not know `data.migration`",
       older_nodes:
-        "nodes of an older version run (`data.nodes`), which `data.migration` would take the database away from",
+        "nodes of an older version are running (`data.nodes`), and they could not use the database after `data.migration`",
     },
   },
   NotFound: {
     code: 105,
     title: "NotFound",
-    description: "What the call names does not exist.",
-    reasons: { no_upload: "the upload ended or was never begun; begin it again" },
+    description: "The object that the call names does not exist.",
+    reasons: { no_upload: "the upload has ended or was never begun; begin it again" },
   },
   UuidNotFound: { code: 106, title: "UuidNotFound", description: "No agent has this UUID." },
   ConfigNotFound: { code: 107, title: "ConfigNotFound", description: "The configuration file is missing." },
   InvalidInput: {
     code: 108,
     title: "InvalidInput",
-    description: "A value is of the right type but not acceptable.",
+    description: "A value has the right type but is not acceptable.",
     reasons: {
-      is_folder: "there is a folder at `data.path`, and the call needs a file, or nothing",
-      is_file: "there is a file at `data.path` or above it, and the call needs a folder",
+      is_folder: "there is a folder at `data.path`, but the call needs a file or a free path",
+      is_file: "there is a file at `data.path` or above it, but the call needs a folder",
       path_taken:
-        "something is at the path already, and the call needs nothing there: a file, a folder, or files, versions or deploys of an earlier bucket",
-      too_deep: "the longest path below the folder at `data.path` would be longer than the store can keep",
-      name_too_long: "a name in `data.path`, or the whole path, is longer than the store can keep",
+        "the call needs a free path, but the path has a file, a folder, or files, versions or deploys of an earlier bucket",
+      too_deep: "the longest path below the folder at `data.path` would be too long for the store",
+      name_too_long: "a name in `data.path`, or the whole path, is too long for the store",
       name_not_accepted: "the disk does not accept a name in `data.path`",
       taken: "another token has this user name",
-      confusable: "the user name looks like that of another token",
+      confusable: "the user name looks like the user name of another token",
       ambiguous:
-        "the text is the key of one token and the user name of another, whose key is `data.username_of`",
-      older_nodes: "nodes of an older version run (`data.nodes`), which do not know private buckets",
-      deploy_closed: "the deploy takes no more files",
-      too_many_deploys: "the bucket has as many deploys that are not published as it may have (`data.limit`)",
-      too_many_links: "the bucket has as many links with a limit or a password as it may have (`data.limit`)",
-      too_many_uploads: "as many uploads of the bucket or of the token are unfinished as may be",
-      upload_busy: "another request adds to this upload, or finishes it",
+        "the text is the key of one token and the user name of another; `data.username_of` is the key of the latter",
+      older_nodes:
+        "nodes of an older version are running (`data.nodes`), and they do not know private buckets",
+      deploy_closed: "the deploy accepts no more files",
+      too_many_deploys:
+        "the bucket already has the maximum number of deploys that wait for their publication (`data.limit`)",
+      too_many_links: "the bucket already has the maximum number of stored links (`data.limit`)",
+      too_many_uploads: "the bucket or the token already has the maximum number of unfinished uploads",
+      upload_busy: "another request is adding to this upload or finishing it",
       upload_offset: "the request does not begin at `data.offset`, where the stored content ends",
-      upload_length: "the body goes beyond the length of the upload",
-      digest_mismatch: "the content is not what its digest says; send the file again",
+      upload_length: "the body goes beyond the declared length of the upload",
+      digest_mismatch: "the content does not match its digest; send the file again",
     },
   },
   Other: {
@@ -166,15 +172,16 @@ export const faultKinds = {
     title: "Other",
     description: "Anything else.",
     reasons: {
-      bucket_moved: "the bucket got another folder meanwhile; nothing was changed, send the call again",
+      bucket_moved:
+        "the bucket's folder was changed during the call; nothing was changed, so send the call again",
       update_running: "another update is running",
       release_url_missing: "`release_url` is not set in the configuration",
-      no_versions: "the store of the files keeps nothing of what is deleted or replaced",
+      no_versions: "the file store does not keep deleted and replaced files",
       locked: "a WebDAV client has locked `data.path` until `data.until`; WebDAV answers 423",
-      in_use: "`data.by` changes the bucket as a whole since `data.since` (`data.what`)",
-      deploy_open: "`data.by` is deploying to the bucket; `data.touched` is the time of the last upload",
-      other_file_system: "the bucket's folder is on another file system than `static_path`, or a link",
-      other_link_key: "the database belongs to another link key than this node has",
+      in_use: "`data.by` has been changing the bucket as a whole since `data.since`; `data.what` says how",
+      deploy_open: "`data.by` is deploying to the bucket; `data.touched` is the time of its last upload",
+      other_file_system: "the bucket's folder is a link, or on another file system than `static_path`",
+      other_link_key: "this node's link key is not the key that the database belongs to",
     },
   },
 } as const satisfies Readonly<Record<string, FaultRow>>;
