@@ -1,7 +1,8 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { parseSitePart } from "../../src/sites/site-rules.ts";
 import { testNode } from "../support/node.ts";
 import { Home, story } from "../support/process.ts";
 import { program } from "../support/program.ts";
@@ -24,6 +25,25 @@ const steps: readonly Step[] = [...page.matchAll(/^```\n(\$ [\s\S]*?)^```/gm)].f
     }),
 );
 const [, job = ""] = /^```sh\n([\s\S]*?)^```/m.exec(page) ?? [];
+
+/** Every block of the page, also in lists, by the language behind its fence. */
+const blocks = [...page.matchAll(/^( *)```(\w*)\n([\s\S]*?)^ *```$/gm)].map(
+  ([, indent = "", language = "", text = ""]) => ({ indent, language, text }),
+);
+
+test("every block of docs/sites.md is run by the story below, or is a file that is used as it stands", () => {
+  const commands = blocks.filter(({ language }) => language === "");
+  for (const { indent, text } of commands)
+    expect([indent, text]).toEqual(["", expect.stringMatching(/^\$ /)]);
+  expect(commands.flatMap(({ text }) => text.match(/^\$ /gm) ?? [])).toHaveLength(steps.length);
+  for (const { language, text } of blocks.filter(({ language }) => language !== "")) {
+    if (language === "sh") expect(text).toBe(job);
+    else if (language === "redirects" || language === "headers")
+      expect(parseSitePart(`_${language}`, Buffer.from(text)).problems).toEqual([]);
+    else
+      expect([language, text]).toEqual(["caddyfile", expect.not.stringMatching(/^ *(?:\$|node-server) /m)]);
+  }
+});
 
 /** Stands in for VitePress: a page for each text, and what is in `public`. */
 const generator = `#!/bin/sh
