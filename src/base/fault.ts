@@ -25,7 +25,7 @@ export const faultKinds = {
     code: -32600,
     title: "Invalid Request",
     description:
-      "The JSON is not a JSON-RPC 2.0 request. Over HTTP also for a wrong content type, with status 415.",
+      "The JSON is not a JSON-RPC 2.0 request. Over HTTP, a wrong content type is the same error, with status 415.",
     bare: true,
   },
   MethodNotFound: {
@@ -58,7 +58,7 @@ export const faultKinds = {
     code: -32007,
     title: "Request too big",
     description:
-      "The request is larger than `max_request_body_size`, or has more than 131,072 values and no valid token. Over HTTP with status 413.",
+      "The request is larger than `max_request_body_size`, or has more than 131,072 values and no valid token. Over HTTP the status is 413.",
   },
   ResponseTooBig: {
     code: -32008,

@@ -97,7 +97,7 @@ export interface ServerEvents {
   "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
   /** The daily maintenance of an object store failed; the server tries again after `retry_ms`. */
   "files.care_failed": { reason: string; retry_ms: number };
-  /** A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`), because its path is too long for the trash or the disk was full. */
+  /** A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`). Its path is too long for the trash, or the disk was full. */
   "trash.skipped": { bucket: string; path: string; reason: string };
   /** Plain files that had been in the trash for `trash_days` were deleted for good. */
   "trash.purged": { purged: number; elapsed_ms: number };
@@ -145,7 +145,7 @@ export interface ServerEvents {
   "token.deleted": { token_key?: string; username?: string; address: string; target_key: string };
   /** The password of a token was changed. */
   "token.password_changed": { token_key?: string; username?: string; address: string; target_key: string };
-  /** A token got a new secret. With `by`, the command of that name ran on the server's machine at the time `at`, and gave the Super Token a new key, secret and password. */
+  /** A token got a new secret. With `by`, the command of that name gave the Super Token a new key, secret and password, on the server's machine at the time `at`. */
   "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string; by?: "roll-super-token"; at?: string };
   /** A bucket was created. */
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };

@@ -29,7 +29,7 @@ export const auditEvents = {
   "token.deleted": audited("A token was deleted.", { target_key: text }),
   "token.password_changed": audited("The password of a token was changed.", { target_key: text }),
   "token.secret_rolled": audited(
-    "A token got a new secret. With `by`, the command of that name ran on the server's machine at the time `at`, and gave the Super Token a new key, secret and password.",
+    "A token got a new secret. With `by`, the command of that name gave the Super Token a new key, secret and password, on the server's machine at the time `at`.",
     { target_key: text, by: z.literal("roll-super-token").optional(), at: text.optional() },
   ),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
@@ -323,7 +323,7 @@ const storeEvents = {
   "trash.skipped": {
     level: "WARN",
     description:
-      "A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`), because its path is too long for the trash or the disk was full.",
+      "A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`). Its path is too long for the trash, or the disk was full.",
     fields: z.object({ bucket: text, path: text, reason: text }),
     hidden: [],
   },

@@ -160,7 +160,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_preview": method({
-    doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site, for an hour or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call.",
+    doc: "Makes a preview address: anyone with the address can see the deploy before it is published. The address ends at `expires` (Unix milliseconds), when the deploy is published, rolled back to or deleted, and with the token of this call. With `at_root` a browser that opens the address shows the deploy at the root of the host, like the published site. It does so for an hour, or until it opens `/node/preview/`. The root is that of `host`, or the HTTP root if `host` is null. An open deploy accepts no more files after this call.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     secretResult: true,
     effect: "changes",
@@ -254,7 +254,7 @@ export const deploys = {
     },
   }),
   "static-bucket_deploy_list": method({
-    doc: "Lists the deploys of a bucket, most recently published or made first, with the key of the token that made each and the time (Unix milliseconds). `files` and `bytes` are null while a deploy is being filled, and until a large one has been counted in the background. `changed` is true if files were changed after the publication.",
+    doc: "Lists the deploys of a bucket, most recently published or made first. `by` is the user name or key of the token that made a deploy. Times are Unix milliseconds. `files` and `bytes` are null while a deploy is being filled, and until a large one has been counted in the background. `changed` is true if files were changed after the publication.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },

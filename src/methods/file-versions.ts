@@ -83,7 +83,7 @@ export const fileVersions = {
     },
   }),
   "static-bucket-file_restore": method({
-    doc: "Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history; the version of a file in another store stays.",
+    doc: "Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history. With `[files] url`, the version of a file stays in it.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "changes",
     warning:

@@ -19,7 +19,7 @@ const maxPathsBytes = 64 * 1024;
 /** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
 export const links = {
   "static-bucket-file_link": method({
-    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), when all links of the bucket are revoked, and when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password` or `paths` has an `id`, with which it can be revoked alone.",
+    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), or when all links of the bucket are revoked. It also ends when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password` or `paths` has an `id`, with which it can be revoked alone.",
     need: ({ name, upload, zip }) => {
       if (zip) return inBucket(name, "static_bucket_file.read", "static_bucket_file.list");
       return inBucket(name, upload ? "static_bucket_file.write" : "static_bucket_file.read");
