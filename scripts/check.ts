@@ -1,9 +1,10 @@
 import { generatedDocs } from "./docs.ts";
+import { documentProblems } from "./documents.ts";
 import { forbiddenUses } from "./forbidden-uses.ts";
 import { forbiddenImports } from "./modules.ts";
 import { retiredWords } from "./retired-words.ts";
 
-/** Types, style, imports, names, uses of the time and the process, and generated docs. All are checked, so that one run shows every problem. */
+/** checks are all run, so that one run shows every problem. */
 const checks: Record<string, () => Promise<string[]>> = {
   types: () => complaintsOf("tsc"),
   "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
@@ -12,6 +13,7 @@ const checks: Record<string, () => Promise<string[]>> = {
   names: retiredWords,
   "time and process": forbiddenUses,
   docs: staleDocs,
+  documents: documentProblems,
 };
 
 let failed = false;

@@ -35,7 +35,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
     ...["overrides", "readme", "reload", "reload-hangs", "reload-listener", "reload-refused", "service"],
     ...["startup", "tls", "update"],
   ],
-  scripts: ["balancers", "deploy", "release-usage", "runner"],
+  scripts: ["balancers", "deploy", "documents", "release-usage", "runner"],
 };
 
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */

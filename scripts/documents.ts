@@ -1,0 +1,107 @@
+import { existsSync } from "node:fs";
+import { join, posix } from "node:path";
+import { Glob } from "bun";
+
+const markdownFiles = ["*.md", "{bench,deploy,docs,scripts,src,test}/**/*.md"];
+const maxLineLength = 100;
+
+/**
+ * documentProblems lists the lines of Markdown that are too long, and the relative links that lead to no
+ * file or to no heading.
+ */
+export async function documentProblems(root = "."): Promise<string[]> {
+  const texts = new Map<string, string>();
+  const found = await Promise.all(markdownFiles.map((files) => Array.fromAsync(new Glob(files).scan(root))));
+  for (const path of found.flat().sort())
+    texts.set(path, withoutCodeBlocks(await Bun.file(join(root, path)).text()));
+  const anchors = new Map([...texts].map(([path, text]) => [path, anchorsOf(text)]));
+  const isThere = (path: string) => existsSync(join(root, path));
+  return [...texts].flatMap(([path, text]) => [
+    ...longLines(path, text),
+    ...brokenLinks({ path, text, anchors, isThere }),
+  ]);
+}
+
+/** withoutCodeBlocks empties the lines of fenced code, so that the others keep their numbers. */
+function withoutCodeBlocks(text: string): string {
+  let fence: string | undefined;
+  return text
+    .split("\n")
+    .map((line) => {
+      const [, mark] = /^[\s>]*(?:(?:[-*+]|\d+\.)\s+)?(`{3,}|~{3,})/.exec(line) ?? [];
+      if (fence === undefined) {
+        fence = mark;
+        return mark === undefined ? line : "";
+      }
+      if (mark?.startsWith(fence) && line.trimEnd().endsWith(mark)) fence = undefined;
+      return "";
+    })
+    .join("\n");
+}
+
+function longLines(path: string, text: string): string[] {
+  let isComment = false;
+  return text.split("\n").flatMap((line, at) => {
+    isComment ||= line.includes("<!--");
+    const mayBeLong = isComment || /^\s*(?:\||#|<\/?[a-z][\w-]*[\s>])/i.test(line) || hasOnlyLinks(line);
+    if (isComment && line.includes("-->")) isComment = false;
+    const length = [...line].length;
+    if (mayBeLong || length <= maxLineLength) return [];
+    return [`${path}:${at + 1}: the line has ${length} characters; wrap it at ${maxLineLength}`];
+  });
+}
+
+/** hasOnlyLinks is true for a line without words between its links. */
+function hasOnlyLinks(line: string): boolean {
+  const rest = line.replace(/!?\[[^\]]*\](?:\([^)]*\)|: .*)|<?https?:\/\/\S+>?/g, "");
+  return !/[\p{L}\p{N}]/u.test(rest);
+}
+
+interface LinkSource {
+  readonly path: string;
+  readonly text: string;
+  /** The anchors of every Markdown file. */
+  readonly anchors: ReadonlyMap<string, ReadonlySet<string>>;
+  isThere(path: string): boolean;
+}
+
+const links =
+  /!?\[[^\]]*\]\(\s*<?([^)\s>]+)|^[ \t]*\[[^\]]+\]:\s+(\S+)|<(?:a|img)\s[^>]*(?:href|src)="([^"]*)"/gm;
+
+function brokenLinks({ path, text, anchors, isThere }: LinkSource): string[] {
+  const prose = withoutCodeSpans(text);
+  return [...prose.matchAll(links)].flatMap((match) => {
+    const target = match[1] ?? match[2] ?? match[3] ?? "";
+    if (/^(?:[a-z][a-z0-9+.-]*:|\/\/)/i.test(target)) return [];
+    const place = `${path}:${prose.slice(0, match.index).split("\n").length}`;
+    const [file = "", anchor] = target.split("#");
+    const linked = file === "" ? path : posix.join(posix.dirname(path), decodeURIComponent(file));
+    if (linked.startsWith("..") || !isThere(linked)) return [`${place}: ${target} leads to no file`];
+    if (anchor === undefined || anchors.get(linked)?.has(anchor) !== false) return [];
+    return [`${place}: ${target} leads to no heading of ${linked}`];
+  });
+}
+
+/** withoutCodeSpans empties `code` within paragraphs, line breaks excepted. */
+function withoutCodeSpans(text: string): string {
+  return text.replace(/(?<!`)(`+)(?!`)((?:(?!\n\s*\n)[\s\S])*?[^`])\1(?!`)/g, (span) =>
+    span.replace(/[^\n]/g, ""),
+  );
+}
+
+/** anchorsOf returns the anchors that GitHub gives to headings, and those that a page sets itself. */
+function anchorsOf(text: string): Set<string> {
+  const anchors = new Set<string>();
+  for (const [, heading = ""] of text.matchAll(/^#{1,6}\s+(.*?)\s*#*$/gm)) {
+    const slug = heading
+      .replace(/!?\[([^\]]*)\]\([^)]*\)/g, "$1")
+      .toLowerCase()
+      .replace(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, "")
+      .replaceAll(" ", "-");
+    let anchor = slug;
+    for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`;
+    anchors.add(anchor);
+  }
+  for (const [, id = ""] of text.matchAll(/<[a-z]+\s[^>]*\b(?:id|name)="([^"]+)"/gi)) anchors.add(id);
+  return anchors;
+}
