@@ -36,7 +36,7 @@ async function complaintsOf(...command: string[]): Promise<string[]> {
 
 async function staleDocs(): Promise<string[]> {
   const stale: string[] = [];
-  for (const [path, text] of Object.entries(generatedDocs())) {
+  for (const [path, text] of Object.entries(await generatedDocs())) {
     const file = Bun.file(path);
     if (!(await file.exists()) || (await file.text()) !== text)
       stale.push(`${path} is not what the declarations say; run npm run docs`);

@@ -10,13 +10,15 @@ import { failuresOf, type NamedTypes, needWords, typeText } from "../src/rpc/dis
 import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
 import type { Services } from "../src/services.ts";
+import { architecturePicture } from "./architecture.ts";
 import { clientEvents, clientTypes } from "./client-types.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
-/** Path → text of every page that is printed from the tables. */
-export function generatedDocs(): Record<string, string> {
+/** generatedDocs returns the text of every page, picture and table that is printed from the declarations, by path. */
+export async function generatedDocs(): Promise<Record<string, string>> {
   return {
+    "docs/architecture.svg": await architecturePicture(),
     "docs/rpc.md": rpcPage(methods),
     "docs/errors.md": errorsPage(),
     "docs/config.md": configPage(),
@@ -257,5 +259,5 @@ function defaultWords(key: Key): string {
 }
 
 if (import.meta.main) {
-  for (const [path, text] of Object.entries(generatedDocs())) await Bun.write(path, text);
+  for (const [path, text] of Object.entries(await generatedDocs())) await Bun.write(path, text);
 }

@@ -124,15 +124,10 @@ const privateFolders = ["buckets/trees/disk/", "buckets/history/disk/"];
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
 const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
-/** Every import in `src/` that the table does not allow, and every circle of files. */
-export async function forbiddenImports(): Promise<string[]> {
-  const problems: string[] = [];
-  const graph = new Map<string, string[]>();
+/** importedFiles returns the files of `src/` that each file of `src/` imports. */
+export async function importedFiles(): Promise<Map<string, readonly string[]>> {
+  const graph = new Map<string, readonly string[]>();
   for await (const file of new Glob("**/*.{ts,tsx}").scan("src")) {
-    const module = moduleOf(file);
-    const allowed = modules[module];
-    if (allowed === undefined)
-      problems.push(`src/${file}: the module \`${module}\` is not in the table of scripts/modules.ts`);
     const text = await Bun.file(join("src", file)).text();
     const imported = [...text.matchAll(imports)]
       .map(([, path, lazyPath]) => path ?? lazyPath ?? "")
@@ -140,6 +135,19 @@ export async function forbiddenImports(): Promise<string[]> {
       .filter((path) => path.startsWith(".") && !path.endsWith(".md"))
       .map((path) => relative("src", join("src", dirname(file), path)));
     graph.set(file, imported);
+  }
+  return graph;
+}
+
+/** forbiddenImports lists every import in `src/` that the table does not allow, and every circle of files. */
+export async function forbiddenImports(): Promise<string[]> {
+  const problems: string[] = [];
+  const graph = await importedFiles();
+  for (const [file, imported] of graph) {
+    const module = moduleOf(file);
+    const allowed = modules[module];
+    if (allowed === undefined)
+      problems.push(`src/${file}: the module \`${module}\` is not in the table of scripts/modules.ts`);
     for (const other of imported.map(moduleOf))
       if (other !== module && !allowed?.includes(other))
         problems.push(`src/${file}: ${module} may not import ${other}`);
@@ -165,6 +173,7 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles;
 }
 
-function moduleOf(file: string): string {
+/** moduleOf returns the module of a file: its top folder in `src/`, or its own name. */
+export function moduleOf(file: string): string {
   return (file.split("/", 1)[0] ?? file).replace(/\.tsx?$/, "");
 }
