@@ -12,6 +12,7 @@ import { endReasons } from "../src/rpc/session.ts";
 import type { Services } from "../src/services.ts";
 import { architecturePicture } from "./architecture.ts";
 import { clientEvents, clientTypes } from "./client-types.ts";
+import { wrapMarkdown } from "./documents.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
@@ -19,10 +20,10 @@ const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->
 export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     "docs/architecture.svg": await architecturePicture(),
-    "docs/rpc.md": rpcPage(methods),
-    "docs/errors.md": errorsPage(),
-    "docs/config.md": configPage(),
-    "docs/events.md": eventsPage(),
+    "docs/rpc.md": wrapMarkdown(rpcPage(methods)),
+    "docs/errors.md": wrapMarkdown(errorsPage()),
+    "docs/config.md": wrapMarkdown(configPage()),
+    "docs/events.md": wrapMarkdown(eventsPage()),
     "src/console/pages/config/config-keys.json": consoleKeys(),
     "src/client/methods.ts": clientTypes(),
     "src/client/events.ts": clientEvents(),

@@ -17,7 +17,7 @@ export async function documentProblems(root = "."): Promise<string[]> {
   const anchors = new Map([...texts].map(([path, text]) => [path, anchorsOf(text)]));
   const isThere = (path: string) => existsSync(join(root, path));
   return [...texts].flatMap(([path, text]) => [
-    ...longLines(path, text),
+    ...longLineProblems(path, text),
     ...brokenLinks({ path, text, anchors, isThere }),
   ]);
 }
@@ -39,22 +39,65 @@ function withoutCodeBlocks(text: string): string {
     .join("\n");
 }
 
-function longLines(path: string, text: string): string[] {
+function longLineProblems(path: string, text: string): string[] {
+  const lines = text.split("\n");
+  return longLines(text).map(
+    (at) =>
+      `${path}:${at + 1}: the line has ${lengthOf(lines[at] ?? "")} characters; wrap it at ${maxLineLength}`,
+  );
+}
+
+/** longLines returns the indexes of the lines that must be wrapped. Tables, headings, HTML and links may be longer. */
+function longLines(text: string): number[] {
   let isComment = false;
   return text.split("\n").flatMap((line, at) => {
     isComment ||= line.includes("<!--");
     const mayBeLong = isComment || /^\s*(?:\||#|<\/?[a-z][\w-]*[\s>])/i.test(line) || hasOnlyLinks(line);
     if (isComment && line.includes("-->")) isComment = false;
-    const length = [...line].length;
-    if (mayBeLong || length <= maxLineLength) return [];
-    return [`${path}:${at + 1}: the line has ${length} characters; wrap it at ${maxLineLength}`];
+    return mayBeLong || lengthOf(line) <= maxLineLength ? [] : [at];
   });
 }
+
+const lengthOf = (line: string) => [...line].length;
 
 /** hasOnlyLinks is true for a line without words between its links. */
 function hasOnlyLinks(line: string): boolean {
   const rest = line.replace(/!?\[[^\]]*\](?:\([^)]*\)|: .*)|<?https?:\/\/\S+>?/g, "");
   return !/[\p{L}\p{N}]/u.test(rest);
+}
+
+/** wrapMarkdown wraps the lines that documentProblems would name. Links and code stay whole where they fit. */
+export function wrapMarkdown(text: string): string {
+  const long = new Set(longLines(withoutCodeBlocks(text)));
+  return text
+    .split("\n")
+    .map((line, at) => (long.has(at) ? wrapLine(line) : line))
+    .join("\n");
+}
+
+/** A word, or a link or code with its spaces, together with what is written to it without a space. */
+const token = /(?:!?\[[^\]]*\]\([^)]*\)|`[^`]*`|\S)+/g;
+/** A word that would begin a list, a quote or a table if a line began with it. */
+const marker = /^(?:[-+*>|=]|#+|\d+[.)])$/;
+
+function wrapLine(line: string): string {
+  const [, start = "", indent = "", bullet = "", text = ""] =
+    /^((\s*)((?:(?:[-*+]|\d+\.)\s+|>\s)?))(.*)$/.exec(line) ?? [];
+  const next = indent + (bullet.startsWith(">") ? bullet : " ".repeat(bullet.length));
+  const lines = [start];
+  for (const word of wordsOf(text)) {
+    const last = lines.at(-1) ?? "";
+    const isFirst = last === (lines.length === 1 ? start : next);
+    if (isFirst || marker.test(word) || lengthOf(`${last} ${word}`) <= maxLineLength)
+      lines[lines.length - 1] = isFirst ? last + word : `${last} ${word}`;
+    else lines.push(next + word);
+  }
+  return lines.join("\n");
+}
+
+function wordsOf(text: string): string[] {
+  const words = text.match(token) ?? [];
+  return words.flatMap((word) => (lengthOf(word) > maxLineLength - 10 ? word.split(/\s+/) : [word]));
 }
 
 interface LinkSource {

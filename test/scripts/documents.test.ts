@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { documentProblems } from "../../scripts/documents.ts";
+import { documentProblems, wrapMarkdown } from "../../scripts/documents.ts";
 import { tempFolder } from "../support/node.ts";
 
 /** Returns what the check finds in a tree that has these files and nothing else. */
@@ -74,4 +74,17 @@ test("code and other sites are not followed", async () => {
     "<mailto:a@b.example>",
   ];
   expect(await problemsOf({ "page.md": [...page, "```", "[e](gone.md)", "```"] })).toEqual([]);
+});
+
+test("wrapped pages have no long lines, and keep links, code and lists whole", async () => {
+  const link = "[a page of another name](other.md#section)";
+  const code = '`a.command --with "two words"`';
+  const text = [`- ${words(80)} ${link}, ${words(70)} ${code} 1. ${words(30)}`, "", `| ${words(150)} |`];
+  const wrapped = wrapMarkdown(text.join("\n"));
+  expect(await problemsOf({ "page.md": wrapped, "other.md": "# Section" })).toEqual([]);
+  expect(wrapped).toContain(`\n  ${link},`);
+  expect(wrapped).toContain(code);
+  expect(wrapped).not.toMatch(/^\s*1\./m);
+  expect(wrapped.replace(/\n {2}/g, " ")).toBe(text.join("\n"));
+  expect(wrapMarkdown(wrapped)).toBe(wrapped);
 });
