@@ -3,7 +3,7 @@ import { accessLogTable, measureAccessLog } from "./access-log.ts";
 import { compareNodes } from "./cluster/index.ts";
 import { judgeCluster } from "./cluster/tables.ts";
 import { consolePages } from "./console.ts";
-import { type Costs, measureCosts } from "./cost.ts";
+import { measureCosts } from "./cost.ts";
 import { measureDeploys } from "./deploy/measure.ts";
 import { deployTable, judgeSwitches, siteLine, switchTable } from "./deploy/tables.ts";
 import { type Pace, paces, printTable } from "./figures.ts";
@@ -24,26 +24,23 @@ import {
   writeMetrics,
   writeMillion,
   writeProcesses,
-  writeReadme,
+  writeStart,
   writeStores,
 } from "./report/write.ts";
 import { prepareContestants } from "./servers/contenders.ts";
 import { type Bench, openBench } from "./servers/node-server.ts";
 import { describe } from "./shape.ts";
 import { judgeRules, maxRuleRatio, measureRules, rulesTable } from "./sites.ts";
-import { measureStart, type StartLine } from "./start.ts";
+import { measureStart } from "./start.ts";
 import { compareStores } from "./stores/index.ts";
 import { measureMillion } from "./stores/million.ts";
 import { judgeStores } from "./stores/tables.ts";
 import { judge, ratioTable } from "./targets.ts";
 
-/** What the parts of a run hand on to its end. */
 interface Run {
   readonly bench: Bench;
   readonly pace: Pace;
   readonly origin: Omit<Origin, "placement">;
-  starts?: StartLine[];
-  costs?: Costs;
 }
 
 const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
@@ -99,28 +96,27 @@ const run: Run = {
   origin: { command: `npm run bench${named}`, otherWork: await otherWork() },
 };
 for (const name of positionals.length > 0 ? positionals : usual[kind]) await parts[name]?.(run);
-if (!run.pace.quick && run.starts !== undefined && run.costs !== undefined)
-  await writeReadme(run.starts, run.costs, { ...run.origin, placement: "docs/performance.md says how" });
 console.log(`\nThe run took ${Math.round((performance.now() - begin) / 1000)} s.`);
 
-async function start(own: Run): Promise<void> {
-  own.starts = await measureStart(own.bench, own.pace);
-  if (own.pace.quick) return;
-  for (const { what, target, met } of own.starts) report(`${what}: ${target}`, met);
+async function start({ bench, pace, origin }: Run): Promise<void> {
+  const starts = await measureStart(bench, pace);
+  if (pace.quick) return;
+  for (const { what, target, met } of starts) report(`${what}: ${target}`, met);
+  await writeStart(starts, origin);
 }
 
 async function cost(own: Run): Promise<void> {
   const contestants = await prepareContestants(own.bench);
   await using cores = separateCores();
-  own.costs = await measureCosts(contestants, cores, own.pace);
-  printTable("Processor time per request: median and quartiles", costTable(own.costs));
+  const costs = await measureCosts(contestants, cores, own.pace);
+  printTable("Processor time per request: median and quartiles", costTable(costs));
   console.log(missingLine());
-  printTable("Requests per second", rateTable(own.costs));
-  const ratios = judge(own.costs);
+  printTable("Requests per second", rateTable(costs));
+  const ratios = judge(costs);
   if (own.pace.quick) return;
   printTable("Beside hello", ratioTable(ratios));
   for (const { job, limit, met } of ratios) report(`${job}: at most ${limit} times hello`, met);
-  await writeCosts(own.costs, { ...own.origin, placement: cores.description });
+  await writeCosts(costs, { ...own.origin, placement: cores.description });
 }
 
 async function latency(own: Run): Promise<void> {
@@ -170,7 +166,7 @@ async function sites({ bench, pace }: Run): Promise<void> {
 async function deploy({ bench, pace, origin }: Run): Promise<void> {
   await using cores = separateCores();
   const figures = await measureDeploys(bench, cores, pace);
-  printTable(siteLine(figures), deployTable(figures));
+  printTable(`${siteLine(figures)} (processor time of program + server)`, deployTable(figures));
   printTable("A deploy published, and rolled back to the one before", switchTable(figures));
   if (pace.quick) return;
   for (const { description, met } of judgeSwitches(figures)) report(description, met);
@@ -188,7 +184,7 @@ async function storesMillion({ bench, pace, origin }: Run): Promise<void> {
   const { figures, plans, placement } = await measureMillion(bench, pace);
   for (const { database, statement, met } of plans)
     if (!met) report(`${database} finds rows by an index: ${statement}`, met);
-  if (!pace.quick) await writeMillion({ figures, plans }, { ...origin, placement });
+  if (!pace.quick) await writeMillion(figures, { ...origin, placement });
 }
 
 async function cluster({ bench, pace, origin }: Run): Promise<void> {

@@ -46,5 +46,5 @@ export function judgeSwitches({ switches }: DeployFigures): Target[] {
 
 /** siteLine says what was deployed. */
 export function siteLine({ files, bytes }: DeployFigures): string {
-  return `A site of ${count(files)} files, ${(bytes / 1e6).toFixed(1)} MB: the time that passed, and in parentheses the processor time of the program + that of the server`;
+  return `The time that a site of ${count(files)} files, ${(bytes / 1e6).toFixed(1)} MB, takes`;
 }

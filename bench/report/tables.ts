@@ -27,16 +27,22 @@ function cheapestPeer(costs: Costs, job: string): Cell | undefined {
   return (native.length > 0 ? native : others).toSorted((a, b) => costOf(a) - costOf(b))[0];
 }
 
-/** The short form for the README: the requests that another server answers too, or that have a goal. */
-export function shortTable(starts: readonly StartLine[], costs: Costs, ratios: readonly Ratio[]): Table {
-  const startRows = starts.map(({ what, ours: own, bare, target, met }) => [
-    what,
-    own,
-    `bare Bun: ${bare}`,
-    "",
-    `${target}: ${verdict(met)}`,
-  ]);
-  const costRows = jobs.flatMap(({ name }) => {
+/** startTable compares a start with that of a server that does nothing else. */
+export function startTable(starts: readonly StartLine[]): Table {
+  return {
+    head: ["", ours, bareServer, "goal"],
+    rows: starts.map(({ what, ours: own, bare, target, met }) => [
+      what,
+      own,
+      bare,
+      `${target}: ${verdict(met)}`,
+    ]),
+  };
+}
+
+/** summaryTable has the requests that another server answers too, or that have a goal. */
+export function summaryTable(costs: Costs, ratios: readonly Ratio[]): Table {
+  const rows = jobs.flatMap(({ name }) => {
     const [own, peer] = [findCell(costs, name), cheapestPeer(costs, name)];
     const target = ratios.find(({ job }) => job === name);
     if (own === undefined || (peer === undefined && target === undefined)) return [];
@@ -52,7 +58,7 @@ export function shortTable(starts: readonly StartLine[], costs: Costs, ratios: r
       ],
     ];
   });
-  return { head: ["", ours, "cheapest other", "ratio", "goal"], rows: [...startRows, ...costRows] };
+  return { head: ["", ours, "cheapest other", "ratio", "goal"], rows };
 }
 
 function verdict(met: boolean): string {

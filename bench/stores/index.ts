@@ -4,7 +4,7 @@ import type { Bench } from "../servers/node-server.ts";
 import { contentFor, sizesOf, storeJobs } from "./jobs.ts";
 import { measureStores, type StoreCell } from "./measure.ts";
 import { makeSites, openBackends } from "./sites.ts";
-import { costTable, helperTable } from "./tables.ts";
+import { costTable, helperTable, waitTable } from "./tables.ts";
 
 /** StoreFigures are what a run of the part `stores` has found. */
 export interface StoreFigures {
@@ -24,5 +24,6 @@ export async function compareStores(bench: Bench, pace: Pace): Promise<StoreFigu
   const cells = await measureStores(sites, storeJobs(sizes), { cores, pace });
   printTable("What requests cost with each store: median and quartiles", costTable(cells));
   printTable("What PostgreSQL and SeaweedFS add", helperTable(cells));
+  printTable("How long a single client waits (memory above that before)", waitTable(cells));
   return { cells, placement: cores.description };
 }

@@ -48,13 +48,13 @@ export function helperTable(cells: readonly StoreCell[]): Table {
   return grid(helped, "µs per request", ({ helperCosts }) => micros(median(helperCosts)));
 }
 
-/** waitTable is how long a client waits that is alone, and how much memory that takes. */
+/** waitTable is how long a single client waits, and in parentheses how much more memory the server has meanwhile. */
 export function waitTable(cells: readonly StoreCell[]): Table {
   const alone = cells.filter(({ waits }) => waits.length > 0);
   return grid(
     alone,
-    "time, and memory above that before",
-    ({ waits, growths }) => `${ms(median(waits))}, ${megabytes(median(growths))}`,
+    "one client",
+    ({ waits, growths }) => `${ms(median(waits))} (${megabytes(median(growths))})`,
   );
 }
 
