@@ -30,6 +30,12 @@ export async function generatedDocs(): Promise<Record<string, string>> {
   };
 }
 
+const curlExample = `\`\`\`
+$ curl -s http://127.0.0.1:2211/jsonrpc -H 'content-type: application/json' \\
+    -d '{"jsonrpc":"2.0","method":"node-server_hello","id":1}'
+{"jsonrpc":"2.0","result":"Node Server Is Running!","id":1}
+\`\`\``;
+
 function rpcPage(table: MethodTable<Services>): string {
   const named: NamedTypes = new Map();
   const parts = Object.entries(table).map(([name, method]) => methodPart(name, method, named));
@@ -60,7 +66,7 @@ are one entry. The document has fields of its own:
 | \`writeOnly\` | in a schema, marks a secret |`;
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
-  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n\nNext: [errors.md](errors.md) for what can fail, [events.md](events.md) for the log, and the\n[typed client](../src/client/README.md) for JavaScript.\n`;
+  return `${note}${head}\n\n${curlExample}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 
 function subscriptionsPart(): string {
