@@ -51,7 +51,7 @@ export default function DocsPage() {
 /** The text without what only the repository shows: notes in comments, pictures, and the sections that links lead to. */
 function withoutMarks(text: string): string {
   return text
-    .replace(/^<!--.*?-->\s*/s, "")
+    .replace(/^<!--.*?-->\n?/gms, "")
     .replace(/^!\[.*\n/gm, "")
     .replace(/\[([^\]]+)\]\(#[^)]*\)/g, "$1");
 }
