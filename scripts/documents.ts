@@ -95,9 +95,10 @@ function wrapLine(line: string): string {
   return lines.join("\n");
 }
 
+/** wordsOf splits a text at its spaces, except in links and code that fit into a line. */
 function wordsOf(text: string): string[] {
-  const words = text.match(token) ?? [];
-  return words.flatMap((word) => (lengthOf(word) > maxLineLength - 10 ? word.split(/\s+/) : [word]));
+  const isTooLong = (word: string) => lengthOf(word) > maxLineLength - 10;
+  return (text.match(token) ?? []).flatMap((word) => (isTooLong(word) ? word.split(/\s+/) : [word]));
 }
 
 interface LinkSource {
