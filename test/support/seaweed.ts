@@ -49,16 +49,35 @@ export function seaweed(): Promise<Seaweed> {
 /** Every part of it has a port for HTTP and one for gRPC; those that are left out take well-known ones. */
 const parts = ["s3", "master", "volume", "filer", "admin"];
 
+/** Options with which several of them run on one machine, each with ports of its own and only the parts that stories need. */
+export async function seaweedOptions(folder: string) {
+  const ports = await Promise.all(parts.flatMap(() => [freePort(), freePort()]));
+  return {
+    port: ports[0] ?? 0,
+    options: [
+      "-master.telemetry=false",
+      "-admin.ui=false",
+      "-webdav=false",
+      `-s3.localSocket=${folder}/s3.sock`,
+      `-filer.localSocket=${folder}/filer.sock`,
+      "-s3.port.iceberg=0",
+      "-s3.port.lance=0",
+      ...parts.flatMap((part, at) => [
+        `-${part}.port=${ports[2 * at]}`,
+        `-${part}.port.grpc=${ports[2 * at + 1]}`,
+      ]),
+    ],
+    /** Files outside of its folder that it leaves behind. */
+    leaves: parts.map((part, at) => `/tmp/seaweedfs-${part}-grpc-${ports[2 * at + 1]}.sock`),
+  };
+}
+
 async function start(folder: string) {
   const data = join(folder, "data");
   await mkdir(data, { recursive: true });
   const config = join(folder, "s3.json");
   await writeFile(config, JSON.stringify(identities));
-  const ports = await Promise.all(parts.flatMap(() => [freePort(), freePort()]));
-  const portOptions = parts.flatMap((part, at) => [
-    `-${part}.port=${ports[2 * at]}`,
-    `-${part}.port.grpc=${ports[2 * at + 1]}`,
-  ]);
+  const { port, options, leaves } = await seaweedOptions(folder);
   const log = join(folder, "weed.log");
   const child = Bun.spawn(
     [
@@ -68,17 +87,10 @@ async function start(folder: string) {
       "-ip=127.0.0.1",
       "-ip.bind=127.0.0.1",
       "-bucket=test",
-      "-master.telemetry=false",
-      "-admin.ui=false",
-      "-webdav=false",
       "-s3.autoCreateBucket=false",
       "-s3.domainName=localhost",
       `-s3.config=${config}`,
-      `-s3.localSocket=${folder}/s3.sock`,
-      `-filer.localSocket=${folder}/filer.sock`,
-      "-s3.port.iceberg=0",
-      "-s3.port.lance=0",
-      ...portOptions,
+      ...options,
     ],
     {
       cwd: folder,
@@ -88,13 +100,11 @@ async function start(folder: string) {
       detached: true,
     },
   );
-  const port = ports[0] ?? 0;
   const endpoint = `http://127.0.0.1:${port}`;
   const location = { bucket: "test", endpoint, region: "us-east-1", pathStyle: true, ...adminKeys };
   const client = new Bun.S3Client(location);
   child.unref();
   await untilStarted({ name: "SeaweedFS", child, log, isReady: () => client.write("ready", "yes") });
   const details: Seaweed = { pid: child.pid, port, location };
-  const sockets = parts.map((part, at) => `/tmp/seaweedfs-${part}-grpc-${ports[2 * at + 1]}.sock`);
-  return { pid: child.pid, endSignal: "SIGKILL" as const, details, leaves: sockets };
+  return { pid: child.pid, endSignal: "SIGKILL" as const, details, leaves };
 }
