@@ -349,7 +349,7 @@ interface EventRow {
   readonly fields: z.ZodObject;
   /**
    * Fields that a terminal leaves out, because the message already contains them; `event` alone by default. Operators search for
-   * what docs/operate.md calls `event=…`: those show it.
+   * what docs/monitor.md calls `event=…`: those show it.
    */
   readonly hidden?: readonly string[];
 }

@@ -2,17 +2,16 @@ import { expect, test } from "bun:test";
 import { chmodSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { LogFile } from "../../src/log/log-file.ts";
-import { sectionOf } from "../support/documented.ts";
+import { blockOf, replaced, sectionOf } from "../support/documented.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";
 
 test("the documented filters leave the audit in the file and in memory", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.log");
-  const section = sectionOf("operate.md", "Access log and audit");
-  const filters =
-    /```toml\n\[logging\][^\n]*\n(log_filter = "info,audit=off"\n[^`]*)```/.exec(section)?.[1] ?? "";
-  await using node = await testNode({ logging: `json_log_file = ${JSON.stringify(path)}\n${filters}` });
+  const [, lines = ""] = blockOf(sectionOf("monitor.md", "Audit"), "toml").split(/^\[logging\].*\n/m);
+  const logging = replaced(lines, [['"logs/audit.log"', JSON.stringify(path)]]);
+  await using node = await testNode({ logging });
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   await until("the entry is in the file", () => readFileSync(path, "utf8").includes('"bucket.created"'));
   expect(node.node.ring.entries().map(({ fields }) => fields.event)).toContain("bucket.created");

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { openMetricsText, prometheusText } from "../../src/metrics/text-format.ts";
+import { sectionOf } from "../support/documented.ts";
 import { metricsText } from "../support/metrics.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { findProgram, findTool } from "../support/tools.ts";
@@ -51,12 +52,12 @@ test("the alert rules are valid", async () => {
   expect(await promtool.does(["check", "rules", alerts])).toMatch(/SUCCESS: \d+ rules found/);
 });
 
-test("alerts, dashboard and the table in docs/operate.md name metrics that exist, and the table names all", async () => {
+test("alerts, dashboard and the table in docs/monitor.md name metrics that exist, and the table names all", async () => {
   await using node = await usedNode();
   const text = await metricsText(node);
   const families = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name ?? "");
   const existing = new Set(namesIn(text));
-  const chapter = /## Monitoring\n[\s\S]*?\n## /.exec(readFileSync("docs/operate.md", "utf8"))?.[0] ?? "";
+  const chapter = sectionOf("monitor.md", "Metrics and alerts");
   for (const source of [readFileSync(alerts, "utf8"), readFileSync(dashboard, "utf8"), chapter]) {
     const named = namesIn(source);
     expect(named.length).toBeGreaterThan(10);
@@ -107,7 +108,7 @@ test("a real Prometheus scrapes the server with a token that can do nothing else
   await using folder = await tempFolder();
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "metrics" }] }]);
   writeFileSync(join(folder.path, "token"), token);
-  // As in docs/operate.md, but impatient.
+  // As in docs/monitor.md, but impatient.
   writeFileSync(
     join(folder.path, "prometheus.yml"),
     `global: { scrape_interval: 200ms, scrape_timeout: 200ms, evaluation_interval: 200ms }

@@ -2,14 +2,14 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { otherVariables, variableOf } from "../../src/config/environment.ts";
 import { settings } from "../../src/config/schema.ts";
-import { blockOf, replaced, sectionOf } from "../support/documented.ts";
+import { blockOf, pageText, replaced } from "../support/documented.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { sendTo } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 import { until } from "../support/until.ts";
 
-const section = sectionOf("operate.md", "Several nodes, and draining");
+const page = pageText("cluster.md");
 
 const programs = [
   {
@@ -38,9 +38,8 @@ for (const { name, package: source, args, text } of programs)
     if (program === undefined) return;
     await using folder = await tempFolder();
     const path = join(folder.path, "balancer.conf");
-    const block = blockOf(section, name);
-    // Caddy asks the nodes even when it only checks the file.
-    await Bun.write(path, text(block).replaceAll(/\b10\.0\.0\.\d+/g, "127.0.0.1"));
+    const block = blockOf(page, name);
+    await Bun.write(path, text(block));
     // nginx notices a node only by its connections.
     if (name !== "nginx") expect(block).toContain("/node/ready");
     const run = Bun.spawn([program, ...args(path, folder.path)], {
@@ -60,11 +59,11 @@ test("behind the documented HAProxy a node that drains gets no more requests, an
   await using folder = await tempFolder();
   const port = await freePort();
   const path = join(folder.path, "haproxy.cfg");
-  const text = replaced(blockOf(section, "haproxy"), [
+  const text = replaced(blockOf(page, "haproxy"), [
     ["bind :8080", `bind 127.0.0.1:${port}`],
-    ["10.0.0.11:2211", new URL(one.url).host],
-    ["10.0.0.12:2211", new URL(two.url).host],
-    ["    server node3 10.0.0.13:2211\n", ""],
+    ["127.0.0.1:2211", new URL(one.url).host],
+    ["127.0.0.1:2212", new URL(two.url).host],
+    ["    server n3 127.0.0.1:2213\n", ""],
     ["inter 2s", "inter 100ms"],
     // Otherwise a node that takes 100 ms for an answer twice is taken for dead.
     ["timeout connect 2s", "timeout connect 2s\n    timeout check 30s"],
@@ -97,7 +96,7 @@ test("behind the documented HAProxy a node that drains gets no more requests, an
 });
 
 test("the lines for Kubernetes set variables of the server, and leave it the time to drain", () => {
-  const { terminationGracePeriodSeconds: grace, containers } = Bun.YAML.parse(blockOf(section, "yaml")) as {
+  const { terminationGracePeriodSeconds: grace, containers } = Bun.YAML.parse(blockOf(page, "yaml")) as {
     terminationGracePeriodSeconds: number;
     containers: [{ env: Array<{ name: string; value?: string }> }];
   };

@@ -1,6 +1,6 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { blockOf, replaced, sectionOf } from "../documented.ts";
+import { blockOf, pageText, replaced } from "../documented.ts";
 import { tempFolder } from "../node.ts";
 import { freePort } from "../postgres.ts";
 import { documentedProxies, isRoot } from "../proxy.ts";
@@ -23,7 +23,7 @@ interface Balanced {
   readonly addresses: readonly string[];
 }
 
-const documented = sectionOf("cluster.md", "Three nodes, from nothing to a rolling update");
+const documented = pageText("cluster.md");
 const documentedPorts = [2211, 2212, 2213];
 
 /** The documented example with these nodes in it. */

@@ -18,6 +18,7 @@ const documents: Readonly<Record<string, Document>> = {
   "errors.md": () => import("../../../../docs/errors.md"),
   "events.md": () => import("../../../../docs/events.md"),
   "http.md": () => import("../../../../docs/http.md"),
+  "monitor.md": () => import("../../../../docs/monitor.md"),
   "operate.md": () => import("../../../../docs/operate.md"),
   "performance.md": () => import("../../../../docs/performance.md"),
   "releases.md": () => import("../../../../docs/releases.md"),
