@@ -74,7 +74,7 @@ test("the files are recovered from a store without its database, as the document
     const into = join(home.path, "recovered");
     await mkdir(into);
     const text = replaced(script, [
-      ["store=/srv/node-server/blobs", `store='${place}'`],
+      ["store=/srv/node/blobs", `store='${place}'`],
       ["bucket=site", "bucket='my~site'"],
     ]);
     const run = Bun.spawnSync(["sh", "-eu", "-c", text], { cwd: into });
