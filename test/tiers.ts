@@ -41,7 +41,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
-  cli: ["completion-shells", "push-lost"],
+  cli: ["cluster-page", "completion-shells", "operate-page", "push-lost"],
   client: ["browser"],
   db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],

@@ -1,0 +1,74 @@
+import { readFile } from "node:fs/promises";
+import { quietPort } from "../support/installed.ts";
+import { PageRun, serviceStandIns, startService } from "../support/page-story.ts";
+import { story } from "../support/process.ts";
+import { findProgram } from "../support/tools.ts";
+import { until } from "../support/until.ts";
+
+// Stand-ins: sudo, systemctl and `install -o`, which need root or systemd.
+story(
+  "the commands and configurations of docs/monitor.md do what the page says",
+  async () => {
+    if (["curl", "jq"].some((name) => findProgram("docs/monitor.md", name) === undefined)) return;
+    const port = await quietPort();
+    await using page = await PageRun.open({
+      page: "monitor.md",
+      pairs: [
+        ["127.0.0.1:2211", `127.0.0.1:${port}`],
+        ["-g adm", ""],
+      ],
+      standIns: serviceStandIns,
+      env: { NODE_SERVER_WS_LISTENER: `127.0.0.1:${port}` },
+    });
+    await startService(page, port);
+    const token = page.input.trim();
+    const [key = ""] = token.split(":");
+    // As the page shows them.
+    page.learn("eIWPZ6CqJxc2xuH4", key);
+    page.learn("<pid>", `$(cat '${page.file("srv/pid")}')`);
+    const reload = () => page.shell("systemctl reload");
+    await page.runBlocks({
+      "scrape_configs:": {
+        before: () => page.shell("mkdir -p ../../etc/prometheus; cp node-server.token ../../etc/prometheus"),
+      },
+      "logs --filter audit": { before: () => page.shell("node-server buckets create site") },
+      'access_log = "logs/access.log"': { isApplied: true, after: reload },
+      "curl/7.88.1": {
+        async shows() {
+          const upload = `curl -s -u ${token} -T - http://127.0.0.1:${port}/node/static-webdav/site/a.txt`;
+          const path = page.file("srv/node/logs/access.log");
+          return until("the upload is in the access log", async () => {
+            await page.shell(`echo | ${upload}`);
+            const line = (await readFile(path, "utf8").catch(() => ""))
+              .split("\n")
+              .find((l) => l.includes('"PUT'));
+            // The id of the request is random.
+            return line?.replace(/\S+$/, "pQ3vZk8s-17");
+          });
+        },
+      },
+      json_log_max_bytes: { isApplied: true, after: reload },
+      "mv logs/node.log": {
+        before: () =>
+          until("the log is written", () =>
+            page.shell("test -s logs/node.log").then(
+              () => true,
+              () => false,
+            ),
+          ),
+        after: () =>
+          until("the server has begun a new log", () =>
+            page.shell("test -e logs/node.log").then(
+              () => true,
+              () => false,
+            ),
+          ),
+      },
+      "postrotate\n": {
+        cannotRun: "logrotate runs as root, once a day; the block before does the same by hand",
+      },
+    });
+    // Some twenty commands, each a process of its own.
+  },
+  60_000,
+);
