@@ -70,6 +70,16 @@ const retired: Readonly<Record<string, string>> = {
   words: "title, description, json",
   most: "max with a unit",
   longest: "max with a unit",
+  look: "read, refresh, check",
+  looks: "reads, checks",
+  looked: "headRead, checkedAt",
+  looking: "reading, checking",
+  isLooking: "isReading",
+  lookSoon: "refreshSoon, pollSoon, checkSoon",
+  lookedAt: "checkedAt",
+  mustLook: "needsPresentState",
+  lookAfterwards: "resolveUnknownCommit",
+  orKnown: "readOrKnown",
 };
 
 /** A declared name: of a type, a function, a value, a parameter with a type, or a member. */

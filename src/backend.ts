@@ -270,7 +270,7 @@ export class BackendPart implements Part<BackendSettings> {
     // Before a Super Token is created in a database that is not the right one.
     const storeId = isOtherStore ? await buckets.admit() : present.services.storeId;
     await this.#requireSuperToken(database, settings);
-    await buckets.store.look();
+    await buckets.store.check();
     if (isOtherStore)
       await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
     if (present === undefined) await this.#clearStore(buckets);
@@ -361,7 +361,7 @@ export class BackendPart implements Part<BackendSettings> {
     next.services.buckets.start();
     next.database.notifications.listen((topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
-      else next.services.buckets.lookSoon();
+      else next.services.buckets.refreshSoon();
     });
   }
 }

@@ -114,44 +114,44 @@ interface SuperTokenRollsOptions {
 
 /**
  * SuperTokenRolls audits what `roll-super-token` did. That is a process of its own, which may run while no server does, so it leaves a note
- * in the database; a server looks for notes at its start and every few seconds, records them and removes them.
+ * in the database; a server reads the notes at its start and every few seconds, records them and removes them.
  */
 export class SuperTokenRolls {
   readonly #options: SuperTokenRollsOptions;
   #timer: Disposable | undefined;
-  #lastLook = Promise.resolve();
+  #lastRead = Promise.resolve();
 
   constructor(options: SuperTokenRollsOptions) {
     this.#options = options;
   }
 
   start(): void {
-    let isLooking = false;
-    const look = () => {
-      if (isLooking) return;
-      isLooking = true;
-      this.#lastLook = this.#look().finally(() => {
-        isLooking = false;
+    let isReading = false;
+    const read = () => {
+      if (isReading) return;
+      isReading = true;
+      this.#lastRead = this.#readNotes().finally(() => {
+        isReading = false;
       });
     };
 
     // Its entries are not about the call or the reload that began it.
     outsideSpans(() => {
-      look();
-      this.#timer = this.#options.clock.every(everyMs, look);
+      read();
+      this.#timer = this.#options.clock.every(everyMs, read);
     });
   }
 
-  /** Ends the looking; waits for a look under way, unless the database takes too long. Never rejects. */
+  /** Stops reading notes; waits for a read under way, unless the database takes too long. Never rejects. */
   async close(): Promise<void> {
     this.#timer?.[Symbol.dispose]();
-    await atMost(this.#lastLook, { ms: closeTimeoutMs });
+    await atMost(this.#lastRead, { ms: closeTimeoutMs });
   }
 
-  async #look(): Promise<void> {
+  async #readNotes(): Promise<void> {
     const { kv, audit, log } = this.#options;
     try {
-      // A look every few seconds is nothing that the log should show.
+      // The log should not show a read every few seconds.
       const taken = await quietly(async () =>
         (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.takeAll(superTokenRolls),
       );

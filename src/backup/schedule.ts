@@ -87,10 +87,10 @@ export class BackupSchedule {
     this.#timer?.[Symbol.dispose]();
     const source = this.#source;
     if (source === undefined || this.#settings?.everyMs === undefined) return;
-    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#look(source));
+    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#run(source));
   }
 
-  async #look(source: PresentSource): Promise<void> {
+  async #run(source: PresentSource): Promise<void> {
     const settings = this.#settings;
     if (settings?.everyMs === undefined || this.#running !== undefined) return;
     const stop = new AbortController();
@@ -102,7 +102,7 @@ export class BackupSchedule {
     this.#wait(settings === this.#settings ? waitMs : 0);
   }
 
-  /** Makes a backup if it is time; resolves to the milliseconds until the next look. Never rejects. */
+  /** Makes a backup if it is time; resolves to the milliseconds until the next attempt. Never rejects. */
   async #makeIfDue(job: BackupJob): Promise<number> {
     const { source, settings, everyMs, signal } = job;
     const folder = new BackupFolder(settings.folder, source());

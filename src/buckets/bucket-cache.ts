@@ -6,17 +6,17 @@ import { outsideSpans, quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
 /**
- * What a look at the database found is used without another look until so long after it began: another server, or an operator's
- * SQL, may change it. Changes of this process are seen at once.
+ * A cached record is valid for `maxAgeMs` after the query that read it began: another server, or an operator's SQL, may change
+ * it. Changes of this process are seen at once.
  */
-export const leaseMs = 1000;
-/** A request that could be answered by what is known waits for a look no longer than this: the database may be silent for seconds. */
-export const maxLookWaitMs = 200;
-/** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
+export const maxAgeMs = 1000;
+/** A request that a known record could answer waits no longer than this for the database, which may be silent for seconds. */
+export const maxReadWaitMs = 200;
+/** The interval at which all buckets in use are read, where the database has to be asked. */
 const pollMs = 400;
-/** After a hint the next poll comes so long after the last one began. */
+/** The interval of two polls if a hint came between them. */
 const hintMs = 20;
-/** A bucket that nobody asked for during so many polls is left out: 10 seconds. */
+/** A bucket that nobody asked for during this many polls (10 seconds) is left out. */
 const maxIdlePolls = 25;
 /** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
 const maxRecords = 10_000;
@@ -34,43 +34,43 @@ export function hostKey(host: string): BucketKey {
 /** A cached answer for one key: a record, or that there is none. */
 interface CacheEntry {
   readonly record: Bucket | undefined;
-  /** When the look began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
+  /** When the read began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
   readonly readAt: number;
-  /** The number of changes that this process had made when the look began. */
+  /** The number of changes that this process had made when the read began. */
   readonly changes: number;
   /** Polls since somebody asked for it. */
   idlePolls: number;
 }
 
 export interface BucketCacheOptions {
-  /** One look: reads the buckets with these keys, and all that have host names, from the database. */
+  /** Reads the buckets with these keys, and all that have host names, from the database. */
   readonly read: (
     keys: ReadonlySet<BucketKey>,
     begunAt: number,
   ) => Promise<ReadonlyMap<BucketKey, BucketState>>;
-  /** Called when a request has waited for a look for too long, so that what is known counts as if the database were away. */
+  /** Called when a request has waited too long for a read: known records count then as if the database were away. */
   readonly onSilence: () => void;
   /** The time for which `loadOrStale` returns old records while the database is away. */
   readonly staleMs: number;
-  /** Whether the buckets that are asked for are looked at every 400 ms, so that requests seldom wait for a look. */
+  /** Whether the buckets in use are read every `pollMs`, so that requests seldom wait for a read. */
   readonly polls: boolean;
   readonly clock: Clock;
 }
 
 /**
- * BucketCache has the records of buckets as looks found them. A look is one query for all keys that were asked for before it was
- * sent, and there is one at a time, so what a later look found never gives way to an earlier one.
+ * BucketCache caches the records of buckets. A read is one query for all keys that were asked for before it was sent. There is one
+ * read at a time, so an earlier result never replaces a later one.
  */
 export class BucketCache {
   readonly #options: BucketCacheOptions;
   readonly #found = new Map<BucketKey, CacheEntry>();
   readonly #missing = new Map<BucketKey, CacheEntry>();
-  readonly #looks: BatchLoader<BucketKey, BucketState>;
+  readonly #reads: BatchLoader<BucketKey, BucketState>;
   #hosts: ReadonlyMap<string, string> = new Map();
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
-  /** When a look last failed because the database is away, or kept a request waiting; undefined since one succeeded. */
+  /** When a read last failed because the database is away, or kept a request waiting; undefined since a read succeeded. */
   #awayAt: number | undefined;
   #poll: Disposable | undefined;
   /** When the last poll began. */
@@ -80,51 +80,51 @@ export class BucketCache {
 
   constructor(options: BucketCacheOptions) {
     this.#options = options;
-    this.#looks = new BatchLoader((keys) => this.#look(keys));
+    this.#reads = new BatchLoader((keys) => this.#readBatch(keys));
   }
 
-  /** Whether a record may be older than a request that is answered by it: then a request that wants the present state needs `look`. */
-  get isLeased(): boolean {
+  /** Whether a record may be older than a request that it answers: then a request that wants the present state needs `read`. */
+  get mayLag(): boolean {
     return this.#options.polls;
   }
 
   /**
    * Whether the cache has exactly this record, and it is fresh; while the database is away, whether `loadOrStale` would return it.
-   * Synchronous; waits for no look.
+   * Synchronous; waits for no read.
    */
   isCurrent(bucket: Bucket): boolean {
     if (this.#fresh(bucket.name)?.record === bucket) return true;
     if (this.#awayAt === undefined || this.#stale(bucket.name)?.record !== bucket) return false;
-    this.#lookIfDue(bucket.name, this.#awayAt);
+    this.#readIfDue(bucket.name, this.#awayAt);
     return true;
   }
 
   /**
-   * Host names with the names of their buckets, as the last look found them: every look reads them, so they are as fresh as any record. The
-   * same object until one changes.
+   * Host names with the names of their buckets. Every read of a record also reads them, so they are as fresh as any record. The same
+   * object until one changes.
    */
   get hosts(): ReadonlyMap<string, string> {
     return this.#hosts;
   }
 
-  /** Looks: the state after this call of the bucket that answers at the root of a host, by its host name or as the HTTP root. */
-  async lookAtRoot(host: string): Promise<BucketState | undefined> {
-    const states = await this.#looks.loadMany([httpRoot, hostKey(host)]);
+  /** readRoot reads the bucket that answers at the root of a host, by its host name or as the HTTP root. */
+  async readRoot(host: string): Promise<BucketState | undefined> {
+    const states = await this.#reads.loadMany([httpRoot, hostKey(host)]);
     return states.get(hostKey(host)) ?? states.get(httpRoot);
   }
 
-  /** Is to `lookAtRoot` what `loadOrStale` is to `look`. */
+  /** rootOrStale returns the bucket at the root of a host, as `loadOrStale` does for a key. */
   async rootOrStale(host: string): Promise<Bucket | undefined> {
     const key = this.#rootKey(host);
     const record = await this.loadOrStale(key);
-    // A look may have found other host names.
+    // The read may have found other host names.
     const present = this.#rootKey(host);
     return present === key ? record : this.loadOrStale(present);
   }
 
   /**
    * ownerOrStale returns the name of the bucket that a host name belongs to, also while the bucket is off. While the database is away it
-   * is what the last look found.
+   * returns what the last read found.
    */
   async ownerOrStale(host: string): Promise<string | undefined> {
     try {
@@ -135,7 +135,7 @@ export class BucketCache {
     return this.#hosts.get(host);
   }
 
-  /** rootName returns the name of the bucket at the root of a host, as the last look found it. Synchronous, for the access log. */
+  /** rootName returns the name of the bucket at the root of a host, as the last read found it. Synchronous, for the access log. */
   rootName(host: string): string | undefined {
     return this.#hosts.get(host) ?? this.#found.get(httpRoot)?.record?.name;
   }
@@ -144,26 +144,26 @@ export class BucketCache {
     return this.#hosts.has(host) ? hostKey(host) : httpRoot;
   }
 
-  /** Looks: the state of a bucket after this call, undefined when there is no such bucket; throws while the database is away. */
-  look(key: BucketKey): Promise<BucketState | undefined> {
-    return this.#looks.load(key);
+  /** read reads the state of a bucket; undefined when there is no such bucket. Throws while the database is away. */
+  read(key: BucketKey): Promise<BucketState | undefined> {
+    return this.#reads.load(key);
   }
 
   /**
-   * A record whose lease has not ended, else by a look; while the database is away, or does not answer soon, the last known record,
-   * unless it is older than `staleMs`.
+   * loadOrStale returns a record that is still valid, or else reads it. While the database is away, or does not answer soon, it
+   * returns the last known record, unless that is older than `staleMs`.
    */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
     const entry = this.#fresh(key);
     if (entry !== undefined) return entry.record;
     const stale = this.#stale(key);
     if (stale !== undefined && this.#awayAt !== undefined) {
-      this.#lookIfDue(key, this.#awayAt);
+      this.#readIfDue(key, this.#awayAt);
       return stale.record;
     }
-    const looking = this.look(key).then((state) => state?.record);
+    const reading = this.read(key).then((state) => state?.record);
     try {
-      return await (stale === undefined ? looking : this.#answeredSoon(looking, stale));
+      return await (stale === undefined ? reading : this.#answeredSoon(reading, stale));
     } catch (error) {
       const known = this.#stale(key);
       if (known === undefined || !isUnavailable(error)) throw error;
@@ -171,33 +171,33 @@ export class BucketCache {
     }
   }
 
-  /** The result of a look that ends soon, else what is known. The look goes on, and its end tells whether the database answers again. */
+  /** Returns the result of a read that ends soon, else the known record. The read goes on; its end shows whether the database is back. */
   async #answeredSoon(
-    looking: Promise<Bucket | undefined>,
+    reading: Promise<Bucket | undefined>,
     { record }: CacheEntry,
   ): Promise<Bucket | undefined> {
     const { promise, resolve } = Promise.withResolvers<Bucket | undefined>();
-    using _ = this.#options.clock.after(maxLookWaitMs, () => {
+    using _ = this.#options.clock.after(maxReadWaitMs, () => {
       this.#awayAt = this.#options.clock.monotonic();
       this.#options.onSilence();
       resolve(record);
     });
-    return await Promise.race([looking, promise]);
+    return await Promise.race([reading, promise]);
   }
 
-  /** Makes the next callers look; until that succeeds, `loadOrStale` may still return the old records. */
+  /** expire makes the next callers read again. Until a read succeeds, `loadOrStale` may still return the old records. */
   expire(): void {
     this.#changes += 1;
   }
 
-  /** Drops the records: they have changed, and the old ones must not be used any more. */
+  /** forget drops the records: they have changed, and the old ones must not be used any more. */
   forget(): void {
     this.expire();
     this.#oldestUsable = this.#changes;
   }
 
-  /** Makes the next poll come at once: another node may have changed something. Without a poll nobody asks, and nothing happens. */
-  lookSoon(): void {
+  /** pollSoon makes the next poll come at once: another node may have changed something. Without a poll, nothing happens. */
+  pollSoon(): void {
     this.#isHinted = true;
     if (this.#poll === undefined) return;
     this.#poll?.[Symbol.dispose]();
@@ -210,9 +210,9 @@ export class BucketCache {
     this.#poll?.[Symbol.dispose]();
   }
 
-  /** Looks whether the database is back. Nobody waits for it, and what came of it is in `#awayAt`. */
-  #lookIfDue(key: BucketKey, awayAt: number): void {
-    if (this.#options.clock.monotonic() - awayAt >= leaseMs) this.look(key).catch(() => {});
+  /** Checks whether the database is back. Nobody waits for the read, whose outcome is in `#awayAt`. */
+  #readIfDue(key: BucketKey, awayAt: number): void {
+    if (this.#options.clock.monotonic() - awayAt >= maxAgeMs) this.read(key).catch(() => {});
   }
 
   #entry(key: BucketKey): CacheEntry | undefined {
@@ -223,7 +223,7 @@ export class BucketCache {
 
   #fresh(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry?.changes === this.#changes && this.#isYounger(entry, leaseMs) ? entry : undefined;
+    return entry?.changes === this.#changes && this.#isYounger(entry, maxAgeMs) ? entry : undefined;
   }
 
   #stale(key: BucketKey): CacheEntry | undefined {
@@ -239,7 +239,7 @@ export class BucketCache {
     return readAt + ageMs > this.#options.clock.monotonic();
   }
 
-  async #look(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, BucketState>> {
+  async #readBatch(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, BucketState>> {
     const begun = { readAt: this.#options.clock.monotonic(), changes: this.#changes };
     try {
       const read = await this.#options.read(keys, begun.readAt);
@@ -265,17 +265,17 @@ export class BucketCache {
     }
   }
 
-  /** While anybody asks, there is a poll `pollMs` after a look began. Other looks do not put it off: they are at some buckets only. */
+  /** Schedules a poll `pollMs` after a read began, unless one is scheduled: a read of some buckets does not delay the poll of all. */
   #pollLater(begunAt: number): void {
     if (!this.#options.polls || this.#closed || this.#poll !== undefined) return;
     const pauseMs = Math.max(
       0,
       begunAt + (this.#isHinted ? hintMs : pollMs) - this.#options.clock.monotonic(),
     );
-    this.#poll = outsideSpans(() => this.#options.clock.after(pauseMs, () => this.#lookAtAll()));
+    this.#poll = outsideSpans(() => this.#options.clock.after(pauseMs, () => this.#pollAll()));
   }
 
-  #lookAtAll(): void {
+  #pollAll(): void {
     this.#poll = undefined;
     this.#polledAt = this.#options.clock.monotonic();
     const isHinted = this.#isHinted;
@@ -287,7 +287,7 @@ export class BucketCache {
     }
     if (keys.length === 0) return;
     // Nobody asked for it, so its statements are not in the log; its failure is in `#awayAt`.
-    quietly(() => this.#looks.loadMany(keys)).catch(() => {});
+    quietly(() => this.#reads.loadMany(keys)).catch(() => {});
   }
 
   /** A record that did not change stays the same object, so that what was derived from it is still valid. */
@@ -296,12 +296,12 @@ export class BucketCache {
     return old !== undefined && Bun.deepEquals(old, row) ? old : row;
   }
 
-  #keep(key: BucketKey, look: Omit<CacheEntry, "idlePolls">): void {
+  #keep(key: BucketKey, read: Omit<CacheEntry, "idlePolls">): void {
     // A change while the rows were on their way makes them old news.
-    if (look.changes !== this.#changes) return;
-    const { record } = look;
+    if (read.changes !== this.#changes) return;
+    const { record } = read;
     const idlePolls = this.#found.get(key)?.idlePolls ?? 0;
-    const entry: CacheEntry = { ...look, idlePolls };
+    const entry: CacheEntry = { ...read, idlePolls };
     if (record === undefined) {
       this.#found.delete(key);
       // A name of any length can be asked for; only those that a bucket can have are worth the memory.

@@ -78,7 +78,7 @@ export class Buckets {
     this.#database = database;
     this.#stores = stores;
     this.#cache = new BucketCache({
-      read: (keys, begunAt) => this.#look(keys, begunAt),
+      read: (keys, begunAt) => this.#readStates(keys, begunAt),
       onSilence: () => stores.heads?.databaseIsAway(),
       staleMs: staleSeconds * 1000,
       polls: !database.readsNow,
@@ -240,12 +240,12 @@ export class Buckets {
     await this.delete(name);
   }
 
-  /** get returns the record as it is after this call: where the database has to be asked, one look serves all who wait. */
+  /** get returns the record as it is after this call: where the database has to be asked, one query serves all who wait. */
   async get(name: string): Promise<Bucket | undefined> {
     if (this.#database.readsNow) return this.#database.buckets.byName(name);
     // Such keys are not names of buckets.
     if (name.includes("\0")) return undefined;
-    return (await this.#cache.look(name))?.record;
+    return (await this.#cache.read(name))?.record;
   }
 
   /**
@@ -269,9 +269,9 @@ export class Buckets {
     return (await this.#database.buckets.names()).sort();
   }
 
-  /** lookSoon looks early at the buckets that are in use, because another node may have changed them. */
-  lookSoon(): void {
-    this.#cache.lookSoon();
+  /** refreshSoon reads the buckets in use before their time, because another node may have changed them. */
+  refreshSoon(): void {
+    this.#cache.pollSoon();
   }
 
   /**
@@ -329,7 +329,10 @@ export class Buckets {
     await this.#stores.claim(claim);
   }
 
-  async #look(keys: ReadonlySet<BucketKey>, begunAt: number): Promise<ReadonlyMap<BucketKey, BucketState>> {
+  async #readStates(
+    keys: ReadonlySet<BucketKey>,
+    begunAt: number,
+  ): Promise<ReadonlyMap<BucketKey, BucketState>> {
     const { heads } = this.#stores;
     const names = [...keys].filter((key) => key !== httpRoot);
     const states = new Map<BucketKey, BucketState>();
@@ -339,7 +342,7 @@ export class Buckets {
         const { record, head } = state;
         states.set(record.name, state);
         if (record.is_http_root) states.set(httpRoot, state);
-        heads?.looked(record.path, head, begunAt);
+        heads?.headRead(record.path, head, begunAt);
       }
       return states;
     } catch (error) {

@@ -38,7 +38,7 @@ export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): bool
   return Date.now() >= settledAtMs;
 }
 
-/** FileEntry is a file or folder as it was when the store looked. */
+/** FileEntry is a file or folder as it was when the store read it. */
 export interface FileEntry {
   readonly path: TreePath;
   readonly kind: "file" | "folder";
@@ -57,7 +57,7 @@ export interface FileSnapshot {
   readonly settledAtMs: number;
   /**
    * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is
-   * the state of the bucket if the caller has just looked: then nothing that was known before counts.
+   * the state of the bucket if the caller has just read it: then nothing that was known before counts.
    */
   isCurrent(checks: FolderChecks, found?: BucketState): boolean;
   /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
@@ -70,7 +70,7 @@ export interface HeldContent {
   close(): void;
 }
 
-/** ResolvedPath is a path of a request after one look at the store: resolve once, then carry it. */
+/** ResolvedPath is a path of a request after one read of the store: resolve once, then carry it. */
 export interface ResolvedPath {
   /** The path as requested, each name in the Unicode form that the store has. */
   readonly requested: TreePath;
@@ -411,16 +411,16 @@ export interface DiskSpace {
 export interface StoreHealth {
   /** How often the store was lost since it was opened. */
   readonly losses: number;
-  /** True if the last look found a problem. */
+  /** True if the last check found a problem. */
   readonly isLost: boolean;
-  /** True if the last look found that all files look deleted although they are not, as those of a disk that is not mounted. */
+  /** True if, at the last check, all files seemed deleted although they are not, as those of a disk that is not mounted. */
   readonly isMissing: boolean;
-  /** True if the store did not answer the last look: an upload can be refused before its body is read. */
+  /** True if the store did not answer the last check: an upload can be refused before its body is read. */
   readonly isAway: boolean;
-  /** The space of the disk that has the files, at the last look. Undefined if the store has none of its own, or while that is not known. */
+  /** The space of the disk that has the files, at the last check. Undefined if the store has none of its own, or while that is not known. */
   readonly space: DiskSpace | undefined;
-  /** Looks at the store now, for a bounded time. Callers share a look that is under way. Does not reject. */
-  look(): Promise<void>;
+  /** check asks the store now, for a bounded time. Callers share a check that is under way. Does not reject. */
+  check(): Promise<void>;
 }
 
 /** StoreActivity is what stores report to those who measure them. */
@@ -430,13 +430,13 @@ export interface StoreActivity {
 }
 
 /**
- * HeadListener is told what looks at the records of buckets found of their files. `begunAt` is when the look began, by
- * `performance.now()`.
+ * HeadListener receives the heads of buckets' files as they are read with the records of buckets. `begunAt` is when the read
+ * began, by `performance.now()`.
  */
 export interface HeadListener {
   /** `head` is undefined if the bucket has none. */
-  looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
-  /** Known answers may be used for longer, until the next `looked`. */
+  headRead(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
+  /** Known answers may be used for longer, until the next `headRead`. */
   databaseIsAway(): void;
 }
 

@@ -4,7 +4,7 @@ import type { BucketRow } from "../db/rows/bucket-rows.ts";
 /** Bucket is the record of a bucket. */
 export type Bucket = BucketRow;
 
-/** BucketState is a record with the head of its files, as one look found them. */
+/** BucketState is a record with the head of its files, as one query found them. */
 export type { BucketState } from "../db/rows/bucket-rows.ts";
 
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;

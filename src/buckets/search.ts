@@ -27,7 +27,7 @@ interface Found {
   readonly more: boolean;
   /** False if the search ended before it had enough results, or a folder could not be read. */
   readonly complete: boolean;
-  /** The number of files and folders that were looked at. */
+  /** The number of files and folders that were compared. */
   readonly searched: number;
 }
 

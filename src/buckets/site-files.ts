@@ -32,7 +32,7 @@ export interface LoadedRules {
 }
 
 export interface RulesOptions extends PinOptions {
-  /** The state of the bucket if the caller has just looked. */
+  /** The state of the bucket if the caller has just read it. */
   readonly found?: BucketState | undefined;
 }
 

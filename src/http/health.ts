@@ -117,7 +117,7 @@ export class Readiness {
   }
 
   /**
-   * Asks the database, but takes the state of the store as of its last look, which for a remote store is several requests: for
+   * Asks the database, but takes the state of the store as of its last check, which for a remote store is several requests: for
    * what asks regularly by itself. Does not reject.
    */
   async isReady(): Promise<boolean> {
@@ -145,7 +145,7 @@ export class Readiness {
     const { services, release } = this.#options.acquire();
     try {
       const { store } = services.buckets;
-      const [lacking] = await Promise.all([this.#askDatabase(services), store.look()]);
+      const [lacking] = await Promise.all([this.#askDatabase(services), store.check()]);
       const missing: RequiredPart[] = [];
       if (lacking !== undefined) missing.push(lacking);
       if (store.isLost) missing.push("store");

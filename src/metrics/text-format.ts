@@ -3,7 +3,7 @@ import { Pacer } from "../base/turns.ts";
 import type { Family, HistogramCounts, Labels, Sample } from "./family.ts";
 
 /** Lines written before the time is looked at. */
-const linesPerLook = 100;
+const linesPerTimeCheck = 100;
 
 /** Format is one of the two text formats that Prometheus reads. */
 interface Format {
@@ -58,7 +58,7 @@ export async function formatMetrics(families: Iterable<Family>, format: Format):
     else
       for (const { labels, value } of family.samples()) {
         lines.push(`${family.name}${braced(labelText(labels))} ${numberText(value)}\n`);
-        if (lines.length % linesPerLook === 0 && pacer.isDue) await pacer.nextTurn();
+        if (lines.length % linesPerTimeCheck === 0 && pacer.isDue) await pacer.nextTurn();
       }
   }
   lines.push(format.end);

@@ -175,7 +175,7 @@ const recheckMs = 400;
  * An event is sent only if a query that began less than this before has confirmed the token: then it was valid at most a second
  * ago, however slow the database is.
  */
-const leaseMs = 1000;
+const maxAgeMs = 1000;
 
 /** WatchedSubscription is a subscription with the caller and the need that it was authorised for. */
 export interface WatchedSubscription {
@@ -223,7 +223,7 @@ export class SubscriptionReauthorizer {
       this.#timer?.[Symbol.dispose]();
       this.#timer = undefined;
     });
-    const isConfirmed = () => this.#isAway || this.#clock.monotonic() - watched.confirmedAt < leaseMs;
+    const isConfirmed = () => this.#isAway || this.#clock.monotonic() - watched.confirmedAt < maxAgeMs;
     return {
       get isConfirmed() {
         return isConfirmed();

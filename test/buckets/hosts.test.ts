@@ -8,7 +8,7 @@ import { basic, inSite } from "../webdav/auth-requests.ts";
 
 const sharedNode = sharedNodes();
 /** What another server has changed is in effect after this time. */
-const leaseMs = 1000;
+const maxAgeMs = 1000;
 
 const ask = (node: TestNode, host: string, path: string, init: RequestInit = {}) =>
   fetch(`${node.url}${path}`, {
@@ -160,7 +160,7 @@ eachDatabase(
     for (const [path, init] of [["/node/console/"], ["/jsonrpc", call]] as const)
       await clock.until(
         `the host name is known at ${path}`,
-        leaseMs,
+        maxAgeMs,
         async () => (await ask(node, "docs.example.org", path, init)).status === 421,
       );
   },
@@ -331,13 +331,13 @@ eachDatabase(
     await node.sql(`UPDATE static_file SET hosts = '["docs.example.org"]' WHERE name = 'docs'`);
     await clock.until(
       "the host name is known",
-      leaseMs,
+      maxAgeMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === "text of docs",
     );
     await node.sql("UPDATE static_file SET public = false WHERE name = 'docs'");
     await clock.until(
       "the bucket is private",
-      leaseMs,
+      maxAgeMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === 401,
     );
     expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe(401);
@@ -345,7 +345,7 @@ eachDatabase(
     await node.sql(`UPDATE static_file SET hosts = '{"a": 1}', public = true WHERE name = 'docs'`);
     await clock.until(
       "the host name is gone",
-      leaseMs,
+      maxAgeMs,
       async () => (await seen(node, "docs.example.org", "/a.txt")) === 404,
     );
   },

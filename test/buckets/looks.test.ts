@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { BucketCache, type BucketKey } from "../../src/buckets/bucket-cache.ts";
-import { LeasedHeads } from "../../src/buckets/trees/rows/heads.ts";
+import { PolledHeads } from "../../src/buckets/trees/rows/heads.ts";
 import type { BucketState } from "../../src/db/rows/bucket-rows.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -57,10 +57,10 @@ const versionOf = async (look: Promise<BucketState | undefined>) => (await look)
 
 test("a look serves all who asked before it began, and nobody who asked later", async () => {
   using held = heldCache();
-  const [one, two] = [versionOf(held.cache.look("a")), versionOf(held.cache.look("a"))];
+  const [one, two] = [versionOf(held.cache.read("a")), versionOf(held.cache.read("a"))];
   const first = await held.look(0);
   // The first look has been sent, so what it will find may be older than these questions.
-  const later = [versionOf(held.cache.look("a")), versionOf(held.cache.look("b"))];
+  const later = [versionOf(held.cache.read("a")), versionOf(held.cache.read("b"))];
   await held.clock.advance(1);
   expect(held.looks).toHaveLength(1);
   held.finish(first, 1);
@@ -72,7 +72,7 @@ test("a look serves all who asked before it began, and nobody who asked later", 
 
 test("a plain request whose bucket is not known waits for a look of its own", async () => {
   using held = heldCache();
-  const strict = held.cache.look("a");
+  const strict = held.cache.read("a");
   const first = await held.look(0);
   const record = held.cache.loadOrStale("a");
   await held.clock.advance(1);
@@ -85,7 +85,7 @@ test("a plain request whose bucket is not known waits for a look of its own", as
 
 test("a lease counts from when its look began, however late the answer came", async () => {
   using held = heldCache();
-  const asked = held.cache.look("a");
+  const asked = held.cache.read("a");
   const look = await held.look(0);
   await held.clock.advance(1000);
   held.finish(look, 1);
@@ -97,13 +97,13 @@ test("buckets that are asked for are looked at again together, and a look for on
   using held = heldCache();
   const records: unknown[] = [];
   for (const name of ["a", "b"]) {
-    const asked = held.cache.look(name);
+    const asked = held.cache.read(name);
     held.finish(await held.look(records.length), 1);
     records.push((await asked)?.record);
   }
   for (let at = 2; at <= 4; at += 1) {
     await held.clock.advance(100);
-    const asked = held.cache.look("a");
+    const asked = held.cache.read("a");
     held.finish(await held.look(at), 1);
     await asked;
   }
@@ -121,7 +121,7 @@ test("buckets that are asked for are looked at again together, and a look for on
 
 test("a record that this process changed is not answered by a look that began before", async () => {
   using held = heldCache();
-  const asked = held.cache.look("a");
+  const asked = held.cache.read("a");
   const first = await held.look(0);
   held.cache.forget();
   held.finish(first, 1);
@@ -131,10 +131,10 @@ test("a record that this process changed is not answered by a look that began be
 
 test("while the database is away the last record is used for its time, and by no look", async () => {
   using held = heldCache();
-  const asked = held.cache.look("a");
+  const asked = held.cache.read("a");
   held.finish(await held.look(0), 1);
   const record = (await asked)?.record;
-  const failing = held.cache.look("a");
+  const failing = held.cache.read("a");
   (await held.look(1)).reject(unavailable(undefined));
   await expect(failing).rejects.toThrow();
   held.cache.expire();
@@ -148,48 +148,48 @@ const head = (version: number, root = "root") => ({ version, root, at: 0 });
 
 test("of two looks the one that began later counts, whichever ends first", async () => {
   const clock = new ManualClock();
-  const heads = new LeasedHeads(0, clock);
+  const heads = new PolledHeads(0, clock);
   const now = clock.monotonic();
-  heads.looked("site", head(6), now - 10);
-  heads.looked("site", head(5), now - 20);
+  heads.headRead("site", head(6), now - 10);
+  heads.headRead("site", head(5), now - 20);
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
 });
 
 test("a look that began before a change of this node does not bring the old version back, a later one decides", async () => {
   const clock = new ManualClock();
-  const heads = new LeasedHeads(0, clock);
-  heads.looked("site", head(5), clock.monotonic());
+  const heads = new PolledHeads(0, clock);
+  heads.headRead("site", head(5), clock.monotonic());
   const begunBefore = clock.monotonic();
   heads.saw("site", head(6));
-  heads.looked("site", head(5), begunBefore);
+  heads.headRead("site", head(5), begunBefore);
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
   await clock.advance(1);
-  heads.looked("site", head(5), clock.monotonic());
+  heads.headRead("site", head(5), clock.monotonic());
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([true, false]);
 });
 
 test("a bucket that was emptied meanwhile has no current version until a later look", async () => {
   const clock = new ManualClock();
-  const heads = new LeasedHeads(0, clock);
+  const heads = new PolledHeads(0, clock);
   const begunAt = clock.monotonic();
   heads.saw("site", head(7, "new root"));
-  heads.looked("site", head(6), begunAt);
+  heads.headRead("site", head(6), begunAt);
   const states = [head(6), head(7), head(7, "new root")];
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, false]);
   await clock.advance(1);
-  heads.looked("site", head(7, "new root"), clock.monotonic());
+  heads.headRead("site", head(7, "new root"), clock.monotonic());
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, true]);
 });
 
 test("a version is current for a second after its look began, and for longer only while the database is away", async () => {
   const clock = new ManualClock();
-  const heads = new LeasedHeads(60_000, clock);
-  heads.looked("site", head(5), clock.monotonic() - 1001);
+  const heads = new PolledHeads(60_000, clock);
+  heads.headRead("site", head(5), clock.monotonic() - 1001);
   expect(heads.isCurrent("site", head(5))).toBe(false);
   heads.databaseIsAway();
   expect(heads.isCurrent("site", head(5))).toBe(true);
-  heads.looked("other", head(1), clock.monotonic());
+  heads.headRead("other", head(1), clock.monotonic());
   expect(heads.isCurrent("site", head(5))).toBe(false);
-  heads.looked("site", head(5), clock.monotonic());
+  heads.headRead("site", head(5), clock.monotonic());
   expect(heads.isCurrent("site", head(5))).toBe(true);
 });

@@ -8,7 +8,7 @@ import { sharedNodes } from "../support/shared-node.ts";
 const sharedNode = sharedNodes();
 const clock = new ManualClock();
 /** What another server has changed is in effect after this time. */
-const leaseMs = 1000;
+const maxAgeMs = 1000;
 
 /** Makes a bucket past the server, as another server would, with one file that says the bucket's name. */
 async function foreignBucket(node: TestNode, name: string, isRoot: boolean): Promise<void> {
@@ -29,7 +29,7 @@ bothDatabases("a bucket that was missing is served once another server has made 
   await using node = await sharedNode({ database, clock });
   expect(await get(node, "/node/static/late/")).toBe(404);
   await foreignBucket(node, "late", false);
-  await clock.until("it is served", leaseMs, async () => (await get(node, "/node/static/late/")) === "late");
+  await clock.until("it is served", maxAgeMs, async () => (await get(node, "/node/static/late/")) === "late");
 });
 
 bothDatabases("a bucket that was missing is served at once when this server makes it", async (database) => {
@@ -53,10 +53,10 @@ bothDatabases(
     const isPlaceholder = async () => String(await get(node, "/")).includes("<!doctype html>");
     expect(await isPlaceholder()).toBe(true);
     await foreignBucket(node, "one", true);
-    await clock.until("the first answers the root", leaseMs, async () => (await get(node, "/")) === "one");
+    await clock.until("the first answers the root", maxAgeMs, async () => (await get(node, "/")) === "one");
     await node.sql("UPDATE static_file SET is_http_root = false");
     await foreignBucket(node, "two", true);
-    await clock.until("the second answers the root", leaseMs, async () => (await get(node, "/")) === "two");
+    await clock.until("the second answers the root", maxAgeMs, async () => (await get(node, "/")) === "two");
     expect(await get(node, "/node/static/one/")).toBe("one");
     await node.call("static-bucket_update", { token, name: "two", is_http_root: false });
     expect(await isPlaceholder()).toBe(true);

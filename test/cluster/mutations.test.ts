@@ -14,10 +14,10 @@ const mutants: ReadonlyArray<readonly [title: string, rule: string, mutations: r
     [{ module: "db/postgres/postgres.ts", from: /raw`for update`/, to: "raw``" }],
   ],
   [
-    "with a lease of five seconds",
+    "with records that are valid for five seconds",
     "stale read",
     [
-      { module: "buckets/bucket-cache.ts", from: /const leaseMs = 1000/, to: "const leaseMs = 5000" },
+      { module: "buckets/bucket-cache.ts", from: /const maxAgeMs = 1000/, to: "const maxAgeMs = 5000" },
       { module: "buckets/bucket-cache.ts", from: /const pollMs = 400/, to: "const pollMs = 4500" },
     ],
   ],
@@ -35,7 +35,7 @@ for (const [title, rule, mutations] of mutants)
         seconds,
         pauseMs: 30,
         hasFaults: false,
-        // A hint would hide that a node does not look by itself.
+        // A hint would hide that a node does not poll by itself.
         notifies: false,
       });
       expect(violations.map((violation): string => violation.rule)).toContain(rule);

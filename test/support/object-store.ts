@@ -89,7 +89,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
         async look() {
           const begunAt = performance.now();
           try {
-            heads.looked("site", await database.heads.read("site"), begunAt);
+            heads.headRead("site", await database.heads.read("site"), begunAt);
           } catch (error) {
             if (isUnavailable(error)) heads.databaseIsAway();
           }

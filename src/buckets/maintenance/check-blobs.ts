@@ -8,8 +8,8 @@ import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
 
 /** Blobs of the listing that are held in memory at once. */
 const maxListedBlobs = 1024 * 1024;
-/** Blobs that are looked for at the same time. */
-const looksAtOnce = 16;
+/** Blobs that are checked at the same time. */
+const maxConcurrentChecks = 16;
 
 interface CheckOptions {
   readonly rows: RemovedRows;
@@ -136,9 +136,9 @@ class Comparison {
   async dropThoseThatExist(): Promise<void> {
     const { blobs, signal } = this.#options;
     const missing = [...this.#broken].flatMap(([key, stored]) => (stored === undefined ? [key] : []));
-    for (let at = 0; at < missing.length; at += looksAtOnce) {
+    for (let at = 0; at < missing.length; at += maxConcurrentChecks) {
       signal.throwIfAborted();
-      const some = missing.slice(at, at + looksAtOnce);
+      const some = missing.slice(at, at + maxConcurrentChecks);
       const exist = await Promise.all(some.map((key) => hasBlob(blobs, key, signal)));
       for (const [index, key] of some.entries()) if (exist[index]) this.#broken.delete(key);
     }

@@ -47,8 +47,8 @@ export class StoreCare {
 
   constructor(options: StoreCareOptions) {
     this.#options = options;
-    const look = async () => Math.min(await this.#look(), maxWaitMs);
-    this.#task = new RecurringTask(look, options.database.clock);
+    const run = async () => Math.min(await this.#runOrRetry(), maxWaitMs);
+    this.#task = new RecurringTask(run, options.database.clock);
     // A server that was restarted must not take the lease of the process before for its own.
     this.#holder = `${options.serverUuid}/${randomText(8)}`;
   }
@@ -62,8 +62,8 @@ export class StoreCare {
     return this.#task.close();
   }
 
-  /** Does the task if it is due and nobody else does it. Returns after which time to look again. */
-  async #look(): Promise<number> {
+  /** Does the task if it is due and nobody else does it. Returns after which time to ask again. */
+  async #runOrRetry(): Promise<number> {
     const { log } = this.#options;
     try {
       return await this.runIfDue();

@@ -8,23 +8,23 @@ import type { DiskSpace, StoreHealth } from "../ports.ts";
 /** StoreProblem says why a store cannot be used. */
 export interface StoreProblem {
   readonly reason: string;
-  /** Whether all its files look deleted. */
+  /** Whether all its files seem deleted. */
   readonly isMissing: boolean;
   /** Whether it does not answer at all, so that nothing need be tried. */
   readonly isAway?: boolean;
 }
 
 interface StoreWatchOptions {
-  /** What is looked at, for log lines, for instance "the folder of the buckets". */
+  /** What is checked, for log lines, for instance "the folder of the buckets". */
   readonly what: string;
   /** Its address, for log lines. */
   readonly where: { readonly static_path: string } | { readonly url: string };
   /** Returns undefined if the store can be used. Must not reject. */
   readonly examine: () => Promise<StoreProblem | undefined>;
-  /** The interval of the looks. */
+  /** The interval of the checks. */
   readonly intervalMs: number;
   /** A store that does not answer for this long is lost. */
-  readonly maxLookMs: number;
+  readonly maxCheckMs: number;
   /** What to report then. */
   readonly lateReason: string;
   readonly space?: () => DiskSpace | undefined;
@@ -32,11 +32,11 @@ interface StoreWatchOptions {
   readonly clock: Clock;
 }
 
-/** StoreWatch looks at a store regularly and when it is asked to. A loss and a return are one log line each. */
+/** StoreWatch checks a store regularly and on request. A loss and a return are one log line each. */
 export class StoreWatch implements StoreHealth {
   readonly #options: StoreWatchOptions;
   readonly #timer: Disposable;
-  #looking: Promise<void> | undefined;
+  #checking: Promise<void> | undefined;
   #problem: StoreProblem | undefined;
   #lostAt = 0;
   #losses = 0;
@@ -44,7 +44,7 @@ export class StoreWatch implements StoreHealth {
 
   constructor(options: StoreWatchOptions) {
     this.#options = options;
-    this.#timer = outsideSpans(() => options.clock.every(options.intervalMs, () => this.look()));
+    this.#timer = outsideSpans(() => options.clock.every(options.intervalMs, () => this.check()));
   }
 
   get losses(): number {
@@ -67,10 +67,10 @@ export class StoreWatch implements StoreHealth {
     return this.#options.space?.();
   }
 
-  async look(): Promise<void> {
-    const looking = this.#looking ?? this.#start();
-    const outcome = await atMost(looking, { ms: this.#options.maxLookMs, late: "late" as const });
-    if (outcome === "late" && this.#looking === looking)
+  async check(): Promise<void> {
+    const checking = this.#checking ?? this.#start();
+    const outcome = await atMost(checking, { ms: this.#options.maxCheckMs, late: "late" as const });
+    if (outcome === "late" && this.#checking === checking)
       this.#conclude({ reason: this.#options.lateReason, isMissing: false, isAway: true });
   }
 
@@ -80,11 +80,11 @@ export class StoreWatch implements StoreHealth {
   }
 
   #start(): Promise<void> {
-    this.#looking = this.#options.examine().then((problem) => {
-      this.#looking = undefined;
+    this.#checking = this.#options.examine().then((problem) => {
+      this.#checking = undefined;
       this.#conclude(problem);
     });
-    return this.#looking;
+    return this.#checking;
   }
 
   #conclude(problem: StoreProblem | undefined): void {
@@ -112,12 +112,12 @@ export class StoreWatch implements StoreHealth {
   }
 }
 
-/** The interval of the looks that nobody asked for. Each is a handful of requests, which an S3 store may charge for. */
+/** The interval of the checks that nobody asked for. Each is a handful of requests, which an S3 store may charge for. */
 const intervalMs = 30_000;
-/** An S3 store that was usable so short a time ago is not asked again, however often readiness is asked for. */
+/** An S3 store that was usable within this time is not checked again, however often readiness is asked for. */
 const minS3PauseMs = 5000;
 /** A store that does not answer for this long is lost. */
-const maxLookMs = 5000;
+const maxCheckMs = 5000;
 const lateReason = "the store does not answer; check its network, or the mount of its folder";
 
 interface BlobWatchOptions {
@@ -136,7 +136,7 @@ export function watchBlobs(blobs: BlobStore, { url, log, clock }: BlobWatchOptio
     where: { url },
     async examine() {
       if (clock.monotonic() - usableAt < pauseMs) return undefined;
-      const deadline = AbortSignal.timeout(maxLookMs);
+      const deadline = AbortSignal.timeout(maxCheckMs);
       try {
         await blobs.check(deadline);
         usableAt = clock.monotonic();
@@ -150,7 +150,7 @@ export function watchBlobs(blobs: BlobStore, { url, log, clock }: BlobWatchOptio
       }
     },
     intervalMs,
-    maxLookMs,
+    maxCheckMs,
     lateReason,
     log,
     clock,

@@ -7,7 +7,7 @@ import { purgeRemoved } from "./purge-removed.ts";
 /** Blobs of the listing that are held in memory at once: 25 MB. The database is read once for each such part of the store. */
 const maxListedBlobs = 1024 * 1024;
 const blobsPerDelete = 1000;
-/** A sweep that would delete more blobs than this, and more than half of those that it looked at, deletes none. */
+/** A sweep that would delete more blobs than this, and more than half of those that it listed, deletes none. */
 const maxUnquestionedBlobs = 1000;
 
 interface SweepOptions {

@@ -130,7 +130,7 @@ class UpdateWatch {
     while (!signal.aborted) {
       await pause(pollMs, signal);
       const now = performance.now();
-      const problem = await this.#look(now);
+      const problem = await this.#check(now);
       if (problem !== undefined) {
         this.#readySince = undefined;
         if (now - this.#waitingSince > maxWaitMs) throw new NodeFailure(problem);
@@ -143,7 +143,7 @@ class UpdateWatch {
   }
 
   /** Returns what the node still lacks; undefined if it is ready as the new version. Throws if it will not become that. */
-  async #look(now: number): Promise<string | undefined> {
+  async #check(now: number): Promise<string | undefined> {
     const { tag, isGroup } = this.#options;
     let state: NodeState;
     try {

@@ -195,7 +195,7 @@ export class PostgresLoadTarget implements LoadTarget {
 
 /** PostgreSQL shows a session for a moment after its client has closed the connection. */
 const endedSessionMs = 3000;
-const lookEveryMs = 100;
+const pollIntervalMs = 100;
 
 /** `refuseOthers` throws if a server uses the database. PostgreSQL has no lock of a running server, but its sessions show one. */
 export async function refuseOthers(
@@ -211,7 +211,7 @@ export async function refuseOthers(
         "DatabaseError",
         `a node-server uses this database (${other.count} connections from ${other.client}); stop it first`,
       );
-    await Bun.sleep(lookEveryMs);
+    await Bun.sleep(pollIntervalMs);
   }
 }
 

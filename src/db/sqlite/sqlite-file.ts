@@ -23,7 +23,7 @@ export class SqliteFileWatch {
   readonly #identity: string | undefined;
   readonly #clock: Clock;
   readonly #timer: Disposable;
-  readonly #comparison = new PerTick(() => this.#look());
+  readonly #comparison = new PerTick(() => this.#compare());
   #missingSince: number | undefined;
   #losses = 0;
 
@@ -33,7 +33,7 @@ export class SqliteFileWatch {
     this.#log = log;
     this.#identity = identityOf(path);
     this.#clock = clock;
-    this.#timer = outsideSpans(() => clock.every(intervalMs, () => this.#look()));
+    this.#timer = outsideSpans(() => clock.every(intervalMs, () => this.#compare()));
   }
 
   /** True if the last comparison found another file or none. */
@@ -56,7 +56,7 @@ export class SqliteFileWatch {
 
   /** Compares now, and throws as `assertPresent` does. */
   assertPresentNow(): void {
-    this.#look();
+    this.#compare();
     this.assertPresent();
   }
 
@@ -70,7 +70,7 @@ export class SqliteFileWatch {
     this.#timer[Symbol.dispose]();
   }
 
-  #look(): void {
+  #compare(): void {
     let reason: string | undefined;
     try {
       const identity = identityOf(this.#path);

@@ -180,15 +180,15 @@ async function refusalOf(
   return refuseReader(target, { authenticator, delays, address: addresses.of(request, server) });
 }
 
-/** recordFor is the record by which a request is answered: one with a lease, or what a look for this request found. */
+/** recordFor returns the record that answers a request: a cached one, or one that was read for this request. */
 async function recordFor(
   request: Request,
   key: BucketKey,
   { records }: Buckets,
 ): Promise<{ readonly bucket: Bucket | undefined; readonly found?: BucketState | undefined }> {
-  if (!records.isLeased || !wantsPresentState(request.headers))
+  if (!records.mayLag || !wantsPresentState(request.headers))
     return { bucket: await records.loadOrStale(key) };
-  const found = await records.look(key);
+  const found = await records.read(key);
   return { bucket: found?.record, found };
 }
 
@@ -196,7 +196,7 @@ async function recordFor(
 async function rootRecordFor(request: Request, { records }: Buckets) {
   const host = hostNameOf(request);
   const found =
-    records.isLeased && wantsPresentState(request.headers) ? await records.lookAtRoot(host) : undefined;
+    records.mayLag && wantsPresentState(request.headers) ? await records.readRoot(host) : undefined;
   const bucket = found === undefined ? await records.rootOrStale(host) : found.record;
   return { bucket, found, isOwnHost: bucket?.hosts.includes(host) ?? false };
 }

@@ -69,7 +69,7 @@ export class MemoryCache {
   answer(request: Request): Response | undefined {
     if (request.method !== "GET") return undefined;
     const known = this.#entries.byUrl.get(request.url);
-    if (known === undefined || this.#mustLook(request)) return undefined;
+    if (known === undefined || this.#needsPresentState(request)) return undefined;
     const { headers } = request;
     if (headers.get("host") !== known.host || known.hosts !== this.hosts || headers.has("upgrade"))
       return undefined;
@@ -86,7 +86,7 @@ export class MemoryCache {
    */
   answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
-    if (this.#mustLook(request)) {
+    if (this.#needsPresentState(request)) {
       this.#misses += 1;
       return undefined;
     }
@@ -108,8 +108,8 @@ export class MemoryCache {
   }
 
   /**
-   * answerLate is `answerFor` for a request that has waited, which stays counted as one that was not answered from memory. No
-   * later one may use its comparison, which may have begun before that was sent.
+   * answerLate does what `answerFor` does, for a request that has waited; the request stays counted as a miss. Its comparison may be
+   * older than a later request, so no later request uses it.
    */
   answerLate(request: Request, key: string): Response | undefined {
     const entry = this.#entries.byKey.get(key);
@@ -120,8 +120,8 @@ export class MemoryCache {
   }
 
   /**
-   * answerFound is `answerLate` by the state of the bucket that a look of this very request found: nothing that was compared
-   * before counts.
+   * answerFound does what `answerLate` does, by a state of the bucket that was read for this very request: no earlier comparison
+   * counts.
    */
   answerFound(request: Request, key: string, found: BucketState): Response | undefined {
     const entry = this.#entries.byKey.get(key);
@@ -134,7 +134,7 @@ export class MemoryCache {
 
   /** Whether `answerNow` may answer: not where the state of a bucket may be older than the request. */
   get answersNow(): boolean {
-    return !this.#records().isLeased;
+    return !this.#records().mayLag;
   }
 
   /**
@@ -216,8 +216,8 @@ export class MemoryCache {
     return new Response(null, variant.notModified);
   }
 
-  #mustLook({ headers }: Request): boolean {
-    return this.#records().isLeased && wantsPresentState(headers);
+  #needsPresentState({ headers }: Request): boolean {
+    return this.#records().mayLag && wantsPresentState(headers);
   }
 
   /** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */

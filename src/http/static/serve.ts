@@ -32,7 +32,7 @@ export interface StaticRequest extends PrivateRequest {
   /** The path below `base`, still encoded. */
   readonly rest: string;
   readonly buckets: Buckets;
-  /** What a look for this request found, if it must be answered by the present state. */
+  /** The state of the bucket as it was read for this request, if the request must be answered by the present state. */
   readonly found: BucketState | undefined;
   /** Throws if the files that are at the bucket's place now are not those to send. It is asked once it is certain which tree is read. */
   readonly assertPresent?: () => Promise<void>;

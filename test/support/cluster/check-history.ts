@@ -186,12 +186,12 @@ class Register {
 /** What was done before this time must be seen. While a node cannot reach its database, plain HTTP goes on with what is known. */
 function horizonOf({ isStrict, node, begin, end }: Read, { outages, staleMs }: History): number {
   if (isStrict) return begin;
-  let horizon = begin - leaseMs;
+  let horizon = begin - maxAgeMs;
   for (const outage of outages
     .filter((one) => one.node === node)
     .toSorted((one, other) => other.end - one.end))
-    if (outage.end >= horizon && outage.begin <= end) horizon = Math.min(horizon, outage.begin - leaseMs);
-  return Math.max(horizon, begin - staleMs - leaseMs);
+    if (outage.end >= horizon && outage.begin <= end) horizon = Math.min(horizon, outage.begin - maxAgeMs);
+  return Math.max(horizon, begin - staleMs - maxAgeMs);
 }
 
 function lockViolations(subject: string, operations: readonly Operation[]): Violation[] {
@@ -221,7 +221,7 @@ function revocationViolations(
   const [revocation] = ofKind(operations, "revocation");
   if (revocation === undefined) return [];
   const isLate = (use: Use) =>
-    use.begin > revocation.end + leaseMs &&
+    use.begin > revocation.end + maxAgeMs &&
     !outages.some(({ node, begin, end }) => node === use.node && begin < use.end && end > revocation.end);
   return ofKind(operations, "use")
     .filter(isLate)

@@ -20,10 +20,10 @@ import { openOrCreate } from "./resolve.ts";
 import { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
 
-/** The interval of the looks at the folder. */
-const lookIntervalMs = 5000;
+/** The interval of the checks of the folder. */
+const checkIntervalMs = 5000;
 /** A file system, such as a network mount, that does not answer for this long is lost. */
-const maxLookMs = 3000;
+const maxCheckMs = 3000;
 /** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
 /** Beside it, the folder of resumable uploads, which a start does not clear. */
@@ -90,8 +90,8 @@ export class DiskStores implements BucketStores {
       what: "the folder of the buckets",
       where: { static_path: path },
       examine: () => examiner.examine(),
-      intervalMs: lookIntervalMs,
-      maxLookMs,
+      intervalMs: checkIntervalMs,
+      maxCheckMs,
       lateReason: "the folder does not answer; check its disk or network mount",
       space: () => examiner.space,
       log,

@@ -6,12 +6,12 @@ import { stagedPrefix } from "../../path.ts";
 import type { FileSizes } from "../../ports.ts";
 import { isAbsence } from "./stat.ts";
 
-/** Names that are looked at in one batch. */
+/** Names that are read in one batch. */
 const batchNames = 256;
 
 /**
  * fileSizes yields the sizes of all files below a folder, in batches and in no order, for statistics. It follows no link and
- * leaves out what cannot be read. Every look at the disk is by a thread, one at a time: a disk that has to be waited for delays
+ * leaves out what cannot be read. Every call of the disk is made by a thread, one at a time: a disk that has to be waited for delays
  * nobody else. Throws if the folder itself cannot be read.
  */
 export async function* fileSizes(root: string): AsyncGenerator<FileSizes> {
@@ -40,9 +40,9 @@ async function statsOf(path: string): Promise<Stats | undefined> {
 }
 
 /** Undefined for what was removed meanwhile, or must not be read. */
-async function unlessUnreadable<T>(look: Promise<T>): Promise<T | undefined> {
+async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
   try {
-    return await look;
+    return await read;
   } catch (error) {
     if (isAbsence(error) || ["EACCES", "EPERM", "EIO"].includes(codeOf(error) ?? "")) return undefined;
     throw error;

@@ -18,7 +18,7 @@ interface FolderExaminerOptions {
 }
 
 /**
- * FolderExaminer looks at the folder of all buckets: whether it exists, can be read and written, and has space. It asks the file system
+ * FolderExaminer checks the folder of all buckets: whether it exists, can be read and written, and has space. It asks the file system
  * by a thread, so that one that does not answer stops nothing else.
  */
 export class FolderExaminer {
@@ -32,7 +32,7 @@ export class FolderExaminer {
     this.#options = options;
   }
 
-  /** The disk of the folder at the last look; undefined while that is not known. */
+  /** The disk of the folder at the last check; undefined while that is not known. */
   get space(): DiskSpace | undefined {
     return this.#space;
   }
@@ -76,7 +76,7 @@ export class FolderExaminer {
 
   async #examineAbsence(): Promise<StoreProblem | undefined> {
     // Without the database it is not known whether there are buckets; that is reported as the database's loss. Nobody asked for
-    // this look, so its statement is not in the log.
+    // this check, so its statement is not in the log.
     const mustExist = this.#wasSeen || (await quietly(() => this.#options.hasBuckets()).catch(() => false));
     this.#space = undefined;
     return mustExist

@@ -35,7 +35,7 @@ import { storedHash } from "./stored-hash.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
-/** Looks at a path that another program keeps replacing, before it counts as missing. */
+/** Reads of a path that another program keeps replacing, before it counts as missing. */
 const maxAttempts = 20;
 /** Entries of a folder that are read before other work gets the event loop. */
 const batchEntries = 128;
@@ -88,7 +88,7 @@ export class DiskReader implements FileReader {
     }
   }
 
-  /** Looks first and proves afterwards that the look was inside the bucket. Undefined when the folder vanished in between. */
+  /** Reads first and proves afterwards that the read was inside the bucket. Undefined when the folder vanished in between. */
   async #resolveOnce(requested: TreePath): Promise<ResolvedPath | undefined> {
     const { folder, name } = splitPath(requested);
     const [stats, folderStats] = await Promise.all([
@@ -306,7 +306,7 @@ interface DiskPin {
   readonly present: () => string;
 }
 
-/** PinnedDiskReader looks after each read whether its tree is still in place: what was read then is of this tree. */
+/** PinnedDiskReader checks after each read whether its tree is still in place: what was read then is of this tree. */
 export class PinnedDiskReader implements PinnedReader {
   readonly tree: string;
   readonly #reader: TreeReader;

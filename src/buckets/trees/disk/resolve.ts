@@ -36,7 +36,7 @@ import { isAbsence, statOrUndefined } from "./stat.ts";
 
 /** The longest name on Linux file systems. */
 const maxNameBytes = 255;
-/** Looks at a folder whose tree keeps being exchanged, before it counts as missing. */
+/** Reads of a folder whose tree keeps being exchanged, before it counts as missing. */
 const maxAttempts = 20;
 
 interface ResolvedFolder {

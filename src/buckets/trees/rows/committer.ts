@@ -127,7 +127,7 @@ export class Committer {
     // Whatever the failure was: an answer that cannot be read may have said that it is done.
     const isLost = ending === "unknown";
     const outcome = isLost
-      ? await lookAfterwards(
+      ? await resolveUnknownCommit(
           this.#options,
           done.map(({ written }) => written),
         )
@@ -233,24 +233,24 @@ export class ChangeQueue<W> {
   }
 }
 
-/** Looks at a database that was lost during COMMIT, and the pause before the second; each further one is twice as long. */
-const maxLooks = 6;
+/** Attempts to reach a database that was lost during COMMIT. The pause before each further attempt is twice as long. */
+const maxAttempts = 6;
 const firstPauseMs = 100;
 
 /** Outcome of a transaction whose connection was lost during COMMIT. */
 type Outcome = "done" | "not done" | "unknown";
 
 /**
- * lookAfterwards finds out whether a transaction was committed. It locks the head of the bucket as that transaction did, and so
- * waits until it has ended. No two blobs have the same key, so an entry that names the blob of an upload proves that it was
- * committed. Without one: if the bucket has an older version than the transaction gave it, it was not; else somebody may have
- * replaced the entry since.
+ * resolveUnknownCommit checks whether a transaction was committed after its connection was lost. It locks the head of the bucket
+ * as the transaction did, and so waits until the transaction has ended. No two blobs have the same key, so an entry that names
+ * the blob of an upload proves the commit. Without such an entry, an older version of the bucket proves that nothing was
+ * committed; otherwise somebody may have replaced the entry since, and the outcome stays unknown.
  */
-async function lookAfterwards(
+async function resolveUnknownCommit(
   { database, bucketPath }: { readonly database: Database; readonly bucketPath: string },
   changes: readonly Written[],
 ): Promise<Outcome> {
-  for (let look = 1, pause = firstPauseMs; look <= maxLooks; look += 1, pause *= 2) {
+  for (let attempt = 1, pause = firstPauseMs; attempt <= maxAttempts; attempt += 1, pause *= 2) {
     try {
       return await database.transact(async (transaction) => {
         const { head } = await database.heads.lock(bucketPath, transaction);
@@ -263,7 +263,7 @@ async function lookAfterwards(
     } catch (error) {
       if (!isUnavailable(error)) break;
     }
-    if (look < maxLooks) await Bun.sleep(pause);
+    if (attempt < maxAttempts) await Bun.sleep(pause);
   }
   return "unknown";
 }

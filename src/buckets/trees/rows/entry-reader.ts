@@ -78,7 +78,7 @@ export class EntryReader implements FileReader {
   /** locate follows a path to its rows. */
   async locate(path: TreePath): Promise<Located> {
     const { pin, located: known } = this.#options;
-    const located = known?.get(path) ?? (await (pin?.usesKnown ? this.#lookOrKnown(path) : this.#look(path)));
+    const located = known?.get(path) ?? (await (pin?.usesKnown ? this.#readOrKnown(path) : this.#read(path)));
     known?.set(path, located);
     if (pin !== undefined) {
       pin.root ??= located.head.root;
@@ -87,20 +87,20 @@ export class EntryReader implements FileReader {
     return located;
   }
 
-  async #look(path: TreePath): Promise<Located> {
+  async #read(path: TreePath): Promise<Located> {
     const { bucketPath, heads, head, located: known } = this.#options;
     if (head !== undefined) return locate(this.#rows, head, path);
     const begunAt = heads.known.now;
     const located = await locate(this.#rows, bucketPath, path);
     heads.saw(bucketPath, located.head);
     // What a transaction reads may be undone with it.
-    if (known === undefined) heads.known.found(bucketPath, path, located, begunAt);
+    if (known === undefined) heads.known.remember(bucketPath, path, located, begunAt);
     return located;
   }
 
-  #lookOrKnown(path: TreePath): Promise<Located> {
+  #readOrKnown(path: TreePath): Promise<Located> {
     const { bucketPath, heads } = this.#options;
-    return heads.known.orKnown(() => this.#look(path), {
+    return heads.known.readOrKnown(() => this.#read(path), {
       isAway: heads.isAway,
       known: () => heads.known.locate(bucketPath, path, heads.last(bucketPath)),
       onSilence: () => heads.databaseIsAway(),

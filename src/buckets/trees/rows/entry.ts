@@ -137,7 +137,7 @@ export class EntrySnapshot implements FileSnapshot {
   }
 
   /**
-   * Something else in the bucket changed: one look by path tells whether this did; while the database is away, what is known of the
+   * Something else in the bucket changed: one read by path tells whether this did; while the database is away, what is known of the
    * path. A name in another Unicode form may match by now.
    */
   #isUnchangedNow(): boolean {

@@ -2,7 +2,7 @@ import type { Clock } from "../../../base/clock.ts";
 import type { Database } from "../../../db/database.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../../db/unavailable.ts";
-import { leaseMs } from "../../bucket-cache.ts";
+import { maxAgeMs } from "../../bucket-cache.ts";
 import type { HeadListener } from "../../ports.ts";
 import { KnownRows, type LastHead } from "./known-rows.ts";
 
@@ -13,7 +13,7 @@ export type Head = Pick<HeadValue, "version" | "root">;
 export interface Heads extends HeadListener {
   /** Whether a bucket is in this state, as far as this process may rely on what it knows. Synchronous. */
   isCurrent(bucketPath: string, head: Head): boolean;
-  /** To be called with every head that was read or written by other means than a look: a version never becomes smaller. */
+  /** To be called with every head that was read or written by other means than a read of `BucketCache`: a version never becomes smaller. */
   saw(bucketPath: string, head: HeadValue): void;
   /** Whether the database did not answer when it was last asked. */
   readonly isAway: boolean;
@@ -31,12 +31,12 @@ interface HeadsOptions {
   readonly staleMs: number;
 }
 
-/** openHeads returns heads that are exact if the database can be read without waiting, and leased ones otherwise. */
+/** openHeads returns exact heads if the database can be read without waiting, and polled ones otherwise. */
 export function openHeads({ database, staleMs }: HeadsOptions): Heads {
-  return database.readsNow ? new ExactHeads(database, staleMs) : new LeasedHeads(staleMs, database.clock);
+  return database.readsNow ? new ExactHeads(database, staleMs) : new PolledHeads(staleMs, database.clock);
 }
 
-/** ExactHeads are for a database that can be read without waiting: every question looks whether it has changed. */
+/** ExactHeads is for a database that can be read without waiting: every question checks whether it has changed. */
 class ExactHeads implements Heads {
   readonly known: KnownRows;
   readonly #database: Pick<Database, "heads" | "dataVersion" | "clock">;
@@ -87,7 +87,7 @@ class ExactHeads implements Heads {
   }
 
   /** The database tells more than these could. */
-  looked(): void {}
+  headRead(): void {}
   databaseIsAway(): void {}
 
   #versionIn(bucketPath: string, dataVersion: number): number | undefined {
@@ -105,23 +105,23 @@ class ExactHeads implements Heads {
 
 /** KnownHead is the head of a bucket as this process knows it. Times are of a clock that nobody sets. */
 interface KnownHead {
-  /** Undefined if two roots were seen and it is not known which one is the present: that is no state of the bucket. */
+  /** Undefined while two roots were seen and the present one is unknown: then no answer counts as current. */
   version: number | undefined;
   readonly root: string;
-  /** When the look began that last found it. */
+  /** When the read began that last found it. */
   readAt: number;
-  /** When something newer than that look was seen: a look that began before may not have found it. */
+  /** When something newer than that read was seen: a read that began before may not have found it. */
   seenAt: number;
 }
 
 const never = Number.NEGATIVE_INFINITY;
 
 /**
- * LeasedHeads are for a database that has to be asked. The looks of `BucketCache` find the heads, and what a look found is valid
- * until a second after it began: then a change by another node is seen at the latest. Of two looks, the one that began later
+ * PolledHeads is for a database that has to be asked. `BucketCache` reads the heads, and a head is valid for `maxAgeMs` after its
+ * read began: then a change by another node is seen at the latest. Of two reads, the one that began later
  * counts, whichever ended first. Changes by this process are known at once.
  */
-export class LeasedHeads implements Heads {
+export class PolledHeads implements Heads {
   readonly known: KnownRows;
   readonly #staleMs: number;
   readonly #clock: Clock;
@@ -147,7 +147,7 @@ export class LeasedHeads implements Heads {
     const known = this.#heads.get(bucketPath);
     if (known?.version !== version || known.root !== root) return false;
     const ageMs = this.#clock.monotonic() - known.readAt;
-    return ageMs < leaseMs || (this.#isAway && ageMs < this.#staleMs);
+    return ageMs < maxAgeMs || (this.#isAway && ageMs < this.#staleMs);
   }
 
   saw(bucketPath: string, head: HeadValue): void {
@@ -165,7 +165,7 @@ export class LeasedHeads implements Heads {
     known.seenAt = this.#clock.monotonic();
   }
 
-  looked(bucketPath: string, head: Head | undefined, begunAt: number): void {
+  headRead(bucketPath: string, head: Head | undefined, begunAt: number): void {
     this.#isAway = false;
     const known = this.#heads.get(bucketPath);
     if (known !== undefined && known.readAt > begunAt) return;

@@ -2,7 +2,7 @@ import { atMost, type Clock } from "../../../base/clock.ts";
 import { folderNamespace, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../../db/unavailable.ts";
-import { maxLookWaitMs } from "../../bucket-cache.ts";
+import { maxReadWaitMs } from "../../bucket-cache.ts";
 import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
 import { type Located, rootValue } from "./locate.ts";
 
@@ -28,7 +28,7 @@ interface KnownRow {
   readonly name: Segment;
   /** Undefined if nothing exists there. */
   readonly value: EntryValue | undefined;
-  /** The version of the bucket in which it was found, and when the look began. */
+  /** The version of the bucket in which it was found, and when the read began. */
   readonly version: number;
   readonly readAt: number;
 }
@@ -39,10 +39,10 @@ interface KnownTree {
   head: HeadValue;
   /** All changes from this version of the bucket to that of `head` are known: rows that were found in it or later are those of `head`. */
   since: number;
-  /** The newest version that this process has made: a look that found an older one says nothing. */
+  /** The newest version that this process has made: a read that found an older one says nothing. */
   own: number;
-  /** The root before this one: a look may have begun before the trees were exchanged. */
-  readonly former: string | undefined;
+  /** The root before this one: a read may have begun before the trees were exchanged. */
+  readonly previousRoot: string | undefined;
 }
 
 /** WrittenRow is a row that this process has written; without a value it was deleted. */
@@ -109,25 +109,28 @@ export class KnownRows {
     return { head, names, path: names.reduce(childPath, treeRoot), chain };
   }
 
-  /** now is the time by which looks begin. */
+  /** now returns the time by which reads begin. */
   get now(): number {
     return this.#clock.monotonic();
   }
 
   /**
-   * orKnown is what `look` finds of a path; while the database is away, or is silent for some 200 ms, what is known of it. `onSilence`
-   * is called before that is used for silence.
+   * readOrKnown returns what `read` finds of a path. While the database is away, or silent for `maxReadWaitMs`, it returns what is
+   * known of the path; `onSilence` is called before it does so because of silence.
    */
-  async orKnown(look: () => Promise<Located>, { isAway, known, onSilence }: KnownOptions): Promise<Located> {
+  async readOrKnown(
+    read: () => Promise<Located>,
+    { isAway, known, onSilence }: KnownOptions,
+  ): Promise<Located> {
     const expected = isAway ? known() : undefined;
     if (expected !== undefined) return expected;
     try {
-      const looking = look();
-      const soon = await atMost(looking, { ms: maxLookWaitMs, clock: this.#clock });
+      const reading = read();
+      const soon = await atMost(reading, { ms: maxReadWaitMs, clock: this.#clock });
       if (soon !== undefined) return soon;
       const found = known();
-      if (found === undefined) return await looking;
-      looking.catch(() => {});
+      if (found === undefined) return await reading;
+      reading.catch(() => {});
       onSilence();
       return found;
     } catch (error) {
@@ -137,8 +140,8 @@ export class KnownRows {
     }
   }
 
-  /** found remembers a path that a look found, which began at `readAt`. */
-  found(bucketPath: string, asked: TreePath, { head, names, chain }: Located, readAt: number): void {
+  /** remember keeps a path that a read has found; the read began at `readAt`. */
+  remember(bucketPath: string, asked: TreePath, { head, names, chain }: Located, readAt: number): void {
     const tree = this.saw(bucketPath, head);
     if (tree === undefined || asked.length > maxPathChars || head.version < tree.own) return;
     for (const [at, segment] of segmentsOf(asked).entries()) {
@@ -162,8 +165,8 @@ export class KnownRows {
       }
       return known;
     }
-    if (known?.former === head.root && head.version < known.head.version) return undefined;
-    const tree = { head, since: head.version, own: 0, former: known?.head.root };
+    if (known?.previousRoot === head.root && head.version < known.head.version) return undefined;
+    const tree = { head, since: head.version, own: 0, previousRoot: known?.head.root };
     this.#trees.delete(bucketPath);
     this.#trees.set(bucketPath, tree);
     dropOldest(this.#trees, maxTrees);

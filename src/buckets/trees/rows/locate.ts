@@ -23,7 +23,7 @@ interface EntryPosition {
   readonly name: Segment;
 }
 
-/** Located is a path after one look at the rows. */
+/** Located is a path after one read of the rows. */
 export interface Located {
   readonly head: HeadValue;
   /** The path, each name in the Unicode form that exists. */

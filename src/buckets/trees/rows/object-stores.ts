@@ -20,9 +20,9 @@ import { type Heads, openHeads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
 
 const dayMs = 24 * 3600 * 1000;
-/** Requests that fail because of the blob store ask for a look at most so often. */
-const lookPauseMs = 1000;
-/** Failures of the blob store are logged at most so often. */
+/** Requests that fail because of the blob store have it checked once in this time. */
+const checkPauseMs = 1000;
+/** Failures of the blob store are logged once in this time. */
 const notePauseMs = 60_000;
 
 interface ObjectStoresOptions {
@@ -30,7 +30,7 @@ interface ObjectStoresOptions {
   readonly blobs: BlobStore;
   /** Sends blobs. It is closed with the stores. */
   readonly content: ContentSource & { close?(): void };
-  /** Looks at the blob store. It is closed with the stores. */
+  /** Checks the blob store. It is closed with the stores. */
   readonly health: StoreHealth & { close(): void };
   /** Keeps database and store together. */
   readonly identity: Pick<StoreIdentity, "admit" | "start">;
@@ -56,8 +56,8 @@ export class ObjectStores implements BucketStores {
   readonly heads: Heads;
   readonly partialContents: PartBlobs;
   readonly #stopping = new AbortController();
-  /** When a request last asked for a look, by a clock that nobody sets. */
-  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** When a request last had the store checked, by a clock that nobody sets. */
+  #checkedAt = Number.NEGATIVE_INFINITY;
   /** When a failure of the blob store was last logged. */
   #notedAt = Number.NEGATIVE_INFINITY;
 
@@ -82,10 +82,10 @@ export class ObjectStores implements BucketStores {
     this.partialContents = new PartBlobs(this.#deps);
   }
 
-  /** Refuses an upload before its body is read, while the blob store does not answer; and looks whether it is back. */
+  /** Refuses an upload before its body is read, while the blob store does not answer. It also checks whether the store is back. */
   #assertReachable(): void {
     if (!this.health.isAway) return;
-    this.#lookSoon();
+    this.#checkSoon();
     throw new Fault(
       "IoError",
       "the store of the files does not answer; nothing was changed, try again later",
@@ -96,11 +96,11 @@ export class ObjectStores implements BucketStores {
   }
 
   /**
-   * Clients get no advice about the configuration, so that the log must have it: once a minute, and in `store.lost` if the store
-   * is lost.
+   * Logs a failure of the blob store once a minute, unless `store.lost` has reported it. Clients are told nothing about the
+   * configuration, so the reason must be in the log.
    */
   #noteFault({ detail }: StoreFault): void {
-    this.#lookSoon();
+    this.#checkSoon();
     const now = this.#options.database.clock.monotonic();
     if (this.health.isLost || now - this.#notedAt < notePauseMs) return;
     this.#notedAt = now;
@@ -111,11 +111,11 @@ export class ObjectStores implements BucketStores {
     );
   }
 
-  #lookSoon(): void {
+  #checkSoon(): void {
     const now = this.#options.database.clock.monotonic();
-    if (now - this.#lookedAt < lookPauseMs) return;
-    this.#lookedAt = now;
-    void this.health.look();
+    if (now - this.#checkedAt < checkPauseMs) return;
+    this.#checkedAt = now;
+    void this.health.check();
   }
 
   open(bucket: OpenBucket): TreeStore {

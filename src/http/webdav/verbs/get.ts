@@ -28,7 +28,7 @@ export async function get(dav: DavRequest): Promise<Response> {
   }));
   if (found === undefined) throw new HttpError(404, "there is no such file or folder");
   if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
-  // A file that is read once is not worth a place in memory, nor the look at the folders above it.
+  // A file that is read once is not worth a place in memory, nor the check of the folders above it.
   const isKept = found.isReadAgain && cache.answersNow;
   const snapshot = isKept ? await snapshotOrDispose(found) : undefined;
   const plain = await plainVariant(found, path, request);

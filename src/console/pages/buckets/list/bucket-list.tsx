@@ -131,15 +131,15 @@ function Table({ records, onCreate, onChange }: TableProps) {
 
 const countedAfterMs = 3000;
 /** Buckets that cannot be counted soon, such as those with millions of files, are not waited for. */
-const maxLooks = 10;
+const maxReloads = 10;
 
 /** Loads the list again while the server counts files for the first time. */
 function useReloadUntilCounted(records: readonly BucketRecord[] | undefined, reload: () => void): void {
-  const [looks, setLooks] = useState(0);
+  const [reloads, setReloads] = useState(0);
   useEffect(() => {
-    if (looks >= maxLooks || !records?.some(({ usage }) => usage === null)) return;
+    if (reloads >= maxReloads || !records?.some(({ usage }) => usage === null)) return;
     const timer = setTimeout(() => {
-      setLooks(looks + 1);
+      setReloads(reloads + 1);
       reload();
     }, countedAfterMs);
     return () => clearTimeout(timer);
