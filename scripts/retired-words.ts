@@ -80,6 +80,20 @@ const retired: Readonly<Record<string, string>> = {
   mustLook: "needsPresentState",
   lookAfterwards: "resolveUnknownCommit",
   orKnown: "readOrKnown",
+  KeptValues: "RowCache",
+  keptByKey: "cachedByKey",
+  isKeptEmpty: "isKnownEmpty",
+  isKept: "mayCache, isBuffered, isComplete",
+  keptDays: "retentionDays",
+  measureKept: "measureVersions",
+  KeptSize: "VersionsSize",
+  keptUntilMs: "retainedUntilMs",
+  keptMs: "maxAgeMs",
+  notKept: "noSuchVersion",
+  keeper: "trashWriter",
+  TrashKeeper: "TrashWriter",
+  onKept: "onCommitted",
+  keptAfter: "committedAfter",
 };
 
 /** A declared name: of a type, a function, a value, a parameter with a type, or a member. */

@@ -144,7 +144,7 @@ export class Authenticator {
   async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
     if (isOpen(need)) return;
     const { tokens } = this.#database;
-    this.#assertAdmits(tokens.keptByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
+    this.#assertAdmits(tokens.cachedByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
   }
 
   /**
@@ -199,7 +199,7 @@ export class Authenticator {
 
   #proveNow({ by, name, proof }: Credentials): TokenRow | undefined {
     if (by !== "key") return undefined;
-    const row = this.#database.tokens.keptByKey(name);
+    const row = this.#database.tokens.cachedByKey(name);
     // Compared also without a row, so that a wrong secret takes as long for every key.
     const isRight = hashesMatch(hashSecret(proof), row?.secretHash ?? noSecretHash);
     // A token that has expired is refused by `admit`, which knows the address for the audit.

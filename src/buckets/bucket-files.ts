@@ -230,8 +230,8 @@ export class BucketFiles implements BucketView {
     return this.#store.history(path, options);
   }
 
-  /** kept is what the store keeps of what was deleted or replaced. */
-  get kept(): Pick<FileStore, "keptDays" | "measureKept" | "purge"> {
+  /** versions gives access to what was deleted or replaced and can be restored. */
+  get versions(): Pick<FileStore, "retentionDays" | "measureVersions" | "purge"> {
     return this.#store;
   }
 

@@ -293,7 +293,7 @@ export interface WriteTransaction extends BucketView {
   setTimes(entry: FileEntry, times: Times): Promise<void>;
   /**
    * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
-   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it is not kept any more;
+   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it has expired;
    * `keepsNoVersions` if none are.
    */
   restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
@@ -343,10 +343,10 @@ export interface FileStore {
    * is kept.
    */
   history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
-  /** For how many days what is deleted or replaced from now on can be restored; 0 if not at all. */
-  readonly keptDays: number;
+  /** The number of days for which what is deleted or replaced from now on can be restored; 0 if it cannot. */
+  readonly retentionDays: number;
   /** Counts what can be restored at present, and its bytes. */
-  measureKept(): Promise<KeptSize>;
+  measureVersions(): Promise<VersionsSize>;
   /** Ends the time of everything that `history` lists, so that it cannot be restored any more, and returns the number of versions. */
   purge(): Promise<number>;
 }
@@ -517,11 +517,11 @@ export interface FileVersion extends VersionName {
   readonly size: number;
   readonly modifiedMs: number;
   readonly removedAtMs: number;
-  readonly keptUntilMs: number;
+  readonly retainedUntilMs: number;
 }
 
-/** KeptSize is how much of what was deleted or replaced can be restored. */
-export interface KeptSize {
+/** VersionsSize is how much of what was deleted or replaced can be restored. */
+export interface VersionsSize {
   /** As many as `history` lists; a folder is one. */
   readonly versions: number;
   /** Of all files, also those in folders. Content that several versions share counts for each. */

@@ -62,9 +62,9 @@ export async function* joinLog(
     for await (const step of steps) {
       if (step.kind === "connected") {
         endMessage = undefined;
-        const { again, result: kept } = step;
+        const { again, result: memory } = step;
         const after = join.last;
-        const { fresh, whole } = join.takeMemory(kept);
+        const { fresh, whole } = join.takeMemory(memory);
         if (again && !whole) yield { kind: "gap", after, before: fresh[0]?.timestamp };
         yield { kind: "connected", again };
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };

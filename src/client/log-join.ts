@@ -62,10 +62,10 @@ export class LogJoin {
 
   /** Whether the memory has every reported entry since its oldest. One with a filter of its own may lack some, and then others too. */
   #keepsAll(keys: readonly string[]): boolean {
-    const kept = new Set(keys);
+    const remembered = new Set(keys);
     let reached = false;
     for (const key of this.#reported.keys()) {
-      if (kept.has(key)) reached = true;
+      if (remembered.has(key)) reached = true;
       else if (reached) return false;
     }
     return true;

@@ -1,10 +1,10 @@
 import type { Dialect } from "./dialect.ts";
 
 /**
- * KeptValues keeps values that were read from the database for as long as it stays unchanged, whichever process changes it. So a
- * kept value is never older than a new read would be. Where the database cannot say cheaply whether it changed, nothing is kept.
+ * RowCache caches values that were read from the database until any process changes the database. So a cached value is never older
+ * than a new read would be. Where the database cannot say cheaply whether it changed, nothing is cached.
  */
-export class KeptValues<V> {
+export class RowCache<V> {
   readonly #dialect: Pick<Dialect, "dataVersion">;
   readonly #maxValues: number;
   readonly #values = new Map<string, V>();
@@ -25,25 +25,25 @@ export class KeptValues<V> {
     return this.#values.get(key);
   }
 
-  /** Returns the kept value, or what `load` reads, which is kept if `isKept` says so. */
+  /** read returns the cached value, or what `load` reads, which is cached if `mayCache` returns true. */
   async read<T extends V | undefined>(
     key: string,
     load: () => Promise<T>,
-    isKept: (value: V) => boolean = () => true,
+    mayCache: (value: V) => boolean = () => true,
   ): Promise<V | T> {
-    const kept = this.get(key);
-    return kept !== undefined && isKept(kept) ? kept : this.#load(key, load, isKept);
+    const cached = this.get(key);
+    return cached !== undefined && mayCache(cached) ? cached : this.#load(key, load, mayCache);
   }
 
   async #load<T extends V | undefined>(
     key: string,
     load: () => Promise<T>,
-    isKept: (value: V) => boolean,
+    mayCache: (value: V) => boolean,
   ): Promise<T> {
     const version = this.#version;
     const value = await load();
     // A change while the value was read: it may be older than the change.
-    if (value === undefined || version === undefined || version !== this.#version || !isKept(value))
+    if (value === undefined || version === undefined || version !== this.#version || !mayCache(value))
       return value;
     if (this.#values.size >= this.#maxValues) this.#values.clear();
     this.#values.set(key, value);

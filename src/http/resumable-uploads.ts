@@ -17,7 +17,7 @@ const tusVersion = "1.0.0";
 const contentType = "application/offset+octet-stream";
 const maxMetadataChars = 4096;
 /** Conditions of the request that begins an upload hold when the file is put in place. `If` is that of each request: it names locks. */
-const keptConditions = ["if-match", "if-none-match", "if-unmodified-since"] as const;
+const storedConditions = ["if-match", "if-none-match", "if-unmodified-since"] as const;
 
 const prefix = "/node/static-upload";
 const methods = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE", "GET"] as const;
@@ -310,7 +310,7 @@ function newUploadOf(dav: DavRequest): NewUpload {
     by: caller.key,
     length,
     conditions: Object.fromEntries(
-      keptConditions.flatMap((name) => {
+      storedConditions.flatMap((name) => {
         const value = request.headers.get(name);
         return value === null ? [] : [[name, value]];
       }),

@@ -71,14 +71,14 @@ export const fileVersions = {
         after: after == null ? undefined : { version: after.version, path: treePath(after.path) },
         filesOnly: files_only ?? false,
       });
-      return versions.map(({ version, path, kind, size, modifiedMs, removedAtMs, keptUntilMs }) => ({
+      return versions.map(({ version, path, kind, size, modifiedMs, removedAtMs, retainedUntilMs }) => ({
         version,
         path,
         kind,
         size,
         mtime: Math.floor(modifiedMs),
         removed_at: Math.floor(removedAtMs),
-        kept_until: Math.floor(keptUntilMs),
+        kept_until: Math.floor(retainedUntilMs),
       }));
     },
   }),
@@ -131,8 +131,8 @@ export const fileVersions = {
       result: { days: 30, versions: 12, bytes: 48213 },
     },
     run: async ({ buckets }, { name, measure }) => {
-      const { kept } = await buckets.files(name);
-      return { days: kept.keptDays, ...(measure === true && (await kept.measureKept())) };
+      const { versions } = await buckets.files(name);
+      return { days: versions.retentionDays, ...(measure === true && (await versions.measureVersions())) };
     },
   }),
   "static-bucket-file_purge": method({
@@ -149,7 +149,7 @@ export const fileVersions = {
       result: { success: true, versions: 12 },
     },
     run: async (call, { name }) => {
-      const versions = await (await call.buckets.files(name)).kept.purge();
+      const versions = await (await call.buckets.files(name)).versions.purge();
       call.audit("file.purged", { bucket: name, versions });
       return { success: true as const, versions };
     },

@@ -124,8 +124,8 @@ export class HistoryRing {
   read({ since = 0, series }: HistoryFilter): HistoryPart {
     const { stepSeconds, steps } = this.#size;
     const stepMs = stepSeconds * 1000;
-    const kept = Math.min(this.#written, steps);
-    const count = Math.max(0, Math.min(kept, Math.ceil((this.#lastAt - since) / stepMs)));
+    const available = Math.min(this.#written, steps);
+    const count = Math.max(0, Math.min(available, Math.ceil((this.#lastAt - since) / stepMs)));
     const columns = this.#columns.filter(({ name }) => series === undefined || series.includes(name));
     return {
       step_seconds: stepSeconds,

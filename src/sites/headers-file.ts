@@ -34,14 +34,14 @@ export interface MatchedHeaders {
 }
 
 const none: MatchedHeaders = { key: "", values: new Map() };
-/** Results that are kept, by the blocks that matched. */
-const maxKept = 1000;
+/** Results that are cached, by the blocks that matched. */
+const maxCached = 1000;
 
-/** HeaderRules are the blocks of a `_headers` file. */
+/** HeaderRules has the blocks of a `_headers` file. */
 export class HeaderRules {
   readonly #table = new PatternTable<Block>();
   readonly #locked = new PatternTable<Block>();
-  readonly #kept = new Map<string, MatchedHeaders>();
+  readonly #cache = new Map<string, MatchedHeaders>();
 
   constructor(blocks: readonly Block[]) {
     for (const block of blocks) {
@@ -73,11 +73,11 @@ export class HeaderRules {
       const values = merge(matches, isOwnHost);
       return { key: `${key} ${JSON.stringify([...values])}`, values };
     }
-    const known = this.#kept.get(key);
+    const known = this.#cache.get(key);
     if (known !== undefined) return known;
     const made = { key, values: merge(matches, isOwnHost) };
-    if (this.#kept.size === maxKept) this.#kept.clear();
-    this.#kept.set(key, made);
+    if (this.#cache.size === maxCached) this.#cache.clear();
+    this.#cache.set(key, made);
     return made;
   }
 }

@@ -47,10 +47,10 @@ export function releaseAddress(releaseUrl: string, name: string, tag: Tag): stri
   return url.href;
 }
 
-/** The time for which an answer of the release server counts, and that after which a failure is tried again. */
-const keptMs = 3_600_000;
-const failureKeptMs = 60_000;
-/** The time that a caller waits for the release server. */
+/** Validity of an answer of the release server, and of a failure. */
+const maxAgeMs = 3_600_000;
+const failureMaxAgeMs = 60_000;
+/** Longest time that a caller waits for the release server. */
 const askMs = 5000;
 
 /** LatestState is what is known of the newest release. */
@@ -122,14 +122,14 @@ export class LatestRelease {
         checkedAt,
         problem: null,
       };
-      this.#known = { url, state, until: this.#clock.monotonic() + keptMs };
+      this.#known = { url, state, until: this.#clock.monotonic() + maxAgeMs };
       return state;
     } catch (error) {
       const problem = error instanceof Fault ? error.detail : messageOf(error);
       // What was known an hour ago is still good to know.
       const { latest = null, newer = false } = this.#known?.url === url ? this.#known.state : {};
       const state = { ...this.#unknown(checkedAt, problem), latest, newer };
-      this.#known = { url, state, until: this.#clock.monotonic() + failureKeptMs };
+      this.#known = { url, state, until: this.#clock.monotonic() + failureMaxAgeMs };
       return state;
     }
   }

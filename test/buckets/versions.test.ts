@@ -32,9 +32,9 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
     [7, "file", path],
     [3, "file", path],
   ]);
-  expect(versions.every(({ removedAtMs, keptUntilMs }) => keptUntilMs - removedAtMs === 7 * 86_400_000)).toBe(
-    true,
-  );
+  expect(
+    versions.every(({ removedAtMs, retainedUntilMs }) => retainedUntilMs - removedAtMs === 7 * 86_400_000),
+  ).toBe(true);
   expect(await files.history(path, { max: 1 })).toEqual(versions.slice(0, 1));
   expect(await files.history(at("other"), { max: 10 })).toEqual([]);
 

@@ -154,7 +154,7 @@ export class BlobCache implements ContentSource {
   ): Promise<void> {
     const { key, size } = blob;
     const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
-    let isKept = false;
+    let isComplete = false;
     await this.#folder.guarded(async () => {
       try {
         if (!(await fill.run(this.#wholeOf(blob, signal)))) return;
@@ -163,10 +163,10 @@ export class BlobCache implements ContentSource {
         if (codeOf(error) === undefined) return;
         throw error;
       }
-      isKept = true;
+      isComplete = true;
       await this.#folder.keep(path, { key, size });
     });
-    if (!isKept) await this.#folder.discard(path, size);
+    if (!isComplete) await this.#folder.discard(path, size);
   }
 
   async *#wholeOf({ key, size }: StoredBlob, signal: AbortSignal): AsyncGenerator<Uint8Array> {

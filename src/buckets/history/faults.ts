@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import type { TreePath } from "../path.ts";
 import type { VersionName } from "../ports.ts";
 
-/** keepsNoVersions is the Fault of a store that keeps nothing of what is deleted or replaced. */
+/** keepsNoVersions returns the Fault of a store that keeps nothing of what is deleted or replaced. */
 export function keepsNoVersions(): Fault {
   return new Fault(
     "Other",
@@ -11,15 +11,15 @@ export function keepsNoVersions(): Fault {
   );
 }
 
-/** notKept is the Fault for a version that does not exist, or not any more. */
-export function notKept({ version, path }: VersionName): Fault {
+/** noSuchVersion returns the Fault for a version that does not exist, or not any more. */
+export function noSuchVersion({ version, path }: VersionName): Fault {
   return new Fault("NotFound", "there is no such version of this path, or it is not kept any more", {
     path,
     version,
   });
 }
 
-/** isTaken is the Fault for a path at which nothing may exist. */
+/** isTaken returns the Fault for a path at which nothing may exist. */
 export function isTaken(path: TreePath): Fault {
   return new Fault("InvalidInput", "something exists at this path; choose another", {
     path,
@@ -27,7 +27,7 @@ export function isTaken(path: TreePath): Fault {
   });
 }
 
-/** keepsFiles is the Fault for the path of a new bucket at which versions of an earlier bucket are kept. */
+/** keepsFiles returns the Fault for the path of a new bucket at which versions of an earlier bucket are kept. */
 export function keepsFiles(): Fault {
   return new Fault(
     "InvalidInput",
@@ -36,14 +36,14 @@ export function keepsFiles(): Fault {
   );
 }
 
-/** noUpload is the Fault for an upload that does not exist, has ended, or is not the caller's. */
+/** noUpload returns the Fault for an upload that does not exist, has ended, or is not the caller's. */
 export function noUpload(): Fault {
   return new Fault("NotFound", "there is no such upload; it ended or was never begun, begin it again", {
     reason: "no_upload",
   });
 }
 
-/** isBusy is the Fault for a second request that would add to an upload while another one does, or has just done so. */
+/** isBusy returns the Fault for a second request that would add to an upload while another one does, or has just done so. */
 export function isBusy(): Fault {
   return new Fault(
     "InvalidInput",
@@ -52,7 +52,7 @@ export function isBusy(): Fault {
   );
 }
 
-/** wrongOffset is the Fault for a request that does not begin where the stored content ends. */
+/** wrongOffset returns the Fault for a request that does not begin where the stored content ends. */
 export function wrongOffset(offset: number): Fault {
   return new Fault(
     "InvalidInput",

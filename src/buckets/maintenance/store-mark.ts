@@ -93,7 +93,7 @@ export async function claimStore(
     store,
     url,
     opened: now,
-    keep_orphans_until: keptUntil(now, keepDays),
+    keep_orphans_until: retainedUntil(now, keepDays),
   }));
   await writeMark(blobs, { database, store });
 }
@@ -111,10 +111,10 @@ export async function takeOver(rows: StoreRows, blobs: BlobStore): Promise<void>
 }
 
 /**
- * keptUntil is the time until which blobs that nothing names are kept after a claim or a restore: what the database does not know
- * may be wanted back.
+ * retainedUntil returns the time until which blobs that nothing names are retained after a claim or a restore: somebody may want
+ * back what the database does not know.
  */
-export function keptUntil(nowMs: number, keepDays: number): number {
+export function retainedUntil(nowMs: number, keepDays: number): number {
   return nowMs + Math.max(1, keepDays) * dayMs;
 }
 

@@ -114,7 +114,7 @@ export class Locks {
 
   /** Whether the bucket is known to have no locks: most have none, and every change asks. */
   #hasNone(): boolean {
-    return this.#rows.kv.isKeptEmpty(this.#namespace);
+    return this.#rows.kv.isKnownEmpty(this.#namespace);
   }
 
   /**

@@ -41,7 +41,7 @@ export class PropertyRecords {
   async *inParts(
     paths: readonly TreePath[],
   ): AsyncGenerator<{ readonly count: number; readonly found: ReadonlyMap<TreePath, Properties> }> {
-    if (this.#rows.isKeptEmpty(this.#namespace)) {
+    if (this.#rows.isKnownEmpty(this.#namespace)) {
       yield { count: paths.length, found: new Map() };
       return;
     }
@@ -67,7 +67,7 @@ export class PropertyRecords {
   }
 
   async isEmpty(): Promise<boolean> {
-    return this.#rows.isKeptEmpty(this.#namespace) || this.#rows.isEmpty(this.#namespace);
+    return this.#rows.isKnownEmpty(this.#namespace) || this.#rows.isEmpty(this.#namespace);
   }
 
   /** change sets properties, all or none, and removes those whose value is undefined. InvalidInput above `maxBytesPerResource`. */

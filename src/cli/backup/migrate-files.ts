@@ -198,19 +198,19 @@ async function sayNext(
 ): Promise<void> {
   const { url } = files;
   const file = ctx.path(path);
-  const kept = `The ${from === shown(undefined) ? from : `files in ${from}`} stay as they are.`;
+  const unchanged = `The ${from === shown(undefined) ? from : `files in ${from}`} stay as they are.`;
   if (writesConfig) {
     await writeUrl(file, ["files", "url"], url);
     ctx.say(
       url === undefined
-        ? `url below [files] was removed from ${file}; the next start uses plain files. ${kept}`
-        : `url below [files] in ${file} names the new store; the next start uses it. ${kept}`,
+        ? `url below [files] was removed from ${file}; the next start uses plain files. ${unchanged}`
+        : `url below [files] in ${file} names the new store; the next start uses it. ${unchanged}`,
     );
   } else
     ctx.say(
       url === undefined
-        ? `Now remove url below [files] from ${file}, and start the server. ${kept}`
-        : `Now write url = ${JSON.stringify(url)} below [files] into ${file}, and start the server. ${kept}`,
+        ? `Now remove url below [files] from ${file}, and start the server. ${unchanged}`
+        : `Now write url = ${JSON.stringify(url)} below [files] into ${file}, and start the server. ${unchanged}`,
     );
   sayVariables(ctx, files);
   if (ctx.env.NODE_SERVER_FILES_URL)

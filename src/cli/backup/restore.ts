@@ -129,11 +129,11 @@ function question(config: Config, settings: readonly string[], buckets: number |
     ...settings,
   ];
   const all = [things.slice(0, -1).join(", the "), ...things.slice(-1)].filter((part) => part !== "");
-  const kept =
+  const backups =
     settings.length === 0
       ? ""
       : ` The present ${settings.join(" and the ")} will be kept under another name.`;
-  return `The ${all.join(" and the ")} will be replaced.${kept}`;
+  return `The ${all.join(" and the ")} will be replaced.${backups}`;
 }
 
 function filesTarget({

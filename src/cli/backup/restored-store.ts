@@ -1,5 +1,10 @@
 import { openBlobs } from "../../buckets/blobs/open-blobs.ts";
-import { assertNotForeign, claimStore, keptUntil, readMark } from "../../buckets/maintenance/store-mark.ts";
+import {
+  assertNotForeign,
+  claimStore,
+  readMark,
+  retainedUntil,
+} from "../../buckets/maintenance/store-mark.ts";
 import type { Config } from "../../config/schema.ts";
 import type { StoreValue } from "../../db/rows/store-rows.ts";
 import type { Context } from "../context.ts";
@@ -44,7 +49,7 @@ export class RestoredStore {
     if (url === undefined || (former === undefined && !withFiles)) return;
     await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ stores }) => {
       if (former !== undefined)
-        await stores.change((_, now) => ({ ...former, keep_orphans_until: keptUntil(now, keepDays) }));
+        await stores.change((_, now) => ({ ...former, keep_orphans_until: retainedUntil(now, keepDays) }));
       if (!withFiles) return;
       const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
       await claimStore(stores, blobs, { url, keepDays });

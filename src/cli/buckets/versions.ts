@@ -83,10 +83,10 @@ export async function restoreVersion(
 /** Purges all versions of a bucket. */
 export async function purgeVersions(name: string, options: VersionOptions, ctx: Context): Promise<number> {
   const client = await connect(ctx, options);
-  const kept = await client.call("static-bucket-file_retention", { name, measure: true });
+  const retention = await client.call("static-bucket-file_retention", { name, measure: true });
   await confirm(
     ctx,
-    `${countText(kept.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(kept.bytes ?? 0)}) cannot be restored any more. The files that exist now stay.`,
+    `${countText(retention.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(retention.bytes ?? 0)}) cannot be restored any more. The files that exist now stay.`,
     options.yes,
   );
   const result = await client.call("static-bucket-file_purge", { name });

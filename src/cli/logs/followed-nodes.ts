@@ -107,16 +107,16 @@ export class FollowedNodes {
       return followed;
     }
     sayAbout(ctx, label, `following ${target.url}`);
-    let isKept = true;
+    let isBuffered = true;
     followNode(target.newClient(), {
       log_filter: options.filter ?? defaultFilter,
       signal: stop.signal,
       buffer: Math.max(minBuffered, Math.floor(maxBuffered / count)),
       // A stream begins with what the node keeps.
       show: (entries) => {
-        const some = isKept ? chosen(ctx, entries, options) : entries;
-        const added = merged.add(label, some, { isKept });
-        isKept = false;
+        const some = isBuffered ? chosen(ctx, entries, options) : entries;
+        const added = merged.add(label, some, { isBuffered });
+        isBuffered = false;
         return added;
       },
       say: (line) => sayAbout(ctx, label, line),

@@ -30,7 +30,7 @@ export async function logsOfAll(ctx: Context, options: LogsOptions): Promise<num
   let code: number = exitCodes.done;
   await untilStopped(ctx, async ({ signal }) => {
     if (options.follow) await followAll(ctx, run, nodes, signal);
-    else code = await printKept(ctx, run, nodes, signal);
+    else code = await printBuffered(ctx, run, nodes, signal);
   });
   return code;
 }
@@ -43,8 +43,8 @@ interface Run {
   write(entries: readonly NodeEntry[]): Promise<void>;
 }
 
-/** Prints what the nodes keep in memory. The exit code says whether all of them have answered. */
-async function printKept(
+/** Prints the log entries that the nodes have in memory. The exit code says whether all nodes have answered. */
+async function printBuffered(
   ctx: Context,
   { server, options, write }: Run,
   nodes: readonly ClusterNode[],
@@ -53,7 +53,7 @@ async function printKept(
   const alive = reportDead(ctx, nodes);
   const labels = labelsOf(alive);
   let code: number = exitCodes.done;
-  const kept = await Promise.all(
+  const buffered = await Promise.all(
     alive.map(async (node): Promise<NodeEntry[]> => {
       const label = labels.get(keyOf(node)) ?? node.name;
       const target = nodeTarget(node, server, {
@@ -66,7 +66,7 @@ async function printKept(
           const entries = await target
             .newClient()
             .call("log_list", { log_filter: options.filter }, { signal });
-          return chosen(ctx, entries, options).map((entry) => ({ node: label, entry, isKept: true }));
+          return chosen(ctx, entries, options).map((entry) => ({ node: label, entry, isBuffered: true }));
         }
       } catch (error) {
         if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
@@ -76,7 +76,7 @@ async function printKept(
       return [];
     }),
   );
-  await write(withoutEarlier(inOrder(kept.flat()), options.lines));
+  await write(withoutEarlier(inOrder(buffered.flat()), options.lines));
   return code;
 }
 

@@ -10,8 +10,8 @@ const maxWaiting = 5000;
 export interface NodeEntry {
   readonly node: string;
   readonly entry: LogEntry;
-  /** Whether the node kept it before it was followed. */
-  readonly isKept: boolean;
+  /** Whether the node had it in memory before it was followed. */
+  readonly isBuffered: boolean;
 }
 
 /** MergedLog puts the log entries of several nodes in the order of their times, as far as they arrive within a moment. */
@@ -21,8 +21,12 @@ export class MergedLog {
   #written = Promise.withResolvers<void>();
 
   /** Resolves when more may be added. */
-  async add(node: string, entries: readonly LogEntry[], { isKept } = { isKept: false }): Promise<void> {
-    for (const entry of entries) this.#waiting.push({ node, entry, isKept });
+  async add(
+    node: string,
+    entries: readonly LogEntry[],
+    { isBuffered } = { isBuffered: false },
+  ): Promise<void> {
+    for (const entry of entries) this.#waiting.push({ node, entry, isBuffered });
     this.#arrived.resolve();
     while (this.#waiting.length >= maxWaiting) await this.#written.promise;
   }
@@ -63,6 +67,6 @@ export function withoutEarlier(
   entries: readonly NodeEntry[],
   lines: number | undefined,
 ): readonly NodeEntry[] {
-  let surplus = lines === undefined ? 0 : entries.filter(({ isKept }) => isKept).length - lines;
-  return entries.filter(({ isKept }) => !isKept || surplus-- <= 0);
+  let excess = lines === undefined ? 0 : entries.filter(({ isBuffered }) => isBuffered).length - lines;
+  return entries.filter(({ isBuffered }) => !isBuffered || excess-- <= 0);
 }

@@ -73,12 +73,12 @@ function aligned(text: string, width: number, right: boolean): string {
 }
 
 function cutTo(text: string, width: number): string {
-  let kept = "";
+  let result = "";
   let used = 0;
   for (const { segment } of new Intl.Segmenter().segment(text)) {
     used += Bun.stringWidth(segment);
     if (used > width) break;
-    kept += segment;
+    result += segment;
   }
-  return kept;
+  return result;
 }

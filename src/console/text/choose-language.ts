@@ -21,6 +21,6 @@ export async function chooseLanguage(next: Language): Promise<void> {
 }
 
 function stored(): Language | undefined {
-  const kept = browserStorage.read(storageKey);
-  return languages.find((one) => one === kept);
+  const chosen = browserStorage.read(storageKey);
+  return languages.find((one) => one === chosen);
 }

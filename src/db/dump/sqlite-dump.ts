@@ -181,11 +181,11 @@ export class SqliteLoadTarget implements LoadTarget {
     try {
       await sync(this.#newPath);
       await this.#takeOwner();
-      const kept = await this.#keepOld();
+      const backup = await this.#backUpOld();
       await rename(this.#newPath, this.#path);
       await folder.sync();
       await this.discard();
-      return kept;
+      return backup;
     } finally {
       await folder.close();
     }
@@ -202,14 +202,14 @@ export class SqliteLoadTarget implements LoadTarget {
   }
 
   /** Gives the former file a second name, so that there is a database at its path at every moment. */
-  async #keepOld(): Promise<string | undefined> {
+  async #backUpOld(): Promise<string | undefined> {
     const exists = existsSync(this.#path);
     if (exists) foldLog(this.#path);
-    const kept = formerPath(this.#path, sideFiles);
-    if (exists) await link(this.#path, kept);
+    const backup = formerPath(this.#path, sideFiles);
+    if (exists) await link(this.#path, backup);
     // Usually SQLite has removed them. They remain of a damaged or missing file, and SQLite would apply them to the new one.
-    for (const end of sideFiles) await renameIfThere(this.#path + end, kept + end);
-    return exists ? kept : undefined;
+    for (const end of sideFiles) await renameIfThere(this.#path + end, backup + end);
+    return exists ? backup : undefined;
   }
 
   async #removeNew(): Promise<void> {

@@ -52,34 +52,34 @@ export interface OperatorSql {
 export const maxStatements = 4;
 
 /**
- * `stoppedFault` is the error of a request that exceeded `sql_timeout_ms`. `kept` is the number of its statements, from the first,
- * whose work is committed; null if that cannot be known.
+ * `stoppedFault` returns the error of a request that exceeded `sql_timeout_ms`. `committed` is the number of its statements, from
+ * the first, whose work is committed; null if that cannot be known. On the wire its name is `kept`.
  */
-export function stoppedFault(timeoutMs: number, kept: number | null): Fault {
+export function stoppedFault(timeoutMs: number, committed: number | null): Fault {
   return new Fault(
     "DatabaseError",
-    `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${keptWords(kept)}`,
-    { reason: "sql_timeout", limit: timeoutMs, kept },
+    `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${committedText(committed)}`,
+    { reason: "sql_timeout", limit: timeoutMs, kept: committed },
   );
 }
 
-/** `abandonedFault` is the error of a request whose client has disconnected; for the log and the audit, because nobody reads the answer. */
-export function abandonedFault(kept: number | null): Fault {
+/** `abandonedFault` returns the error of a request whose client has disconnected, for the log and the audit: nobody reads the answer. */
+export function abandonedFault(committed: number | null): Fault {
   return new Fault(
     "DatabaseError",
-    `the client disconnected, and the statement was stopped; ${keptWords(kept)}`,
+    `the client disconnected, and the statement was stopped; ${committedText(committed)}`,
     {
       reason: "abandoned",
-      kept,
+      kept: committed,
     },
   );
 }
 
-function keptWords(kept: number | null): string {
-  if (kept === null)
+function committedText(committed: number | null): string {
+  if (committed === null)
     return "it is not known which of its statements were committed; check before you run it again";
-  if (kept === 0) return "nothing was committed";
-  return `its first ${kept === 1 ? "statement was" : `${kept} statements were`} committed, the rest was not`;
+  if (committed === 0) return "nothing was committed";
+  return `its first ${committed === 1 ? "statement was" : `${committed} statements were`} committed, the rest was not`;
 }
 
 /** RowWriter collects rows as JSON text, within bounds. */

@@ -1,6 +1,6 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
 import { bucketsScope, type DatabaseTransaction, type Dialect, type Schema } from "../dialect.ts";
-import { KeptValues } from "../kept-values.ts";
+import { RowCache } from "../kept-values.ts";
 import { admitOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
@@ -33,7 +33,7 @@ export type NewBucket = Omit<BucketRow, "id">;
 
 /** The number of names per statement: databases limit the number of parameters. */
 const namesAtOnce = 512;
-const maxKeptBuckets = 1000;
+const maxCachedBuckets = 1000;
 
 /** BucketChanges are the operations within `BucketRows.change`, while no other caller changes buckets. */
 export interface BucketChanges {
@@ -48,11 +48,11 @@ export class BucketRows {
   /** Compiled once: every write runs it. */
   readonly #byName: CompiledQuery<Columns>;
   /** Rows by name. */
-  readonly #kept: KeptValues<BucketRow>;
+  readonly #cache: RowCache<BucketRow>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#kept = new KeptValues(dialect, { maxValues: maxKeptBuckets });
+    this.#cache = new RowCache(dialect, { maxValues: maxCachedBuckets });
     this.#byName = dialect.query.selectFrom("static_file").selectAll().where("name", "=", "").compile();
   }
 
@@ -62,7 +62,7 @@ export class BucketRows {
   }
 
   async byName(name: string): Promise<BucketRow | undefined> {
-    return this.#kept.get(name) ?? this.#kept.read(name, () => this.#one(name));
+    return this.#cache.get(name) ?? this.#cache.read(name, () => this.#one(name));
   }
 
   async #one(name: string): Promise<BucketRow | undefined> {

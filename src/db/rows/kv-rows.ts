@@ -14,13 +14,13 @@ import {
 } from "kysely";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
-import { KeptValues } from "../kept-values.ts";
+import { RowCache } from "../kept-values.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
 /** `superTokenRolls` is the namespace of the notes that `roll-super-token` leaves for the audit; their keys are those of the new tokens. */
 export const superTokenRolls = "super_token_rolls";
-const maxKeptNamespaces = 10_000;
+const maxCachedNamespaces = 10_000;
 
 interface KvRow {
   readonly key: string;
@@ -41,7 +41,7 @@ export class KvRows {
   readonly #query: Query;
   readonly #transaction: Transaction<Schema> | undefined;
   /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
-  readonly #emptiness: KeptValues<boolean>;
+  readonly #emptiness: RowCache<boolean>;
   /**
    * The same as the transaction sees it. One that it wrote to counts as filled from then on, because a savepoint may undo what
    * emptied it.
@@ -54,14 +54,14 @@ export class KvRows {
     this.#dialect = dialect;
     this.#transaction = bound?.transaction;
     this.#query = bound?.transaction ?? dialect.query;
-    this.#emptiness = new KeptValues(dialect, { maxValues: maxKeptNamespaces });
+    this.#emptiness = new RowCache(dialect, { maxValues: maxCachedNamespaces });
     this.#anyIn =
       bound?.anyIn ??
       dialect.query.selectFrom("kv").select("id").where("namespace", "=", "").limit(1).compile();
   }
 
   /**
-   * Returns the same rows as a transaction sees and changes them. It looks once whether a namespace is empty; nobody else may fill one
+   * Returns the same rows as a transaction sees and changes them. It asks once whether a namespace is empty; nobody else may fill one
    * that it reads until the transaction ends.
    */
   within(transaction: Transaction<Schema>): KvRows {
@@ -69,7 +69,7 @@ export class KvRows {
   }
 
   async getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
-    if (await this.#isKnownEmpty(namespace)) return [];
+    if (await this.#isEmptyByCache(namespace)) return [];
     return this.#read(this.#query, namespace, keys);
   }
 
@@ -83,7 +83,7 @@ export class KvRows {
     maxBytes: number,
   ): AsyncGenerator<{ readonly count: number; readonly rows: readonly KvRow[] }> {
     const sizes = new Map<string, number>();
-    if (keys.length > 0 && !(await this.#isKnownEmpty(namespace))) {
+    if (keys.length > 0 && !(await this.#isEmptyByCache(namespace))) {
       const found = await this.#query
         .selectFrom("kv")
         .select(["key", sql<number | bigint>`octet_length(cast(value as text))`.as("bytes")])
@@ -109,7 +109,7 @@ export class KvRows {
 
   /** subtreeKeys returns a key, if it exists, and all keys below it. */
   async subtreeKeys(namespace: string, key: string): Promise<string[]> {
-    if (await this.#isKnownEmpty(namespace)) return [];
+    if (await this.#isEmptyByCache(namespace)) return [];
     const rows = await this.#query
       .selectFrom("kv")
       .select("key")
@@ -121,7 +121,7 @@ export class KvRows {
 
   /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
-    if (await this.#isKnownEmpty(namespace)) return [];
+    if (await this.#isEmptyByCache(namespace)) return [];
     const rows = await this.#query
       .selectFrom("kv")
       .select(["key", "value"])
@@ -142,15 +142,15 @@ export class KvRows {
     return isEmpty;
   }
 
-  /** isKeptEmpty is whether a namespace is known to be empty, without waiting. */
-  isKeptEmpty(namespace: string): boolean {
+  /** isKnownEmpty returns whether a namespace is known to be empty, without waiting. */
+  isKnownEmpty(namespace: string): boolean {
     return this.#transaction === undefined && this.#emptiness.get(namespace) === true;
   }
 
-  /** Asks only where the answer can be kept; elsewhere it would be a second query beside the one that it spares. */
-  async #isKnownEmpty(namespace: string): Promise<boolean> {
-    const canKeep = this.#transaction !== undefined || this.#dialect.dataVersion !== undefined;
-    return canKeep && this.isEmpty(namespace);
+  /** Asks whether a namespace is empty, but only where the answer can be cached: elsewhere that would cost a second query. */
+  async #isEmptyByCache(namespace: string): Promise<boolean> {
+    const canCache = this.#transaction !== undefined || this.#dialect.dataVersion !== undefined;
+    return canCache && this.isEmpty(namespace);
   }
 
   /** Runs `work` in the transaction that this is bound to, or in an exclusive one. */
@@ -241,7 +241,7 @@ export class KvRows {
   }
 
   async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
-    if (await this.#isKnownEmpty(namespace)) return false;
+    if (await this.#isEmptyByCache(namespace)) return false;
     const row = await this.#query
       .selectFrom("kv")
       .select("id")

@@ -55,8 +55,8 @@ export class RemovedRows {
     await deleteRows(transaction, removedNamespace(bucketPath), [key]);
   }
 
-  /** Returns whether something is kept of a bucket, as a transaction sees it. */
-  async isKept(bucketPath: string, transaction: Transaction<Schema>): Promise<boolean> {
+  /** retainsAny returns whether a bucket has versions that can be restored, as a transaction sees it. */
+  async retainsAny(bucketPath: string, transaction: Transaction<Schema>): Promise<boolean> {
     const row = await transaction
       .selectFrom("kv")
       .select("id")

@@ -3,13 +3,13 @@ import { Fault } from "../../base/fault.ts";
 import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
 import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
-import { KeptValues } from "../kept-values.ts";
+import { RowCache } from "../kept-values.ts";
 import { type Query, superTokenRolls } from "./kv-rows.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;
-/** The number of proven tokens whose rows are kept. */
-const maxKeptTokens = 1000;
+/** The number of proven tokens whose rows are cached. */
+const maxCachedTokens = 1000;
 /** The number of rows that are read at once: with limits of 64 KiB each, parsing 500 took half a second. */
 const rowsAtOnce = 100;
 
@@ -27,11 +27,11 @@ export class TokenRows {
   readonly #proven: CompiledQuery<Columns>;
   readonly #password: CompiledQuery<PasswordColumns>;
   /** Rows of proven tokens by key. */
-  readonly #kept: KeptValues<TokenRow>;
+  readonly #cache: RowCache<TokenRow>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
-    this.#kept = new KeptValues(dialect, { maxValues: maxKeptTokens });
+    this.#cache = new RowCache(dialect, { maxValues: maxCachedTokens });
     const all = dialect.query.selectFrom("token").selectAll();
     this.#byKey = all.where("token_key", "=", "").compile();
     this.#byUsername = all.where("username", "=", "").compile();
@@ -51,13 +51,13 @@ export class TokenRows {
       .compile();
   }
 
-  /** The row of a token, without waiting; undefined unless it is kept. Only proven tokens are. */
-  keptByKey(key: string): TokenRow | undefined {
-    return this.#kept.get(key);
+  /** cachedByKey returns the row of a token without waiting; undefined unless it is cached. Only proven tokens are. */
+  cachedByKey(key: string): TokenRow | undefined {
+    return this.#cache.get(key);
   }
 
   async byKey(key: string): Promise<TokenRow | undefined> {
-    return this.#kept.get(key) ?? this.#one(this.#byKey, [key]);
+    return this.#cache.get(key) ?? this.#one(this.#byKey, [key]);
   }
 
   /** Returns the existing tokens with these keys, by key. */
@@ -65,9 +65,9 @@ export class TokenRows {
     const found = new Map<string, TokenRow>();
     const missing: string[] = [];
     for (const key of new Set(keys)) {
-      const kept = this.#kept.get(key);
-      if (kept === undefined) missing.push(key);
-      else found.set(key, kept);
+      const cached = this.#cache.get(key);
+      if (cached === undefined) missing.push(key);
+      else found.set(key, cached);
     }
     for (let at = 0; at < missing.length; at += rowsAtOnce) {
       if (at > 0) await nextTurn();
@@ -90,7 +90,7 @@ export class TokenRows {
    * that the time would reveal to a caller with a wrong secret that the key exists.
    */
   async byKeyWithSecret(key: string, secretHash: string): Promise<TokenRow | undefined> {
-    return this.#kept.read(
+    return this.#cache.read(
       key,
       () => this.#one(this.#proven, [secretHash, key]),
       // Only for a right secret: otherwise the time of an answer would reveal to strangers which keys exist.

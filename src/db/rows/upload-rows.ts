@@ -222,8 +222,8 @@ export class UploadRows {
       if (upload === undefined || upload.outcome !== undefined) return undefined;
       const blobs = await this.#deleteParts(name.id, transaction);
       const expires = Math.min(upload.expires, (await readClock(this.#dialect, transaction)) + keepMs);
-      const { metadata: _, sha256: __, ...kept } = upload;
-      const finished = { ...kept, conditions: {}, offset: upload.length, expires, outcome };
+      const { metadata: _, sha256: __, ...rest } = upload;
+      const finished = { ...rest, conditions: {}, offset: upload.length, expires, outcome };
       await this.#write(name, finished, transaction);
       return blobs;
     };

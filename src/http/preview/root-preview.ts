@@ -68,12 +68,12 @@ export function withoutPreview(request: Request, response: Response): Response {
 function withoutValidators(request: Request): Request {
   const { headers } = request;
   if (!headers.has("if-none-match") && !headers.has("if-modified-since")) return request;
-  const kept = new Headers(headers);
-  kept.delete("if-none-match");
-  kept.delete("if-modified-since");
+  const rest = new Headers(headers);
+  rest.delete("if-none-match");
+  rest.delete("if-modified-since");
   return new Request(new URL(request.url, "http://localhost").href, {
     method: request.method,
-    headers: kept,
+    headers: rest,
   });
 }
 

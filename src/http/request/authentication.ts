@@ -9,7 +9,7 @@ import type { Caller, Peer } from "../../auth/caller.ts";
 import { parseCredentials } from "../../auth/credentials.ts";
 import { anyToken } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
-import { isForAnotherSite, isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
+import { isForAnotherSite, isFromBrowser, mayCarryStoredCredentials } from "./browser-request.ts";
 import type { Delays } from "./connection-limiter.ts";
 import { HttpError } from "./http-error.ts";
 
@@ -74,7 +74,7 @@ function recognise(
       const text = /^[A-Za-z0-9+/=_-]+$/.test(given) ? Buffer.from(given, "base64").toString("utf8") : "";
       const colon = text.indexOf(":");
       if (colon <= 0 || colon === text.length - 1) break;
-      if (challenge.mayKeep ? isForAnotherSite(request) : mayCarryKeptCredentials(request))
+      if (challenge.mayKeep ? isForAnotherSite(request) : mayCarryStoredCredentials(request))
         throw refuseCredentials(
           request,
           challenge,

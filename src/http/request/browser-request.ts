@@ -17,11 +17,11 @@ export function isFromBrowser({ headers }: Request): boolean {
 }
 
 /**
- * mayCarryKeptCredentials tells whether a browser may have added the request's Basic credentials by itself, for any page of this
+ * mayCarryStoredCredentials tells whether a browser may have added the request's Basic credentials by itself, for any page of this
  * origin. For a page of another origin that has no effect: with `Access-Control-Allow-Origin: *` neither a preflight with such
  * credentials passes nor can the response be read. Credentials that such a page has itself are fine.
  */
-export function mayCarryKeptCredentials(request: Request): boolean {
+export function mayCarryStoredCredentials(request: Request): boolean {
   const { headers } = request;
   const site = headers.get("sec-fetch-site");
   if (site === null) return isFromBrowser(request) && !isFromOtherOrigin(request);
@@ -52,7 +52,7 @@ export function isForAnotherSite(request: Request): boolean {
   const site = headers.get("sec-fetch-site");
   if (site !== "cross-site" && site !== "same-site") return false;
   const isPage = headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
-  return !isPage && mayCarryKeptCredentials(request);
+  return !isPage && mayCarryStoredCredentials(request);
 }
 
 /**

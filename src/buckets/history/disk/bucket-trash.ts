@@ -7,7 +7,7 @@ import { Folder } from "../../../base/local-fs/folder.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { Pacer, sortInTurns } from "../../../base/turns.ts";
 import { parseTreePath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
-import type { KeptSize, VersionName } from "../../ports.ts";
+import type { VersionName, VersionsSize } from "../../ports.ts";
 import { fileSizes } from "../../trees/disk/file-sizes.ts";
 import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
@@ -24,7 +24,7 @@ interface TrashItem extends TrashName {
   /** The disk path of its first name. */
   readonly place: string;
   readonly removedAtMs: number;
-  readonly keptUntilMs: number;
+  readonly retainedUntilMs: number;
 }
 
 /** FoundItem is an item with the path that it had, and what lies there now: a file, a folder or, by another program, anything else. */
@@ -38,7 +38,7 @@ export interface FoundItem {
 interface BucketTrashOptions {
   /** The disk path of the bucket's trash. */
   readonly folder: string;
-  /** For how many days what is put there from now on is kept. 0 if nothing is put there. */
+  /** The number of days for which the trash retains what is put there from now on. 0 if nothing is put there. */
   readonly days: number;
   readonly sync: boolean;
   readonly staging: Staging;
@@ -60,17 +60,17 @@ export class BucketTrash {
     this.#options = options;
   }
 
-  /** isOn is whether something is kept from now on. */
+  /** isOn returns whether something is retained from now on. */
   get isOn(): boolean {
     return this.#options.days > 0;
   }
 
-  /** For how many days what is put there from now on is kept. */
+  /** The number of days for which the trash retains what is put there from now on. */
   get days(): number {
     return this.#options.days;
   }
 
-  /** now is the clock by which its content expires, in Unix milliseconds. */
+  /** now returns the time by which its content expires, in Unix milliseconds. */
   now(): number {
     return this.#options.clock.now();
   }
@@ -98,7 +98,7 @@ export class BucketTrash {
     }
   }
 
-  /** items are all that the trash has, expired or not, the newest first. */
+  /** items returns everything in the trash, expired or not, the newest first. */
   async items(): Promise<TrashItem[]> {
     const found: TrashItem[] = [];
     const pacer = new Pacer();
@@ -111,10 +111,10 @@ export class BucketTrash {
     return sortInTurns(found, (a, b) => b.version - a.version);
   }
 
-  /** isEmpty is whether the trash has nothing that could be restored. */
+  /** isEmpty returns whether nothing in the trash can be restored. */
   async isEmpty(): Promise<boolean> {
     const now = this.now();
-    return (await this.items()).every(({ keptUntilMs }) => keptUntilMs < now);
+    return (await this.items()).every(({ retainedUntilMs }) => retainedUntilMs < now);
   }
 
   /** locate reads the path of an item; undefined if it is gone. */
@@ -133,11 +133,11 @@ export class BucketTrash {
   }
 
   /** measure counts what has not expired. */
-  async measure(): Promise<KeptSize> {
+  async measure(): Promise<VersionsSize> {
     const now = this.now();
     let [versions, bytes] = [0, 0];
     for (const item of await this.items()) {
-      const found = item.keptUntilMs < now ? undefined : await this.locate(item);
+      const found = item.retainedUntilMs < now ? undefined : await this.locate(item);
       if (found === undefined) continue;
       versions += 1;
       if (found.stats.isFile()) bytes += found.stats.size;
@@ -147,7 +147,7 @@ export class BucketTrash {
     return { versions, bytes };
   }
 
-  /** find is the item of a version, which had the path or that of a folder above it; undefined if there is none, or its time has passed. */
+  /** find returns the item of a version, by its path or that of a folder above it; undefined if there is none, or it has expired. */
   async find({ version, path }: VersionName): Promise<FoundItem | undefined> {
     const places = await this.#places();
     for (const top of withAncestors(path).filter((at) => at !== treeRoot))
@@ -158,7 +158,7 @@ export class BucketTrash {
         const parsed = parseTrashName(names[0] ?? "");
         if (stats === undefined || parsed === undefined) continue;
         const item = itemAt(place, { ...parsed, name: names[0] ?? "", days });
-        return item.keptUntilMs < this.now() ? undefined : { item, path: top, diskPath, stats };
+        return item.retainedUntilMs < this.now() ? undefined : { item, path: top, diskPath, stats };
       }
     return undefined;
   }
@@ -224,7 +224,7 @@ function itemAt(
   { name, days, ...parsed }: TrashName & { readonly name: string; readonly days: number },
 ): TrashItem {
   const removedAtMs = parsed.version;
-  return { ...parsed, place: join(place, name), removedAtMs, keptUntilMs: removedAtMs + days * dayMs };
+  return { ...parsed, place: join(place, name), removedAtMs, retainedUntilMs: removedAtMs + days * dayMs };
 }
 
 /** Nothing for a folder that does not exist. */

@@ -20,9 +20,9 @@ import { DiskReader } from "../../trees/disk/read.ts";
 import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
 import { isAbsence, statOrUndefined } from "../../trees/disk/stat.ts";
-import { isTaken, keepsNoVersions, notKept } from "../faults.ts";
+import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
-import type { NameInFolder, TrashKeeper } from "./trash-keeper.ts";
+import type { NameInFolder, TrashWriter } from "./trash-keeper.ts";
 
 /** Something in an item, at the path that it had. */
 interface Part {
@@ -49,17 +49,17 @@ export async function trashHistory(
   };
   for (const item of await trash.items()) {
     if (pacer.isDue) await pacer.nextTurn();
-    if (item.keptUntilMs < now || (after !== undefined && item.version > after.version)) continue;
+    if (item.retainedUntilMs < now || (after !== undefined && item.version > after.version)) continue;
     // Two processes may have made one version each at the same time.
     if (same[0] !== undefined && same[0].version !== item.version) endVersion();
     if (found.length >= max) break;
     if (item.path !== undefined && !concerns(item.path, path)) continue;
     const top = await trash.locate(item);
     if (top === undefined) continue;
-    const { version, removedAtMs, keptUntilMs } = item;
+    const { version, removedAtMs, retainedUntilMs } = item;
     for (const part of await partsOf(top, path, options)) {
       const one = { ...part, version };
-      if (after === undefined || follows(one, after)) same.push({ ...one, removedAtMs, keptUntilMs });
+      if (after === undefined || follows(one, after)) same.push({ ...one, removedAtMs, retainedUntilMs });
     }
   }
   endVersion();
@@ -108,7 +108,7 @@ function byPath(a: VersionName, b: VersionName): number {
 interface TrashRestoreOptions {
   readonly trash: BucketTrash;
   /** Keeps the file that is replaced. */
-  readonly keeper: TrashKeeper | undefined;
+  readonly trashWriter: TrashWriter | undefined;
   /** Of the bucket. */
   readonly paths: PathResolver;
   readonly staging: Staging;
@@ -139,7 +139,7 @@ export class TrashRestore {
     const { trash } = this.#options;
     const found = await trash.find(wanted);
     if (found !== undefined && (await hasPart(found, wanted))) return found;
-    throw trash.isOn || !(await trash.isEmpty()) ? notKept(wanted) : keepsNoVersions();
+    throw trash.isOn || !(await trash.isEmpty()) ? noSuchVersion(wanted) : keepsNoVersions();
   }
 
   /** run moves what `find` found to a name of the bucket, as `WriteTransaction.restore` says. */
@@ -157,21 +157,26 @@ export class TrashRestore {
   }
 
   async #move(source: Source, wanted: VersionName, target: NameInFolder): Promise<FileVersion["kind"]> {
-    const { keeper } = this.#options;
+    const { trashWriter } = this.#options;
     const from = source.folder.at(source.name);
     const [stats, old] = await Promise.all([
       statOrUndefined(from, lstat),
       statOrUndefined(target.parent.at(target.name), lstat),
     ]);
-    if (!stats?.isFile() && !stats?.isDirectory()) throw notKept(wanted);
+    if (!stats?.isFile() && !stats?.isDirectory()) throw noSuchVersion(wanted);
     if (old !== undefined && !(old.isFile() && stats.isFile())) throw isTaken(target.path);
     try {
       if (stats.isDirectory()) await this.#moveFolder(from, target);
-      else if (old === undefined || keeper === undefined) await this.#moveFile(from, target, stats.size);
-      else await keeper.keepWhile(target, { removes: false }, () => this.#moveFile(from, target, stats.size));
+      else if (old === undefined || trashWriter === undefined) await this.#moveFile(from, target, stats.size);
+      else
+        await trashWriter.retainDuring(target, { removes: false }, () =>
+          this.#moveFile(from, target, stats.size),
+        );
     } catch (error) {
       // Somebody else restored or purged it meanwhile.
-      throw isAbsence(error) && (await statOrUndefined(from, lstat)) === undefined ? notKept(wanted) : error;
+      throw isAbsence(error) && (await statOrUndefined(from, lstat)) === undefined
+        ? noSuchVersion(wanted)
+        : error;
     }
     return stats.isFile() ? "file" : "folder";
   }

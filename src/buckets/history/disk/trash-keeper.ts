@@ -29,7 +29,7 @@ export interface DiskTrash {
   readonly log: Logger;
 }
 
-interface TrashKeeperOptions {
+interface TrashWriterOptions {
   readonly bucket: string;
   readonly trash: BucketTrash;
   readonly reader: DiskReader;
@@ -43,45 +43,45 @@ interface TrashKeeperOptions {
 }
 
 /**
- * TrashKeeper keeps what a change is about to delete or replace. What it keeps of a folder is moved; a file stays in its place
- * until the change itself removes or replaces it, so that a reader always finds the old content or the new.
+ * TrashWriter puts into the trash what a change is about to delete or replace. It moves a folder; a file stays in its place until
+ * the change itself removes or replaces it, so that a reader always finds the old content or the new.
  */
-export class TrashKeeper {
-  readonly #options: TrashKeeperOptions;
+export class TrashWriter {
+  readonly #options: TrashWriterOptions;
 
-  constructor(options: TrashKeeperOptions) {
+  constructor(options: TrashWriterOptions) {
     this.#options = options;
   }
 
   /**
-   * keepWhile keeps the file at a name, if there is one, and runs `change`, which removes or replaces it. If that throws, nothing
-   * is kept.
+   * retainDuring links the file at a name into the trash, if there is one, and runs `change`, which removes or replaces the file. If
+   * `change` throws, the trash keeps nothing.
    */
-  async keepWhile<T>(
+  async retainDuring<T>(
     target: NameInFolder,
     options: { readonly removes: boolean },
     change: () => Promise<T>,
   ): Promise<T> {
-    const kept = await this.#unlessImpossible(target.path, options, () => this.#keepFile(target));
+    const retained = await this.#unlessImpossible(target.path, options, () => this.#retainFile(target));
     try {
       return await change();
     } catch (error) {
-      if (kept !== undefined) await rm(kept, { force: true });
+      if (retained !== undefined) await rm(retained, { force: true });
       throw error;
     }
   }
 
   /**
-   * takeFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is where it is now;
-   * undefined if it is still in its place. With `failures`, some of it cannot be kept, and it must stay. `beforeMove` is called
-   * with the place before the folder is moved there.
+   * retainFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is the new disk path;
+   * undefined if the folder is still in its place. With `failures`, some of it cannot be retained, and it must stay. `beforeMove`
+   * is called with the disk path before the folder is moved there.
    */
-  async takeFolder(
+  async retainFolder(
     { parent, name, path }: NameInFolder,
     options: { readonly removes: boolean; readonly beforeMove?: (at: string) => Promise<void> },
   ): Promise<{ readonly moved?: string; readonly failures: Failure[] }> {
     const { trash } = this.#options;
-    const taken = await this.#unlessImpossible(path, options, async () => {
+    const retained = await this.#unlessImpossible(path, options, async () => {
       try {
         const moved = await trash.put(path, async (at) => {
           await options.beforeMove?.(at);
@@ -93,11 +93,11 @@ export class TrashKeeper {
         return { failures: await this.#copyFolder(path) };
       }
     });
-    return taken ?? { failures: [] };
+    return retained ?? { failures: [] };
   }
 
   /** The disk path of the version; undefined if there is no file. */
-  async #keepFile({ parent, name, path }: NameInFolder): Promise<string | undefined> {
+  async #retainFile({ parent, name, path }: NameInFolder): Promise<string | undefined> {
     const { trash, calls } = this.#options;
     const from = parent.at(name);
     // A symbolic link has no content of its own.
@@ -141,14 +141,14 @@ export class TrashKeeper {
     }
   }
 
-  /** What is too long for the trash is not kept; on a full disk neither what is deleted, because that may be done to free it. */
+  /** Skips a path that is too long for the trash and, on a full disk, what is deleted: that may be done to free the disk. */
   async #unlessImpossible<T>(
     path: TreePath,
     { removes }: { readonly removes: boolean },
-    keep: () => Promise<T>,
+    retain: () => Promise<T>,
   ): Promise<T | undefined> {
     try {
-      return await keep();
+      return await retain();
     } catch (error) {
       const isFull = isDiskFull(error);
       if (codeOf(error) !== "ENAMETOOLONG" && !(isFull && removes)) throw error;

@@ -124,7 +124,7 @@ export class TrashCare {
       const bucket = trash.ofBucket(bucketPath);
       const now = clock.now();
       for (const item of await bucket.items()) {
-        if (item.keptUntilMs >= now) continue;
+        if (item.retainedUntilMs >= now) continue;
         if (this.#task.stopped.aborted) return purged;
         const begin = performance.now();
         try {

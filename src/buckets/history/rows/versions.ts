@@ -11,7 +11,7 @@ import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts"
 import type { StoredNames } from "../../../db/rows/store-rows.ts";
 import { walkEntries } from "../../maintenance/manifest.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
-import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../../ports.ts";
+import type { FileVersion, HistoryOptions, VersionName, VersionsSize } from "../../ports.ts";
 
 /** Rows that one statement of a list reads. */
 const maxAtOnce = 500;
@@ -71,8 +71,8 @@ export class Versions {
     return found.slice(0, max);
   }
 
-  /** measure implements `FileStore.measureKept`. */
-  async measure(): Promise<KeptSize> {
+  /** measure implements `FileStore.measureVersions`. */
+  async measure(): Promise<VersionsSize> {
     const { removed } = this.#database;
     const now = await removed.now();
     const pacer = new Pacer();
@@ -205,6 +205,6 @@ function toVersion(version: number, path: TreePath, { entry, at, until }: Remove
     size: isFolder ? 0 : entry.size,
     modifiedMs: entry.modified,
     removedAtMs: at,
-    keptUntilMs: until,
+    retainedUntilMs: until,
   };
 }

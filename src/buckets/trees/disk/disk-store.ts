@@ -18,7 +18,6 @@ import type {
   BucketView,
   FileVersion,
   HistoryOptions,
-  KeptSize,
   OpenBucket,
   ResolvedPath,
   SourceAndTarget,
@@ -27,6 +26,7 @@ import type {
   TakeOptions,
   TreeExchange,
   TreeStore,
+  VersionsSize,
   WantedFile,
   WriteTransaction,
 } from "../../ports.ts";
@@ -117,11 +117,11 @@ export class DiskStore implements TreeStore {
     }
   }
 
-  get keptDays(): number {
+  get retentionDays(): number {
     return this.#trash?.days ?? 0;
   }
 
-  async measureKept(): Promise<KeptSize> {
+  async measureVersions(): Promise<VersionsSize> {
     try {
       return (await this.#trash?.measure()) ?? { versions: 0, bytes: 0 };
     } catch (error) {

@@ -6,7 +6,7 @@ import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/loc
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { TrashRestore } from "../../history/disk/trash-history.ts";
-import { type DiskTrash, type NameInFolder, TrashKeeper } from "../../history/disk/trash-keeper.ts";
+import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-keeper.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../../path.ts";
@@ -61,7 +61,7 @@ export class DiskWriter implements WriteTransaction {
   readonly #changes: FileCalls;
   readonly #folderSyncs = new SharedSync();
   /** Undefined if what is deleted or replaced is gone. */
-  readonly #keeper: TrashKeeper | undefined;
+  readonly #trashWriter: TrashWriter | undefined;
   /** Undefined if there is nothing to restore from. */
   readonly #restore: TrashRestore | undefined;
 
@@ -79,8 +79,8 @@ export class DiskWriter implements WriteTransaction {
     this.#stopping = stopping;
     if (trash === undefined) return;
     const shared = { trash: trash.files, staging, calls: this.#changes, sync, stopping };
-    if (trash.files.isOn) this.#keeper = new TrashKeeper({ ...trash, ...shared, reader });
-    this.#restore = new TrashRestore({ ...shared, keeper: this.#keeper, paths });
+    if (trash.files.isOn) this.#trashWriter = new TrashWriter({ ...trash, ...shared, reader });
+    this.#restore = new TrashRestore({ ...shared, trashWriter: this.#trashWriter, paths });
   }
 
   /** stage implements `FileStore.stage`. */
@@ -109,8 +109,8 @@ export class DiskWriter implements WriteTransaction {
         if (modified !== undefined) await this.#changes.utimes(content.diskPath, modified, modified);
         const options = { staged: content, sync: this.#sync, calls: this.#changes };
         const move = () => this.#staging.moveInto(parent, name, options);
-        if (!replaces || this.#keeper === undefined) await move();
-        else await this.#keeper.keepWhile({ parent, name, path: to }, { removes: false }, move);
+        if (!replaces || this.#trashWriter === undefined) await move();
+        else await this.#trashWriter.retainDuring({ parent, name, path: to }, { removes: false }, move);
         await this.#synced(parent);
         return new DiskStats(await this.#paths.calls.lstat(parent.at(name)));
       });
@@ -122,7 +122,7 @@ export class DiskWriter implements WriteTransaction {
    * with nothing changed, if it takes a wait.
    */
   #placeNow(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
-    if (this.#changes !== syncFileCalls || this.#keeper !== undefined) return undefined;
+    if (this.#changes !== syncFileCalls || this.#trashWriter !== undefined) return undefined;
     const { folder, name } = splitPath(to);
     return this.#paths.inFolderNow(folder, (parent) => {
       const isPlaced = attemptNow(() => {
@@ -190,16 +190,16 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async remove(entry: FileEntry): Promise<Failure[]> {
-    return this.#remove(entry, this.#keeper);
+    return this.#remove(entry, this.#trashWriter);
   }
 
-  async #remove(entry: FileEntry, keeper: TrashKeeper | undefined): Promise<Failure[]> {
+  async #remove(entry: FileEntry, trashWriter: TrashWriter | undefined): Promise<Failure[]> {
     const { path } = entry;
     const { folder, name } = splitPath(path);
-    if (entry.kind === "file") return this.#removeFile(path, keeper);
+    if (entry.kind === "file") return this.#removeFile(path, trashWriter);
     return this.#attempt(path, () =>
       this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        const failures = await removeFolder({ parent, name, path }, { staging: this.#staging, keeper });
+        const failures = await removeFolder({ parent, name, path }, { staging: this.#staging, trashWriter });
         await this.#synced(parent);
         return failures;
       }),
@@ -207,13 +207,13 @@ export class DiskWriter implements WriteTransaction {
   }
 
   /** Folders that this leaves empty stay. A file that another program removed meanwhile is no failure. */
-  async #removeFile(path: TreePath, keeper: TrashKeeper | undefined): Promise<Failure[]> {
+  async #removeFile(path: TreePath, trashWriter: TrashWriter | undefined): Promise<Failure[]> {
     const { folder, name } = splitPath(path);
     try {
       await this.#paths.inFolder(folder, { create: false }, async (parent) => {
         const unlink = async () => this.#changes.unlink(parent.at(name));
-        if (keeper === undefined) await unlink();
-        else await keeper.keepWhile({ parent, name, path }, { removes: true }, unlink);
+        if (trashWriter === undefined) await unlink();
+        else await trashWriter.retainDuring({ parent, name, path }, { removes: true }, unlink);
         await this.#synced(parent);
       });
     } catch (error) {
@@ -235,7 +235,7 @@ export class DiskWriter implements WriteTransaction {
           const failures = await replaceWith(
             from.at(source.name),
             { parent, name: target.name, path: to },
-            { staging: this.#staging, keeper: this.#keeper },
+            { staging: this.#staging, trashWriter: this.#trashWriter },
           );
           await Promise.all([this.#synced(from), this.#synced(parent)]);
           return failures;
@@ -271,7 +271,7 @@ export class DiskWriter implements WriteTransaction {
           const failures = await copyTree(this.reader, entry, { diskPath: staged.path, to, ...options });
           stop.throwIfAborted();
           if (whole && failures.length > 0) return failures;
-          const replacing = { staging: this.#staging, keeper: this.#keeper };
+          const replacing = { staging: this.#staging, trashWriter: this.#trashWriter };
           failures.push(...(await replaceWith(staged.path, { parent, name, path: to }, replacing)));
           await this.#synced(parent);
           return failures;
@@ -300,7 +300,7 @@ export class DiskWriter implements WriteTransaction {
 interface ReplaceOptions {
   readonly staging: Staging;
   /** Keeps what is replaced; undefined if it is deleted. */
-  readonly keeper: TrashKeeper | undefined;
+  readonly trashWriter: TrashWriter | undefined;
 }
 
 /**
@@ -311,7 +311,7 @@ interface ReplaceOptions {
 async function replaceWith(
   source: string,
   replaced: NameInFolder,
-  { staging, keeper }: ReplaceOptions,
+  { staging, trashWriter }: ReplaceOptions,
 ): Promise<Failure[]> {
   const { parent, name, path } = replaced;
   const target = parent.at(name);
@@ -325,11 +325,11 @@ async function replaceWith(
       },
     );
   const same = old !== undefined && old.ino === next.ino && old.dev === next.dev;
-  if (keeper !== undefined && old !== undefined && !same) {
-    const rest = () => replaceWith(source, replaced, { staging, keeper: undefined });
+  if (trashWriter !== undefined && old !== undefined && !same) {
+    const rest = () => replaceWith(source, replaced, { staging, trashWriter: undefined });
     return old.isFile()
-      ? keeper.keepWhile(replaced, { removes: false }, rest)
-      : replaceFolder(replaced, { staging, keeper, rest });
+      ? trashWriter.retainDuring(replaced, { removes: false }, rest)
+      : replaceFolder(replaced, { staging, trashWriter, rest });
   }
   if (old === undefined || same || (old.isFile() && next.isFile())) {
     await rename(source, target);
@@ -361,12 +361,19 @@ async function replaceWith(
 /** Moves the folder at a name into the trash and runs `rest`, which puts something else there. If that throws, it is moved back. */
 async function replaceFolder(
   replaced: NameInFolder,
-  { staging, keeper, rest }: { staging: Staging; keeper: TrashKeeper; rest: () => Promise<Failure[]> },
+  {
+    staging,
+    trashWriter,
+    rest,
+  }: { staging: Staging; trashWriter: TrashWriter; rest: () => Promise<Failure[]> },
 ): Promise<Failure[]> {
   const { parent, name } = replaced;
   const { note, done } = await staging.noteReplaced(parent, name);
   try {
-    const { moved, failures } = await keeper.takeFolder(replaced, { removes: false, beforeMove: note });
+    const { moved, failures } = await trashWriter.retainFolder(replaced, {
+      removes: false,
+      beforeMove: note,
+    });
     if (failures.length > 0) return failures;
     try {
       return await rest();
@@ -401,7 +408,7 @@ async function refuseNonFile(diskPath: string, path: TreePath, { lstat }: FileCa
 interface RemoveFolderOptions {
   readonly staging: Staging;
   /** Keeps the folder; undefined if it is deleted for good. */
-  readonly keeper: TrashKeeper | undefined;
+  readonly trashWriter: TrashWriter | undefined;
 }
 
 /**
@@ -410,11 +417,11 @@ interface RemoveFolderOptions {
  */
 async function removeFolder(
   removed: NameInFolder,
-  { staging, keeper }: RemoveFolderOptions,
+  { staging, trashWriter }: RemoveFolderOptions,
 ): Promise<Failure[]> {
   const { parent, name, path } = removed;
-  if (keeper !== undefined) {
-    const { moved, failures } = await keeper.takeFolder(removed, { removes: true });
+  if (trashWriter !== undefined) {
+    const { moved, failures } = await trashWriter.retainFolder(removed, { removes: true });
     if (moved !== undefined || failures.length > 0) return failures;
   }
   const staged = await staging.allocateBeside(parent);

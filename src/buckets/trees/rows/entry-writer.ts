@@ -10,7 +10,7 @@ import {
 } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
-import { isTaken, notKept } from "../../history/faults.ts";
+import { isTaken, noSuchVersion } from "../../history/faults.ts";
 import type { FoundVersion } from "../../history/rows/versions.ts";
 import { refuseLate } from "../../maintenance/sweep.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
@@ -186,7 +186,7 @@ export class EntryWriter implements WriteTransaction {
 
   async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
     const found = await this.#options.findVersion(wanted);
-    if (found === undefined) throw notKept(wanted);
+    if (found === undefined) throw noSuchVersion(wanted);
     const old = entryOf(await this.reader.locate(to));
     const isFolder = isFolderValue(found.entry);
     if (old !== undefined && (isFolder || isFolderValue(old))) throw isTaken(to);

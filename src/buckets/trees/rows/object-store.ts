@@ -18,13 +18,13 @@ import type {
   BucketView,
   FileVersion,
   HistoryOptions,
-  KeptSize,
   ResolvedPath,
   SourceAndTarget,
   StagedFile,
   TakeOptions,
   TreeExchange,
   TreeStore,
+  VersionsSize,
   WantedFile,
   WriteTransaction,
 } from "../../ports.ts";
@@ -153,11 +153,11 @@ export class ObjectStore implements TreeStore {
     return this.#versions.list(path, options);
   }
 
-  get keptDays(): number {
+  get retentionDays(): number {
     return this.#deps.keepRemovedMs / dayMs;
   }
 
-  measureKept(): Promise<KeptSize> {
+  measureVersions(): Promise<VersionsSize> {
     return this.#versions.measure();
   }
 

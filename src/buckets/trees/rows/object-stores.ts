@@ -128,7 +128,7 @@ export class ObjectStores implements BucketStores {
     if (mayTakeOver) return;
     if (!(await entries.within(transaction).isEmpty(root))) throw holdsFiles();
     // Whoever gets the bucket could restore what is kept of the one that had the path before.
-    if (await removed.isKept(path, transaction)) throw keepsFiles();
+    if (await removed.retainsAny(path, transaction)) throw keepsFiles();
   }
 
   async restore({ path, transaction }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {

@@ -68,7 +68,7 @@ async function deployOnce(
   const { client, bucket, tree, record, options } = deploying;
   const deploy = await begin(deploying, held);
   await held.remember(deploy);
-  let isKept = false;
+  let mayBePublished = false;
   try {
     const done = await fill(ctx, { client, bucket, deploy, record }, [...tree.files.values()], signal);
     saySkipped(ctx, tree.skipped, options);
@@ -86,12 +86,12 @@ async function deployOnce(
       );
     signal.throwIfAborted();
     // From here on a signal is not heeded: whether it was published would not be known.
-    isKept = true;
+    mayBePublished = true;
     const code = await finish(ctx, deploying, deploy, done);
     await held.remember(undefined);
     return code;
   } finally {
-    if (!isKept && (await drop(ctx, client, { bucket, deploy }))) await held.remember(undefined);
+    if (!mayBePublished && (await drop(ctx, client, { bucket, deploy }))) await held.remember(undefined);
   }
 }
 

@@ -107,10 +107,10 @@ export class PushRecord {
 
 async function readRows(ctx: Context, path: string): Promise<Map<string, KnownFile>> {
   try {
-    const kept = JSON.parse(await readFile(path, "utf8")) as { format: number; files: Record<string, Row> };
-    if (kept.format !== format) return new Map();
+    const record = JSON.parse(await readFile(path, "utf8")) as { format: number; files: Record<string, Row> };
+    if (record.format !== format) return new Map();
     return new Map(
-      Object.entries(kept.files).map(([file, [size, mtime, ctime, hash, remoteMtime]]) => [
+      Object.entries(record.files).map(([file, [size, mtime, ctime, hash, remoteMtime]]) => [
         file,
         { stamp: { size, mtime, ctime }, hash, remoteMtime },
       ]),

@@ -130,8 +130,8 @@ export class PostgresOperator implements OperatorSql {
       if (signal?.aborted) throw abandonedFault(0);
       return await work(connection, progress, stopped.signal);
     } catch (error) {
-      if (signal?.aborted) throw abandonedFault(progress.keptAfter(error));
-      if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
+      if (signal?.aborted) throw abandonedFault(progress.committedAfter(error));
+      if (timedOut) throw stoppedFault(timeoutMs, progress.committedAfter(error));
       throw error;
     } finally {
       timer?.[Symbol.dispose]();
@@ -361,7 +361,7 @@ function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): 
 /** PgProgress tracks which statements of a request PostgreSQL has committed. */
 class PgProgress {
   #ended = 0;
-  #kept = 0;
+  #committed = 0;
   #isInTransaction = false;
   /**
    * Tells whether the running statement may have committed something: no, only if PostgreSQL reports no failure, or in any case.
@@ -385,13 +385,13 @@ class PgProgress {
     this.#ended += 1;
     this.#isInTransaction = isInTransaction;
     // COMMIT AND CHAIN commits and begins the next transaction at once. A COMMIT that rolls back has the tag ROLLBACK.
-    if (!isInTransaction || tag === "COMMIT") this.#kept = this.#ended;
+    if (!isInTransaction || tag === "COMMIT") this.#committed = this.#ended;
   }
 
   /** Returns how many statements, from the first, are committed after this error; null if that cannot be known. */
-  keptAfter(error: unknown): number | null {
+  committedAfter(error: unknown): number | null {
     const isReported = error instanceof Fault && error.data.sqlstate !== undefined;
     const isKnown = this.#mayCommit === "no" || (this.#mayCommit === "without failure" && isReported);
-    return isKnown ? this.#kept : null;
+    return isKnown ? this.#committed : null;
   }
 }

@@ -114,7 +114,7 @@ async function openPipes({ kind, command, env, data, end }: ChannelOptions): Pro
 
 /**
  * FrameKind is what a frame between the server and a child carries. The server sends `ping`, `execute` and `sizes`; the child answers
- * each with `result` or `fault`. Before that it may send `kept` frames: the number of statements of the request that are committed,
+ * each with `result` or `fault`. Before that it may send `committed` frames: the number of statements of the request that are committed,
  * because it may be killed before it can answer. A `batch` frame tells how many requests follow it as one batch. Only the answer of
  * its last request is sent for certain, or `skipped` if the server has taken that back; the others may be in the shared memory.
  */
@@ -124,7 +124,7 @@ export const frameKinds = {
   sizes: 2,
   result: 3,
   fault: 4,
-  kept: 5,
+  committed: 5,
   batch: 6,
   skipped: 7,
 } as const;

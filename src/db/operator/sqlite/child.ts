@@ -120,8 +120,8 @@ class Answerer {
 
   #resultOf(kind: number, text: string): string {
     if (kind === frameKinds.execute)
-      return this.#executor.execute(JSON.parse(text) as SqliteRequest, (kept) =>
-        this.#send(encodeFrame(frameKinds.kept, String(kept))),
+      return this.#executor.execute(JSON.parse(text) as SqliteRequest, (committed) =>
+        this.#send(encodeFrame(frameKinds.committed, String(committed))),
       );
     return kind === frameKinds.sizes ? JSON.stringify(sqliteTableSizes(this.#path)) : "";
   }
@@ -174,8 +174,8 @@ export interface SqliteRequest extends Bounds {
   readonly bindings: readonly Binding[] | null;
 }
 
-/** OnKept is called before each next statement with the number of statements of the request that are committed. */
-type OnKept = (statements: number) => void;
+/** OnCommitted is called before each next statement with the number of statements of the request that are committed. */
+type OnCommitted = (statements: number) => void;
 
 /**
  * SqliteExecutor runs an operator's statements. No transaction, attached file, temporary table, pragma or counter of a request
@@ -191,7 +191,7 @@ export class SqliteExecutor {
   }
 
   /** Runs every statement of a request and returns the result of the last one as JSON. */
-  execute({ sql, bindings, maxBytes, limit }: SqliteRequest, onKept: OnKept): string {
+  execute({ sql, bindings, maxBytes, limit }: SqliteRequest, onCommitted: OnCommitted): string {
     // SQLite would read a NUL as the end of the text.
     if (sql.includes("\0"))
       throw new Fault("InvalidInput", "`sql` contains a NUL character", { field: "sql" });
@@ -210,7 +210,7 @@ export class SqliteExecutor {
         result = outcome.json;
         rest = prepared.next;
         isAsNew = done === 1 && prepared.isQuery && outcome.isComplete && outcome.affected === 0;
-        if (rest !== "" && !connection.isTransaction) onKept(done);
+        if (rest !== "" && !connection.isTransaction) onCommitted(done);
       }
       return result;
     } catch (error) {

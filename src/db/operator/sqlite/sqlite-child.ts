@@ -66,7 +66,7 @@ export class SqliteChild {
   #requests: ChildRequest[] = [];
   #answered = 0;
   /** The number of statements of the running request that are committed. */
-  #kept = 0;
+  #committed = 0;
   /** When the batch was sent, in the time of `performance.now()`. */
   #sentAt = 0;
   /** Set from time to time while batches run, instead of for each of them. */
@@ -148,7 +148,7 @@ export class SqliteChild {
     this.#sent = requests;
     this.#requests = [...requests];
     this.#answered = 0;
-    this.#kept = 0;
+    this.#committed = 0;
     this.#batch?.reset();
     this.#isSoonIdle = areQuick;
     if (areQuick) {
@@ -225,8 +225,8 @@ export class SqliteChild {
   }
 
   #received(kind: number, text: string): void {
-    if (kind === frameKinds.kept) {
-      this.#kept = Number(text);
+    if (kind === frameKinds.committed) {
+      this.#committed = Number(text);
       return;
     }
     const request = kind === frameKinds.skipped ? undefined : this.#take();
@@ -249,11 +249,11 @@ export class SqliteChild {
     this.#ended.resolve();
     this.#options.onExit(this);
     this.#takeBack();
-    const kept = this.#kept;
+    const committed = this.#committed;
     const request = this.#take();
     if (request === undefined) return;
-    if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, kept));
-    else request.failed(request.signal?.aborted ? abandonedFault(kept) : endedEarly());
+    if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, committed));
+    else request.failed(request.signal?.aborted ? abandonedFault(committed) : endedEarly());
   }
 
   #endBatch(): void {
@@ -268,7 +268,7 @@ export class SqliteChild {
   #take(): ChildRequest | undefined {
     const request = this.#running;
     this.#answered += 1;
-    this.#kept = 0;
+    this.#committed = 0;
     return request;
   }
 }

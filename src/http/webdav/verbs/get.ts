@@ -29,11 +29,11 @@ export async function get(dav: DavRequest): Promise<Response> {
   if (found === undefined) throw new HttpError(404, "there is no such file or folder");
   if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
   // A file that is read once is not worth a place in memory, nor the check of the folders above it.
-  const isKept = found.isReadAgain && cache.answersNow;
-  const snapshot = isKept ? await snapshotOrDispose(found) : undefined;
+  const mayCache = found.isReadAgain && cache.answersNow;
+  const snapshot = mayCache ? await snapshotOrDispose(found) : undefined;
   const plain = await plainVariant(found, path, request);
   const general = generalHeaders(site.rules.headers.match(path, { isOwnHost: false }));
-  // A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`.
+  // A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryStoredCredentials`.
   const representation = { ...plain, headers: sandboxed({ ...general, ...plain.headers }) };
   if (snapshot !== undefined)
     cache.add(

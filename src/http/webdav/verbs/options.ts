@@ -2,7 +2,7 @@ import { davMethods } from "./index.ts";
 
 /**
  * davCors is on every WebDAV response. Any origin may use credentials that it has itself. The wildcard keeps pages from reading
- * responses to credentials that the browser added; `mayCarryKeptCredentials` relies on it.
+ * responses to credentials that the browser added; `mayCarryStoredCredentials` relies on it.
  */
 export const davCors = {
   "access-control-allow-origin": "*",

@@ -6,7 +6,7 @@ import type { Entry, Order, SortKey } from "./entries.ts";
 import type { EntryContext } from "./entry-events.ts";
 import { FileRow } from "./file-row.tsx";
 import { FileTile, TileLine } from "./file-tile.tsx";
-import { keepScroll, keptScroll, updateView } from "./folder-view.ts";
+import { keepScroll, savedScroll, updateView } from "./folder-view.ts";
 import {
   emptySelection,
   entryForKey,
@@ -50,7 +50,7 @@ export function FileRows(props: FileRowsProps) {
     setWidth(box.current?.clientWidth ?? 0);
     return trackWidth(box.current, setWidth);
   }, []);
-  const [scrolledTo] = useState(keptScroll);
+  const [scrolledTo] = useState(savedScroll);
   // A grid has its height once it knows its columns.
   const isSized = layout === "list" || width > 0;
   useLayoutEffect(() => {

@@ -66,8 +66,8 @@ export function keepScroll(top: number): void {
   scrolled.set(listAddress(), top);
 }
 
-/** How far the list at the current address was scrolled, if the person has come back to it. */
-export function keptScroll(): number | undefined {
+/** savedScroll returns how far the list at the current address was scrolled, if the person has come back to it. */
+export function savedScroll(): number | undefined {
   return cameBack() ? scrolled.get(listAddress()) : undefined;
 }
 

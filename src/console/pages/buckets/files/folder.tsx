@@ -62,14 +62,14 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
     [all, isSearching, filter, sort, down],
   );
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
-  const [kept, keep] = useState(() => ({
+  const [selectionState, setSelectionState] = useState(() => ({
     isSearching,
     // Who comes back finds the list where it was, and not at this entry.
     selection: entry === "" || cameBack() ? emptySelection : selectOnly(entry),
   }));
   // A name in the folder and a path in the bucket can be equal and mean two files.
-  const selected = kept.isSearching === isSearching ? kept.selection : emptySelection;
-  const select = (selection: Selection) => keep({ isSearching, selection });
+  const selected = selectionState.isSearching === isSearching ? selectionState.selection : emptySelection;
+  const select = (selection: Selection) => setSelectionState({ isSearching, selection });
   const selection = useMemo(() => restrictTo(selected, names), [selected, names]);
   const chosen = entries.filter(({ name }) => selection.chosen.has(name));
   const isWholeFolder = !isSearching && chosen.length === listing.value?.length;
@@ -115,7 +115,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
   };
   const showInFolder = ({ name }: Entry) => {
     // It may be this folder, which then stays and leaves only the search.
-    keep({ isSearching: false, selection: selectOnly(nameOf(name)) });
+    setSelectionState({ isSearching: false, selection: selectOnly(nameOf(name)) });
     go(linkToPath(bucket, parentOf(name), { entry: nameOf(name) }));
   };
   const folders = new Set(chosen.map(({ name }) => parentOf(join(base, name))));

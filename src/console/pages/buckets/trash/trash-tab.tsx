@@ -74,9 +74,9 @@ export function TrashTab({ name }: { readonly name: string }) {
     if (!sure) return;
     const { kind, why } = await writeConfig(client, withKey(file, key, String(newDays)));
     if (kind === "refused") throw new Error(why);
-    const kept = await client.call("static-bucket-file_retention", { name });
-    if (kept.days === 0) throw new Error(t.bucketTabs.staysOff(key.name));
-    toast(t.bucketTabs.turnedOn(t.frame.countDays(kept.days)));
+    const retention = await client.call("static-bucket-file_retention", { name });
+    if (retention.days === 0) throw new Error(t.bucketTabs.staysOff(key.name));
+    toast(t.bucketTabs.turnedOn(t.frame.countDays(retention.days)));
     reload();
   };
   const { days, versions = [] } = value ?? {};
