@@ -14,7 +14,7 @@ import type { Clock } from "./base/clock.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
-import { examinePlaces } from "./buckets/maintenance/store-identity.ts";
+import { checkLocations } from "./buckets/maintenance/store-identity.ts";
 import { openStores } from "./buckets/open-stores.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";
@@ -272,7 +272,7 @@ export class BackendPart implements Part<BackendSettings> {
     await this.#requireSuperToken(database, settings);
     await buckets.store.check();
     if (isOtherStore)
-      await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
+      await checkLocations(buckets, { url, previous: present?.services.buckets, log: this.#log });
     if (present === undefined) await this.#clearStore(buckets);
     return storeId;
   }

@@ -14,7 +14,7 @@ import {
   type HistoryOptions,
   isFolder,
   notFound,
-  type PlaceOptions,
+  type PutOptions,
   type ResolvedPath,
   type SourceAndTarget,
   type StagedFile,
@@ -25,17 +25,17 @@ import {
 } from "./ports.ts";
 import { SiteFiles } from "./site-files.ts";
 
-/** PlacedFile is a file that was put in place. */
-export interface PlacedFile {
+/** WrittenFile is a file that was put in place. */
+export interface WrittenFile {
   /** Whether nothing was there before. */
   readonly created: boolean;
   readonly stats: FileStats;
 }
 
-export interface WriteOptions extends PlaceOptions {
+export interface WriteOptions extends PutOptions {
   readonly conditions: WriteConditions;
   /** Called in the transaction of the database that names the file, in a store whose names are rows; if it throws, nothing is changed. */
-  readonly onPlaced?: (placed: PlacedFile, transaction: DatabaseTransaction) => Promise<void>;
+  readonly onWritten?: (written: WrittenFile, transaction: DatabaseTransaction) => Promise<void>;
 }
 
 /** TransferOptions are those of a COPY or MOVE. */
@@ -99,21 +99,21 @@ export class BucketFiles implements BucketView {
     await this.metadata.locks.assertUnlocked(conditions, { path, changesParent: entry === undefined });
   }
 
-  /** write puts a staged file in place, atomically, and with it what `onPlaced` writes in the same transaction of the database, if there is one. */
+  /** write puts a staged file in place, atomically. What `onWritten` writes is part of the same transaction of the database, if there is one. */
   async write(
     path: TreePath,
     staged: StagedFile,
-    { conditions, onPlaced, ...options }: WriteOptions,
-  ): Promise<PlacedFile> {
+    { conditions, onWritten, ...options }: WriteOptions,
+  ): Promise<WrittenFile> {
     return this.#change(path, conditions, async (transaction, target) => {
       const created = target.entry === undefined;
       const affected =
         created && options.makeParents ? await firstMissing(transaction.reader, target) : target.path;
       await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
       if (created) await forgetMetadata(transaction.metadata, target.path);
-      const placed = { created, stats: await transaction.place(staged, target.path, options) };
-      if (transaction.database !== undefined) await onPlaced?.(placed, transaction.database);
-      return placed;
+      const written = { created, stats: await transaction.put(staged, target.path, options) };
+      if (transaction.database !== undefined) await onWritten?.(written, transaction.database);
+      return written;
     });
   }
 

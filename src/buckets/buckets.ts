@@ -16,18 +16,18 @@ import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles } from "./bucket-files.ts";
 import { BucketUsage } from "./bucket-usage.ts";
-import type { BucketPlace, OpenedTree } from "./history/deploy-care.ts";
-import { isDeployPlace } from "./history/deploy-record.ts";
+import type { BucketLocation, OpenedTree } from "./history/deploy-care.ts";
+import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
-import { UploadCare, Uploads } from "./history/uploads.ts";
+import { UploadExpiry, Uploads } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
 import { treeRoot } from "./path.ts";
 import type {
   BucketStores,
   FileEntry,
+  LocationClaim,
   OpenBucket,
-  PlaceClaim,
   StoreActivity,
   StoreHealth,
   TreeStore,
@@ -52,7 +52,7 @@ interface BucketsOptions {
   readonly log: Logger;
 }
 
-type Claimant = Pick<PlaceClaim, "mayTakeOver">;
+type Claimant = Pick<LocationClaim, "mayTakeOver">;
 
 interface UpdateOptions extends Claimant {
   /** Whether the HTTP root may be taken from another bucket. */
@@ -71,7 +71,7 @@ export class Buckets {
   readonly deploys: Deploys;
   /** Files that arrive in several requests. */
   readonly uploads: Uploads;
-  readonly #uploadCare: UploadCare;
+  readonly #uploadExpiry: UploadExpiry;
 
   constructor(database: Database, { stores, staleSeconds, keepDeploys, log }: BucketsOptions) {
     const { clock } = database;
@@ -90,9 +90,9 @@ export class Buckets {
       onChanged: ({ name, path }, how) => {
         // The state of other files is not in the database.
         if (stores.heads !== undefined) database.notifications.send("buckets");
-        if (isDeployPlace(path)) return;
+        if (isDeployPath(path)) return;
         this.usage.changed(name);
-        if (stores.heads === undefined && how !== "exchanged") this.deploys.care.noteChange(path);
+        if (stores.heads === undefined && how !== "exchanged") this.deploys.maintenance.noteChange(path);
       },
     });
     this.deploys = new Deploys({
@@ -104,7 +104,7 @@ export class Buckets {
       log,
     });
     this.uploads = new Uploads({ rows: database.uploads, contents: stores.partialContents, log });
-    this.#uploadCare = new UploadCare(this.uploads, log, clock);
+    this.#uploadExpiry = new UploadExpiry(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
@@ -134,27 +134,27 @@ export class Buckets {
   /** start begins what the store does by itself. */
   start(): void {
     this.#stores.start();
-    this.#uploadCare.start();
+    this.#uploadExpiry.start();
   }
 
   /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
   async close(): Promise<void> {
     this.usage.close();
     this.#cache.close();
-    await this.#uploadCare.close();
-    await this.deploys.care.close();
+    await this.#uploadExpiry.close();
+    await this.deploys.maintenance.close();
     await this.#stores.close();
   }
 
   /** clearStore finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
   async clearStore(): Promise<string[]> {
     const remaining = await this.#stores.clear();
-    await this.deploys.care.recover();
+    await this.deploys.maintenance.recover();
     return remaining;
   }
 
-  /** withoutPlace returns the names of the buckets that have no place in the store, sorted. */
-  async withoutPlace(): Promise<string[]> {
+  /** withoutLocation returns the names of the buckets that have no location in the store, sorted. */
+  async withoutLocation(): Promise<string[]> {
     const { buckets } = this.#database;
     const records = await buckets.byNames(await buckets.names());
     const missing = new Set(await this.#stores.missing(records.map(({ path }) => path)));
@@ -232,9 +232,9 @@ export class Buckets {
    */
   async deleteWithFiles(name: string): Promise<void> {
     const { path } = await this.update(name, { enable: false }, { mayTakeOver: true, movesHttpRoot: false });
-    const place = { name, path };
-    await this.deploys.deleteAll(place);
-    const { store } = this.#openTree(place);
+    const location = { name, path };
+    await this.deploys.deleteAll(location);
+    const { store } = this.#openTree(location);
     await removeAll(store);
     await store.purge();
     await this.delete(name);
@@ -323,7 +323,7 @@ export class Buckets {
   }
 
   /** Deploys of an earlier bucket are files too: they could be published again. */
-  async #claim(claim: PlaceClaim): Promise<void> {
+  async #claim(claim: LocationClaim): Promise<void> {
     const { path, mayTakeOver, transaction } = claim;
     if (!mayTakeOver && (await this.deploys.existAt(path, transaction))) throw hasDeploys();
     await this.#stores.claim(claim);
@@ -398,7 +398,7 @@ interface OpenedTreesOptions {
   readonly database: Database;
   readonly stores: BucketStores;
   /** Called when files of a bucket or a deploy may have changed. */
-  readonly onChanged: (bucket: BucketPlace, ...how: Parameters<OpenBucket["onChanged"]>) => void;
+  readonly onChanged: (bucket: BucketLocation, ...how: Parameters<OpenBucket["onChanged"]>) => void;
 }
 
 /** OpenedTrees opens the files of buckets and deploys once for each name and path, so that every request waits for the same turns. */
@@ -410,7 +410,7 @@ class OpenedTrees {
     this.#options = options;
   }
 
-  open({ name, path }: BucketPlace): OpenedTree {
+  open({ name, path }: BucketLocation): OpenedTree {
     const key = `${name}\n${path}`;
     const present = this.#opened.get(key);
     if (present !== undefined) return present;
@@ -424,7 +424,7 @@ class OpenedTrees {
   }
 
   /** forget lets the next `open` open it again. Nobody may change files through what was opened before. */
-  forget({ name, path }: BucketPlace): void {
+  forget({ name, path }: BucketLocation): void {
     this.#opened.delete(`${name}\n${path}`);
   }
 }

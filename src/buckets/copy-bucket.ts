@@ -136,7 +136,7 @@ class BucketCopy {
     if (known !== undefined && known !== sha256) throw damaged(path, "in the store that it is copied from");
     await target.transact(path, async (transaction, resolved) => {
       if (resolved.path !== path) throw looksAlike(path, resolved.path);
-      await transaction.place(staged, path, { makeParents: true, modified: new Date(modifiedMs) });
+      await transaction.put(staged, path, { makeParents: true, modified: new Date(modifiedMs) });
     });
     if ((await hashOf(target.reader, path)) !== sha256) throw damaged(path, "after it was copied");
     meter.fileDone();

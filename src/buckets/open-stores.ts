@@ -1,7 +1,7 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./blobs/open-blobs.ts";
-import { StoreCare } from "./maintenance/store-care.ts";
+import { StoreMaintenance } from "./maintenance/store-care.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
 import type { BucketStores } from "./ports.ts";
@@ -51,7 +51,7 @@ export async function openStores(database: Database, settings: StoreSettings): P
     identity,
     content: openContent(blobs, { path: files.cache_path ?? "", maxBytes: files.cache_bytes, log }),
     health: watchBlobs(blobs, { url, log, clock }),
-    care: new StoreCare({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
+    maintenance: new StoreMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
     keepRemovedDays: files.keep_removed_days,
     staleSeconds: settings.staleSeconds,

@@ -25,7 +25,7 @@ export interface FileStats {
 }
 
 /**
- * etagOfContent is the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is uploaded again. In
+ * etagOfContent returns the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is uploaded again. In
  * base64url it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
  * clients (neon's litmus) build If headers.
  */
@@ -33,7 +33,7 @@ export function etagOfContent(sha256: string): string {
   return `"${Buffer.from(sha256, "hex").toString("base64url")}"`;
 }
 
-/** isSettled is whether content that was read after `etag` may be shared or cached under it. */
+/** isSettled returns whether content that was read after `etag` may be shared or cached under it. */
 export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): boolean {
   return Date.now() >= settledAtMs;
 }
@@ -176,7 +176,7 @@ export interface FileReader {
   diskUsage(): Promise<DiskUsage | undefined>;
 }
 
-/** TreeReader is what sending files takes. */
+/** TreeReader has the methods that sending files needs. */
 export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snapshotOfMissing">;
 
 /**
@@ -184,7 +184,7 @@ export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snap
  * throws TreeExchanged.
  */
 export interface PinnedReader extends TreeReader {
-  /** Tells the tree from others that were or will be at the same place; undefined until something was read. */
+  /** Tells the tree from others that were or will be at the same location; undefined until something was read. */
   readonly tree: string | undefined;
 }
 
@@ -194,7 +194,7 @@ export interface PinOptions {
   readonly usesKnown?: boolean;
 }
 
-/** TreeExchanged is the Fault of a PinnedReader whose tree is not in place any more. */
+/** TreeExchanged is thrown by a PinnedReader whose tree is not in place any more. */
 export class TreeExchanged extends Fault {
   constructor() {
     super("Busy", "the files of the bucket are being exchanged; try again");
@@ -214,7 +214,7 @@ export function isFile(path: TreePath): Fault {
   return new Fault("InvalidInput", "the path is a file, not a folder", { path, reason: "is_file" });
 }
 
-/** folderExists is the Fault for a path at which a file is to be, and a folder is. */
+/** folderExists returns the Fault for a path where a file is to be, but a folder exists. */
 export function folderExists(path: TreePath): Fault {
   return new Fault("InvalidInput", "a folder exists at this path; choose another", {
     path,
@@ -237,7 +237,7 @@ export interface BucketView {
   readonly metadata: Metadata;
 }
 
-/** StagedFile is uploaded content that is not in the bucket yet. Disposing it deletes it, unless it was placed. */
+/** StagedFile is uploaded content that is not in the bucket yet. Disposing it deletes it, unless it was put in place. */
 export interface StagedFile extends AsyncDisposable {
   /** In bytes. */
   readonly size: number;
@@ -255,7 +255,7 @@ export interface Failure {
   readonly fault: Fault;
 }
 
-export interface PlaceOptions extends Times {
+export interface PutOptions extends Times {
   /** Whether missing folders above the path are created; NotFound otherwise. */
   readonly makeParents: boolean;
 }
@@ -275,8 +275,8 @@ export interface PlaceOptions extends Times {
 export interface WriteTransaction extends BucketView {
   /** The transaction of the database that all this is a part of; undefined where names are not rows. */
   readonly database: DatabaseTransaction | undefined;
-  /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
-  place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
+  /** put puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
+  put(staged: StagedFile, to: TreePath, options: PutOptions): Promise<FileStats>;
   /** Creates an empty file in a folder that exists. InvalidInput when something else than a file exists there. */
   makeFile(path: TreePath): Promise<FileStats>;
   /** Creates a folder in one that exists; false when the path is taken. */
@@ -386,8 +386,8 @@ export interface TakeOptions {
 /** TreeStore is the store of one bucket, or of a deploy of it, and what can be done with the whole tree. */
 export interface TreeStore extends FileStore {
   /**
-   * Names the tree whichever place it has; null if the store needs no name to know which tree is where, undefined if there is
-   * none at this place.
+   * treeId names the tree wherever it is; null if the store needs no name to know which tree is where, undefined if there is none
+   * at this location.
    */
   treeId(): Promise<string | null | undefined>;
   /** The version of the bucket's files; null if the store counts none. */
@@ -443,15 +443,15 @@ export interface HeadListener {
 export interface OpenBucket {
   readonly bucket: Pick<Bucket, "name" | "path">;
   readonly metadata: Metadata;
-  /** Called when files may have changed; `exchanged` if the whole tree has another place now. */
+  /** Called when files may have changed; `exchanged` if the whole tree has another location now. */
   readonly onChanged: (how?: "exchanged") => void;
 }
 
-/** PlaceClaim is a new or changed record of a bucket that wants its place in the store. */
-export interface PlaceClaim {
+/** LocationClaim is a new or changed record of a bucket that needs its location in the store. */
+export interface LocationClaim {
   /** The bucket's path, its form checked. */
   readonly path: string;
-  /** Whether a place that has files may be taken: they are served to everybody from then on. */
+  /** Whether a location that has files may be taken: they are served to everybody from then on. */
   readonly mayTakeOver: boolean;
   /** The transaction that writes the record. What the store writes to the database must be a part of it. */
   readonly transaction: DatabaseTransaction;
@@ -473,19 +473,19 @@ export interface BucketStores {
   admit(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
   open(options: OpenBucket): TreeStore;
-  /** Creates the place of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
-  claim(claim: PlaceClaim): Promise<void>;
+  /** Creates the location of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
+  claim(claim: LocationClaim): Promise<void>;
   /** Creates the place of a bucket whose record exists again, if it is missing. */
-  restore(claim: Omit<PlaceClaim, "mayTakeOver">): Promise<void>;
-  /** Deletes the tree at a place, which neither a record nor a deploy has any more. May take long. */
+  restore(claim: Omit<LocationClaim, "mayTakeOver">): Promise<void>;
+  /** Deletes the tree at a location, which neither a record nor a deploy has any more. May take long. */
   discard(path: string): Promise<void>;
-  /** Throws if the tree of a bucket could not be exchanged with one at a place that is still to be made, whatever is in them. */
+  /** Throws if the tree of a bucket could not be exchanged with one at a location that is still to be made, whatever is in them. */
   assertExchangeable(path: string, other: string): Promise<void>;
-  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both places. */
+  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both locations. */
   settleExchange(path: string, other: string): Promise<void>;
   /**
-   * Those of these paths of buckets that have no place in this store. Requests for their files fail until `restore`, or until
-   * they are copied there.
+   * missing returns those of these paths of buckets that have no location in this store. Requests for their files fail until
+   * `recreate`, or until they are copied there.
    */
   missing(paths: readonly string[]): Promise<string[]>;
   /**
@@ -579,7 +579,7 @@ export interface WholeUpload extends Omit<PieceOfUpload, "offset"> {
 }
 
 export interface AssembledFile {
-  /** To be placed. Disposing it leaves the pieces as they are, so that the upload can be finished later. */
+  /** To be put in place. Disposing it leaves the pieces as they are, so that the upload can be finished later. */
   readonly staged: StagedFile;
   /** In hexadecimal; set if it was wanted. */
   readonly sha256: string | undefined;

@@ -213,17 +213,17 @@ async function receive(dav: DavRequest, upload: Upload, from: number): Promise<R
     from,
     content: arriving(dav),
     onProgress: restartIdleTimer,
-    async place(staged, options) {
+    async put(staged, options) {
       const conditions = putConditions(dav, conditionsOf(upload, request));
       const modified = upload.modified === undefined ? undefined : new Date(upload.modified);
-      const placed = await files.write(path, staged, {
+      const written = await files.write(path, staged, {
         ...options,
         conditions,
         makeParents: makesParents,
         modified,
       });
-      audit("file.written", { bucket: bucket.name, path, bytes: placed.stats.size });
-      return placed;
+      audit("file.written", { bucket: bucket.name, path, bytes: written.stats.size });
+      return written;
     },
   });
 }

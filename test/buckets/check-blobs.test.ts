@@ -50,7 +50,7 @@ bothDatabases("a check finds orphans, missing blobs and wrong sizes, and names t
         { place: "below/cut.txt", isRemoved: false, file: cut, storedSize: 3 },
         { place: "gone/x.txt", isRemoved: true, file: inRemoved, storedSize: undefined },
       ].map(({ place: path, isRemoved, file, storedSize }) => ({
-        place: { bucket: "a/site", path },
+        location: { bucket: "a/site", path },
         isRemoved,
         blob: String(file.blob),
         size: file.size,

@@ -222,7 +222,7 @@ test.if(hasSeaweed)(
       const blobs = openBlobs(site.files, { sync: true });
       const found = await checkContent({ rows: database.removed, blobs, signal: never, progress() {} });
       await database.close();
-      return found.map(({ place }) => place?.path).sort();
+      return found.map(({ location }) => location?.path).sort();
     };
     site.damage(2);
     expect(await check()).toEqual([]);

@@ -69,7 +69,7 @@ test("a file is written and replaced whether its folder, the folder of uploads o
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     await using staged = await store.stage(bytes, treePath(path));
     return await store.transact(treePath(path), (transaction, resolved) =>
-      transaction.place(staged, resolved.path, { makeParents }),
+      transaction.put(staged, resolved.path, { makeParents }),
     );
   };
   const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -97,7 +97,7 @@ test("a file is put neither through a link that leads out, nor in the place of a
   const write = async (path: string) => {
     await using staged = await store.stage(Buffer.from("text"), treePath(path));
     return await store.transact(treePath(path), (transaction, resolved) =>
-      transaction.place(staged, resolved.path, { makeParents: true }),
+      transaction.put(staged, resolved.path, { makeParents: true }),
     );
   };
   await expect(write("out/a.txt")).rejects.toMatchObject({ kind: "NotFound" });
@@ -131,7 +131,7 @@ test("a change whose folder became a link while it waited takes its turn where t
   await using staged = await store.stage(Buffer.from("new"), treePath("a/x"));
   const waiting = store.transact(treePath("a/x"), async (transaction, { path }) => {
     events.push(`writes ${path}`);
-    await transaction.place(staged, path, { makeParents: false });
+    await transaction.put(staged, path, { makeParents: false });
   });
   await looks();
   renameSync(join(root, "a"), join(root, "old"));

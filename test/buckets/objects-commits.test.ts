@@ -17,7 +17,7 @@ async function create(store: ObjectStore, path: string, text: string): Promise<"
   try {
     await store.transact(at(path), async (transaction, target) => {
       if (target.entry !== undefined) throw new Fault("Other", "it exists");
-      return transaction.place(staged, target.path, { makeParents: true });
+      return transaction.put(staged, target.path, { makeParents: true });
     });
     return "created";
   } catch (error) {
@@ -36,7 +36,7 @@ bothDatabases(
       Array.from({ length: 40 }, async (_, index) => {
         await using staged = await store.stage(Buffer.from(`text ${index}`), at(`f/${index}`));
         return await store.transact(at(`f/${index}`), async (transaction, target) => {
-          const stats = await transaction.place(staged, target.path, { makeParents: true });
+          const stats = await transaction.put(staged, target.path, { makeParents: true });
           await transaction.metadata.properties.change(target.path, new Map([["{x}y", "<y/>"]]));
           if (index % 10 === 7) throw new Error(`no ${index}`);
           return stats;
@@ -107,7 +107,7 @@ bothDatabases("two nodes that count in one file under If-Match lose no update", 
     await using staged = await store.stage(Buffer.from(String(next)), at("counter"));
     return await store.transact(at("counter"), async (transaction, { entry, path }) => {
       if (entry?.stats.etag !== file.stats.etag) return false;
-      await transaction.place(staged, path, { makeParents: false });
+      await transaction.put(staged, path, { makeParents: false });
       return true;
     });
   };

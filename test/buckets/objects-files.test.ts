@@ -45,7 +45,7 @@ bothDatabases("an empty file has no blob, and staged content that is not placed 
   {
     await using staged = await store.stage(nothing(), at("also-empty"));
     await store.transact(at("also-empty"), (transaction, { path }) =>
-      transaction.place(staged, path, { makeParents: false }),
+      transaction.put(staged, path, { makeParents: false }),
     );
   }
   await store.transact(at("made"), (transaction, { path }) => transaction.makeFile(path));

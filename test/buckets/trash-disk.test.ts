@@ -56,8 +56,8 @@ test("processes that share a trash never take each other's versions", async () =
   const items = await open().items();
   expect(items).toHaveLength(120);
   expect(new Set(items.map(({ version }) => version)).size).toBe(120);
-  const contents = items.flatMap(({ place }) =>
-    statSync(place).isFile() ? [readFileSync(place, "utf8")] : [],
+  const contents = items.flatMap(({ topPath }) =>
+    statSync(topPath).isFile() ? [readFileSync(topPath, "utf8")] : [],
   );
   expect(new Set(contents).size).toBe(60);
 });

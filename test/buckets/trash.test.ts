@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Trash, TrashCare } from "../../src/buckets/history/disk/trash.ts";
+import { Trash, TrashRetention } from "../../src/buckets/history/disk/trash.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { lines, trashSite } from "../support/trash-site.ts";
@@ -203,7 +203,7 @@ test("what has expired is neither listed nor restored, and is purged; the rest s
   expect(readdirSync(place)).toHaveLength(3);
   const staticPath = join(node.folder, "static");
   const staging = new Staging(join(node.folder, "staging"));
-  const care = new TrashCare({
+  const care = new TrashRetention({
     trash: new Trash({ staticPath, days: 30, sync: false, staging, clock: systemClock }),
     clock: systemClock,
     log: new LogHub().logger("server"),

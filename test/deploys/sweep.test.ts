@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
 import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
-import { dropPlaces } from "../../src/buckets/maintenance/store-care.ts";
+import { dropUnusedHeads } from "../../src/buckets/maintenance/store-care.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -20,7 +20,7 @@ async function sweptLater(node: TestNode): Promise<number> {
     const blobs = new FolderBlobs(join(node.folder, "blobs"), { sync: false });
     const nowMs = Date.now() + monthMs;
     const { deletedBlobs } = await sweep({ rows: database.removed, blobs, signal: never, nowMs });
-    await dropPlaces(database, never);
+    await dropUnusedHeads(database, never);
     return deletedBlobs;
   } finally {
     await database.close();

@@ -32,10 +32,10 @@ interface OpenBlobsOptions {
 
 /** openBlobs opens the blob store that the settings name. It asks the store for nothing; `BlobStore.check` does. */
 export function openBlobs(settings: BlobSettings, options: OpenBlobsOptions): BlobStore {
-  const place = parseFilesUrl(settings.url);
-  if ("folder" in place) return new FolderBlobs(place.folder, options);
+  const location = parseFilesUrl(settings.url);
+  if ("folder" in location) return new FolderBlobs(location.folder, options);
   return new S3Blobs({
-    ...place.s3,
+    ...location.s3,
     endpoint: settings.endpoint,
     region: settings.region ?? defaultRegion,
     accessKeyId: settings.access_key_id ?? "",

@@ -16,11 +16,11 @@ import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
 
 /** Trees are discarded one after the other. No bucket has such a path. */
 const discardTurn = "~discard";
-/** A list waits no longer for counts: those of a large tree take seconds. */
+/** Longest time that a list waits for counts: those of a large tree take seconds. */
 const maxCountMs = 500;
 
-/** BucketPlace names a bucket and where its files are. */
-export type BucketPlace = Pick<Bucket, "name" | "path">;
+/** BucketLocation names a bucket and where its files are. */
+export type BucketLocation = Pick<Bucket, "name" | "path">;
 
 /** OpenedTree is what belongs to a bucket, or to a deploy of it. */
 export interface OpenedTree {
@@ -33,20 +33,20 @@ interface TreeTotal {
   readonly bytes: number;
 }
 
-export interface DeployCareOptions {
+export interface DeployMaintenanceOptions {
   readonly database: Database;
   readonly stores: BucketStores;
   /** How many published trees of a bucket are kept, the present one included. */
   readonly keep: number;
   /** Returns the same object for the same name and path until it is forgotten. */
-  readonly open: (bucket: BucketPlace) => OpenedTree;
-  readonly forget: (bucket: BucketPlace) => void;
+  readonly open: (bucket: BucketLocation) => OpenedTree;
+  readonly forget: (bucket: BucketLocation) => void;
   readonly log: Logger;
 }
 
-/** DeployCare is what deploys need beside the work of their makers: recovery, removal, counts. */
-export class DeployCare {
-  readonly #options: DeployCareOptions;
+/** DeployMaintenance does what deploys need beside the work of their makers: recovery, removal, counts. */
+export class DeployMaintenance {
+  readonly #options: DeployMaintenanceOptions;
   /** Switches of one bucket take turns. */
   readonly #mutex = new PathMutex();
   /** Work that nobody waits for. */
@@ -57,7 +57,7 @@ export class DeployCare {
   /** Paths of buckets whose published deploy is known to be changed, or that have none. */
   readonly #noted = new Set<string>();
 
-  constructor(options: DeployCareOptions) {
+  constructor(options: DeployMaintenanceOptions) {
     this.#options = options;
   }
 
@@ -66,12 +66,12 @@ export class DeployCare {
   }
 
   /** openDeploy returns the tree of a deploy that is not published. */
-  openDeploy({ name }: BucketPlace, id: string, place: string): OpenedTree {
+  openDeploy({ name }: BucketLocation, id: string, place: string): OpenedTree {
     return this.#options.open({ name: nameOfDeploy(name, id), path: place });
   }
 
   /** inTurn runs a switch of a bucket, after what a crash left of another one was settled. */
-  inTurn<T>(bucket: BucketPlace, work: () => Promise<T>): Promise<T> {
+  inTurn<T>(bucket: BucketLocation, work: () => Promise<T>): Promise<T> {
     return this.#mutex.run([bucket.path], async () => {
       await this.#settle(bucket);
       return work();
@@ -79,15 +79,15 @@ export class DeployCare {
   }
 
   /** clean settles what a crash interrupted, and removes open deploys that nobody fills any more. */
-  async clean(bucket: BucketPlace): Promise<void> {
+  async clean(bucket: BucketLocation): Promise<void> {
     await this.inTurn(bucket, async () => {});
-    await this.#dropSome(bucket, untouchedIn);
+    await this.#dropSome(bucket, abandonedDeploys);
     void this.discardDropped();
   }
 
   /**
-   * recover settles what a crash interrupted, in all buckets, and begins to discard the trees that it left. One where that fails
-   * keeps no other from being served; its next call tries again.
+   * recover settles what a crash interrupted, in all buckets, and begins to discard the trees that it left. A bucket where that
+   * fails does not keep the others from being served; its next call tries again.
    */
   async recover(): Promise<void> {
     for (const path of await this.#rows.bucketPaths()) {
@@ -105,23 +105,23 @@ export class DeployCare {
   }
 
   /** afterSwitch does in the background what need not be done before a switch is answered. */
-  afterSwitch(bucket: BucketPlace): void {
+  afterSwitch(bucket: BucketLocation): void {
     this.#noted.delete(bucket.path);
     void this.inBackground(async () => {
-      await this.#dropSome(bucket, (rows) => surplusOf(rows, this.#options.keep));
+      await this.#dropSome(bucket, (rows) => excessDeploys(rows, this.#options.keep));
       await this.#discardDropped();
     });
   }
 
   /**
-   * discardDropped discards the trees that no deploy has any more. What fails is told in the log, and tried again later; so it
+   * discardDropped discards the trees that no deploy has any more. A failure is logged, and tried again later; so it
    * never rejects.
    */
   discardDropped(): Promise<void> {
     return this.inBackground(() => this.#discardDropped());
   }
 
-  /** forget drops what is known of a tree that is at this place no more, and the locks and properties that clients gave it there. */
+  /** forget drops what is known of a tree that has left this location, and the locks and properties that clients gave it there. */
   async forget(deploy: string, place: string): Promise<void> {
     this.#options.forget({ name: deploy, path: place });
     await this.#options.database.kv.removeAll([locksNamespace(deploy), propertiesNamespace(deploy)]);
@@ -151,7 +151,7 @@ export class DeployCare {
    * the background, and the counts are in a later list. Only a list needs it: after a switch it would hold up the next one, by as much as
    * the tree is large.
    */
-  async count(bucket: BucketPlace): Promise<void> {
+  async count(bucket: BucketLocation): Promise<void> {
     const key = `${bucket.name}\n${bucket.path}`;
     let counting = this.#counting.get(key);
     if (counting === undefined) {
@@ -162,7 +162,7 @@ export class DeployCare {
   }
 
   /** Writes all counts in one transaction. An open deploy still grows. */
-  async #count(bucket: BucketPlace): Promise<void> {
+  async #count(bucket: BucketLocation): Promise<void> {
     const pacer = new Pacer();
     const counted = new Map<string, { readonly place: string | null; readonly total: TreeTotal }>();
     for (const [id, { files, state, place }] of await this.#rows.list(bucket.path)) {
@@ -189,13 +189,13 @@ export class DeployCare {
     });
   }
 
-  /** inBackground does work that `close` waits for. A failure is told in the log alone. */
+  /** inBackground does work that `close` waits for. A failure is only logged. */
   inBackground(work: () => Promise<void>): Promise<void> {
     const running = outsideSpans(async () => {
       try {
         await work();
       } catch (error) {
-        // That the database is away is told once, for everything that fails by it.
+        // That the database is away is logged once, for everything that fails by it.
         if (isUnavailable(error)) return;
         this.#options.log.event("deploy.work_failed", "work on deploys failed", { reason: messageOf(error) });
       }
@@ -211,7 +211,7 @@ export class DeployCare {
   }
 
   /** Finds out whether an exchange that has begun has happened. Only a store without transactions leaves one. */
-  async #settle(bucket: BucketPlace): Promise<void> {
+  async #settle(bucket: BucketLocation): Promise<void> {
     const { stores, open, log } = this.#options;
     const rows = await this.#rows.list(bucket.path);
     const [id, begun] = [...rows].find(([, { switching }]) => switching !== undefined) ?? [];
@@ -219,16 +219,16 @@ export class DeployCare {
     const { place, switching, tree } = begun;
     await stores.settleExchange(bucket.path, place);
     const present = await open(bucket).store.treeId();
-    // Where it is cannot be told without the folder.
+    // Without the folder, nobody can say which tree is where.
     if (present === undefined) throw folderIsGone();
     const isDone = present === tree;
-    const formerTree = (await this.openDeploy(bucket, id, place).store.treeId()) ?? null;
+    const previousTree = (await this.openDeploy(bucket, id, place).store.treeId()) ?? null;
     await this.#rows.change(bucket.path, async (changes) => {
       const now = changes.rows.get(id);
       if (now?.switching === undefined) return;
       if (!isDone) return changes.write(id, withoutSwitching(now));
       const { keeps, isNew } = switching;
-      await writeSwitch(changes, { id, place, formerTree, keeps, isNew, version: null });
+      await writeSwitch(changes, { id, place, previousTree, keeps, isNew, version: null });
     });
     log.event("deploy.settled", "a switch of deploys that was interrupted was settled", {
       path: bucket.path,
@@ -239,7 +239,7 @@ export class DeployCare {
 
   /** Deletes the rows of some deploys; their trees are to be discarded. */
   async #dropSome(
-    { name, path }: BucketPlace,
+    { name, path }: BucketLocation,
     choose: (rows: ReadonlyMap<string, DeployValue>, nowMs: number) => readonly string[],
   ): Promise<void> {
     if (choose(await this.#rows.list(path), this.#options.database.clock.now()).length === 0) return;
@@ -253,7 +253,7 @@ export class DeployCare {
     });
   }
 
-  /** One that cannot be discarded keeps no other from it. */
+  /** Discards all dropped trees. A tree that cannot be discarded does not keep the others from being discarded. */
   async #discardDropped(): Promise<void> {
     await this.#mutex.run([discardTurn], async () => {
       const failures: unknown[] = [];
@@ -270,21 +270,21 @@ export class DeployCare {
   }
 }
 
-/** An open deploy that nothing was put into for so long is removed. */
+/** An open deploy that received no file for this long is removed. */
 const maxUntouchedMs = 24 * 3600 * 1000;
 
-/** untouchedIn are the open deploys that nobody fills any more. */
-function untouchedIn(rows: ReadonlyMap<string, DeployValue>, nowMs: number): string[] {
+/** abandonedDeploys returns the open deploys that nobody fills any more. */
+function abandonedDeploys(rows: ReadonlyMap<string, DeployValue>, nowMs: number): string[] {
   return [...rows].flatMap(([id, { state, touched }]) =>
     state === "open" && nowMs - touched > maxUntouchedMs ? [id] : [],
   );
 }
 
 /**
- * surplusOf are the deploys beyond the number that is kept, the oldest ones: of those that were published, and of those that wait
- * for it, each.
+ * excessDeploys returns the oldest deploys beyond `keep`. Deploys that were published and deploys that wait for their publication
+ * are counted apart.
  */
-function surplusOf(rows: ReadonlyMap<string, DeployValue>, keep: number): string[] {
+function excessDeploys(rows: ReadonlyMap<string, DeployValue>, keep: number): string[] {
   const sorted = [...rows].map(([id, value]) => ({ id, ...value })).sort(byPublication);
   const previous = sorted.filter(({ state }) => state === "previous");
   const ready = sorted.filter(({ state }) => state === "ready");

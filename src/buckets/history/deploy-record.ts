@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 
 /** No bucket can have such a path: `~` is not allowed in one. */
-const placesFolder = "~deploys";
+const deploysFolder = "~deploys";
 const idForm = /^[a-z0-9]{10}$/;
 const idTimeChars = 8;
 
@@ -30,29 +30,29 @@ export function nameOfDeploy(bucket: string, id: string): string {
   return `${bucket}@${id}`;
 }
 
-/** newDeployId is a new id; those of later deploys are greater, as texts. */
+/** newDeployId returns a new id. As texts, ids of later deploys are greater. */
 export function newDeployId(nowMs: number): string {
   const random = (randomBytes(2).readUInt16BE() % 36 ** 2).toString(36).padStart(2, "0");
   return Math.floor(nowMs).toString(36).padStart(idTimeChars, "0") + random;
 }
 
-/** newPlace is a new path in the store for a tree of a bucket. It says nothing about which deploy's tree is there. */
-export function newPlace(bucketPath: string): string {
+/** newDeployPath returns a new path in the store for a tree of a bucket. It does not name the deploy whose tree is there. */
+export function newDeployPath(bucketPath: string): string {
   // Two buckets cannot come to the same folder: no path of a bucket has `~` in it.
-  return `${placesFolder}/${bucketPath.replaceAll("/", "~")}/${randomBytes(8).toString("hex")}`;
+  return `${deploysFolder}/${bucketPath.replaceAll("/", "~")}/${randomBytes(8).toString("hex")}`;
 }
 
-/** isDeployPlace is whether a path in the store is that of a deploy. */
-export function isDeployPlace(path: string): boolean {
-  return path.startsWith(`${placesFolder}/`);
+/** isDeployPath returns whether a path in the store is that of a deploy. */
+export function isDeployPath(path: string): boolean {
+  return path.startsWith(`${deploysFolder}/`);
 }
 
-/** noDeploy is the Fault for an id that the bucket does not have. */
+/** noDeploy returns the Fault for an id that the bucket does not have. */
 export function noDeploy(id: string): Fault {
   return new Fault("NotFound", `the bucket has no deploy ${id.slice(0, 32)}`, { field: "deploy" });
 }
 
-/** isClosed is the Fault for a change of a deploy that is not open. */
+/** isClosed returns the Fault for a change of a deploy that is not open. */
 export function isClosed(id: string): Fault {
   return new Fault(
     "InvalidInput",

@@ -9,23 +9,28 @@ import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import type { TakeOptions, WantedFile, WriteConditions } from "../ports.ts";
-import { type BucketPlace, DeployCare, type DeployCareOptions, type OpenedTree } from "./deploy-care.ts";
+import {
+  type BucketLocation,
+  DeployMaintenance,
+  type DeployMaintenanceOptions,
+  type OpenedTree,
+} from "./deploy-care.ts";
 import {
   byPublication,
   type Deploy,
   isClosed,
   nameOfDeploy,
   newDeployId,
-  newPlace,
+  newDeployPath,
   noDeploy,
 } from "./deploy-record.ts";
 import { publishedIn, TreeSwitch } from "./tree-switch.ts";
 
-/** An open deploy that was touched so recently is one that somebody is filling now. */
+/** An open deploy that was touched within this time counts as being filled now. */
 const busyMs = 10 * 60 * 1000;
 /** Deploys of a bucket that are being filled or wait for their publication, at most. A preview has no other end than its deletion. */
 const maxUnpublished = 100;
-/** The time of the last upload is written at most so often. */
+/** The interval at which the time of the last upload is written. */
 const touchMs = 60 * 1000;
 
 /** DeployMaker is who makes a deploy, and what they say about it. */
@@ -45,9 +50,9 @@ export interface Published {
 
 /** ShownTree is where the files of a deploy are. */
 export interface ShownTree {
-  readonly place: BucketPlace;
+  readonly location: BucketLocation;
   readonly isPublished: boolean;
-  /** The number of times that the tree has come to the bucket's own place or has left it. */
+  /** The number of times that the tree has come to the bucket's own location or has left it. */
   readonly exchanges: number;
 }
 
@@ -58,16 +63,16 @@ interface Choice {
 }
 
 /**
- * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a place of its own, and published
+ * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a location of its own, and published
  * by an exchange with the bucket's own tree, which stays as a deploy; going back is the same exchange.
  */
 export class Deploys {
-  readonly care: DeployCare;
-  readonly #options: DeployCareOptions;
+  readonly maintenance: DeployMaintenance;
+  readonly #options: DeployMaintenanceOptions;
 
-  constructor(options: DeployCareOptions) {
+  constructor(options: DeployMaintenanceOptions) {
     this.#options = options;
-    this.care = new DeployCare(options);
+    this.maintenance = new DeployMaintenance(options);
   }
 
   get #rows() {
@@ -79,12 +84,12 @@ export class Deploys {
    * `too_many_deploys` if too many are not published.
    */
   async begin(
-    bucket: BucketPlace,
+    bucket: BucketLocation,
     maker: DeployMaker,
     { force }: { readonly force: boolean },
   ): Promise<Deploy> {
-    await this.care.clean(bucket);
-    const place = newPlace(bucket.path);
+    await this.maintenance.clean(bucket);
+    const place = newDeployPath(bucket.path);
     // Before anybody fills it.
     await this.#options.stores.assertExchangeable(bucket.path, place);
     return this.#rows.change(bucket.path, async ({ rows, nowMs, transaction, write }) => {
@@ -98,7 +103,7 @@ export class Deploys {
       const value: DeployValue = {
         state: "open",
         place,
-        tree: (await this.care.openDeploy(bucket, id, place).store.treeId()) ?? null,
+        tree: (await this.maintenance.openDeploy(bucket, id, place).store.treeId()) ?? null,
         at: nowMs,
         ...maker,
         touched: nowMs,
@@ -115,7 +120,7 @@ export class Deploys {
 
   /** add takes over the files that the published tree has already, and returns those that have to be uploaded. */
   async add(
-    bucket: BucketPlace,
+    bucket: BucketLocation,
     id: string,
     { files, check, signal }: TakeOptions & { readonly files: readonly WantedFile[] },
   ): Promise<WantedFile[]> {
@@ -130,15 +135,15 @@ export class Deploys {
   }
 
   /** openForChange returns the files of an open deploy. Whoever changes them has to call `assertOpen` in the turn of the change. */
-  async openForChange(bucket: BucketPlace, id: string): Promise<OpenedTree> {
+  async openForChange(bucket: BucketLocation, id: string): Promise<OpenedTree> {
     const { touched, place } = await this.assertOpen(bucket, id);
     if (this.#options.database.clock.now() - touched > touchMs)
       await this.#update(bucket, id, (deploy, nowMs) => ({ ...deploy, touched: nowMs }));
-    return this.care.openDeploy(bucket, id, place);
+    return this.maintenance.openDeploy(bucket, id, place);
   }
 
   /** assertOpen throws unless the deploy can be filled. */
-  async assertOpen({ path }: BucketPlace, id: string): Promise<Deploy & { readonly place: string }> {
+  async assertOpen({ path }: BucketLocation, id: string): Promise<Deploy & { readonly place: string }> {
     const value = await this.#rows.get(path, id);
     if (value === undefined) throw noDeploy(id);
     const { place, state, switching } = value;
@@ -147,50 +152,50 @@ export class Deploys {
   }
 
   /** get returns a deploy; NotFound when there is none. */
-  async get({ path }: BucketPlace, id: string): Promise<Deploy> {
+  async get({ path }: BucketLocation, id: string): Promise<Deploy> {
     const value = await this.#rows.get(path, id);
     if (value === undefined) throw noDeploy(id);
     return { id, ...value };
   }
 
   /** seal ends the filling of a deploy, which is shown to others from now on. */
-  async seal(bucket: BucketPlace, id: string): Promise<Deploy> {
+  async seal(bucket: BucketLocation, id: string): Promise<Deploy> {
     const value = await this.#update(bucket, id, (deploy) =>
       deploy.state === "open" ? { ...deploy, state: "ready" } : deploy,
     );
     return { id, ...value };
   }
 
-  /** shownTree is what can be read of any deploy; undefined if there is no such deploy. */
-  async shownTree(bucket: BucketPlace, id: string): Promise<ShownTree | undefined> {
+  /** shownTree returns what can be read of any deploy; undefined if there is no such deploy. */
+  async shownTree(bucket: BucketLocation, id: string): Promise<ShownTree | undefined> {
     const { name, path } = bucket;
     let deploy = await this.#rows.get(path, id);
     if (deploy?.switching !== undefined) {
-      // Until the switch has ended, its tree is at either place.
-      await this.care.inTurn(bucket, async () => {});
+      // Until the switch has ended, its tree is at either location.
+      await this.maintenance.inTurn(bucket, async () => {});
       deploy = await this.#rows.get(path, id);
     }
     if (deploy === undefined) return undefined;
     const { place, exchanges = 0 } = deploy;
     return place === null
-      ? { place: { name, path }, isPublished: true, exchanges }
-      : { place: { name: nameOfDeploy(name, id), path: place }, isPublished: false, exchanges };
+      ? { location: { name, path }, isPublished: true, exchanges }
+      : { location: { name: nameOfDeploy(name, id), path: place }, isPublished: false, exchanges };
   }
 
   /** publish puts the tree of a deploy in the place of the bucket's, at once. It succeeds also if the deploy is published already. */
-  publish(bucket: BucketPlace, id: string, conditions: WriteConditions): Promise<Published> {
+  publish(bucket: BucketLocation, id: string, conditions: WriteConditions): Promise<Published> {
     return this.#switch(bucket, { pick: () => id, isNew: true, conditions });
   }
 
-  /** rollback publishes a former deploy again; without an id the one that was published before the present one. */
-  rollback(bucket: BucketPlace, id: string | undefined, conditions: WriteConditions): Promise<Published> {
-    return this.#switch(bucket, { pick: (rows) => id ?? formerOf(rows), isNew: false, conditions });
+  /** rollback publishes a previous deploy again; without an id, the one that was published before the present one. */
+  rollback(bucket: BucketLocation, id: string | undefined, conditions: WriteConditions): Promise<Published> {
+    return this.#switch(bucket, { pick: (rows) => id ?? previousDeploy(rows), isNew: false, conditions });
   }
 
   /** list returns the deploys of a bucket, the last published or made first. */
-  async list(bucket: BucketPlace): Promise<Deploy[]> {
-    await this.care.clean(bucket);
-    await this.care.count(bucket);
+  async list(bucket: BucketLocation): Promise<Deploy[]> {
+    await this.maintenance.clean(bucket);
+    await this.maintenance.count(bucket);
     const version = await this.#options.open(bucket).store.version();
     return [...(await this.#rows.list(bucket.path))]
       .map(([id, value]) => ({ id, ...value, changed: value.changed || isChanged(value, version) }))
@@ -198,7 +203,7 @@ export class Deploys {
   }
 
   /** delete deletes a deploy that is not published. */
-  async delete(bucket: BucketPlace, id: string): Promise<void> {
+  async delete(bucket: BucketLocation, id: string): Promise<void> {
     await this.#rows.change(bucket.path, async ({ rows, write, drop }) => {
       const deploy = rows.get(id);
       if (deploy === undefined) throw noDeploy(id);
@@ -206,12 +211,12 @@ export class Deploys {
       await write(id, undefined);
       await drop({ place: deploy.place, deploy: nameOfDeploy(bucket.name, id) });
     });
-    await this.care.discardDropped();
+    await this.maintenance.discardDropped();
   }
 
   /** deleteAll deletes all deploys of a bucket that is deleted: the published one loses its row, the others also their trees. */
-  async deleteAll(bucket: BucketPlace): Promise<void> {
-    await this.care.inTurn(bucket, async () => {
+  async deleteAll(bucket: BucketLocation): Promise<void> {
+    await this.maintenance.inTurn(bucket, async () => {
       await this.#rows.change(bucket.path, async ({ rows, write, drop }) => {
         for (const [id, { place, switching }] of rows) {
           // Another node that shares the disk is at it.
@@ -221,16 +226,16 @@ export class Deploys {
         }
       });
     });
-    await this.care.discardDropped();
+    await this.maintenance.discardDropped();
   }
 
-  /** existAt is whether there are deploys of a bucket that has, or had, this path. */
+  /** existAt returns whether there are deploys of a bucket that has, or had, this path. */
   async existAt(path: string, transaction: DatabaseTransaction): Promise<boolean> {
     return (await this.#rows.list(path, transaction)).size > 0;
   }
 
   #update(
-    { path }: BucketPlace,
+    { path }: BucketLocation,
     id: string,
     change: (deploy: DeployValue, nowMs: number) => DeployValue,
   ): Promise<DeployValue> {
@@ -243,8 +248,8 @@ export class Deploys {
     });
   }
 
-  #switch(bucket: BucketPlace, { pick, isNew, conditions }: Choice): Promise<Published> {
-    return this.care.inTurn(bucket, async () => {
+  #switch(bucket: BucketLocation, { pick, isNew, conditions }: Choice): Promise<Published> {
+    return this.maintenance.inTurn(bucket, async () => {
       const rows = await this.#rows.list(bucket.path);
       const id = pick(rows);
       const chosen = rows.get(id);
@@ -252,7 +257,7 @@ export class Deploys {
       const { place } = chosen;
       if (place === null) return { deploy: id, replaced: null };
       const { store: published, files } = this.#options.open(bucket);
-      const { store: prepared } = this.care.openDeploy(bucket, id, place);
+      const { store: prepared } = this.maintenance.openDeploy(bucket, id, place);
       const treeSwitch = new TreeSwitch({
         id,
         chosen: { ...chosen, place },
@@ -265,8 +270,8 @@ export class Deploys {
       });
       await published.exchangeWith(prepared, treeSwitch);
       await forgetMissing(files);
-      await this.care.forget(nameOfDeploy(bucket.name, id), place);
-      this.care.afterSwitch(bucket);
+      await this.maintenance.forget(nameOfDeploy(bucket.name, id), place);
+      this.maintenance.afterSwitch(bucket);
       return { deploy: id, replaced: treeSwitch.replaced };
     });
   }
@@ -311,13 +316,13 @@ function isPublished(): Fault {
   );
 }
 
-/** formerOf is the deploy that was published before the present one. */
-function formerOf(rows: ReadonlyMap<string, DeployValue>): string {
+/** previousDeploy returns the deploy that was published before the present one. */
+function previousDeploy(rows: ReadonlyMap<string, DeployValue>): string {
   const present = publishedIn(rows)?.[1].published_at ?? Number.POSITIVE_INFINITY;
-  const [former] = [...rows]
+  const [previous] = [...rows]
     .map(([id, value]) => ({ id, ...value }))
     .filter(({ state, published_at: at }) => state === "previous" && at !== null && at < present)
     .sort(byPublication);
-  if (former !== undefined) return former.id;
+  if (previous !== undefined) return previous.id;
   throw new Fault("NotFound", "there is no earlier deploy to go back to", { field: "deploy" });
 }

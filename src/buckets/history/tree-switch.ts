@@ -19,12 +19,12 @@ interface TreeSwitchOptions {
   flush(): Promise<void>;
 }
 
-/** TreeSwitch are the rows of a switch: the deploy becomes the published one, and what was published before stays as a deploy. */
+/** TreeSwitch writes the rows of a switch: the deploy becomes the published one, and what was published before stays as a deploy. */
 export class TreeSwitch implements TreeExchange {
   readonly #options: TreeSwitchOptions;
-  /** Whether the former tree is kept: one without files that no deploy made is not. */
+  /** Whether the previous tree is kept: one without files that no deploy made is not. */
   #keeps = true;
-  #formerTree: string | null = null;
+  #previousTree: string | null = null;
   /** The deploy that was published before; null if there was none. Known after `commit`. */
   replaced: string | null = null;
 
@@ -55,7 +55,7 @@ export class TreeSwitch implements TreeExchange {
       changesParent: false,
     });
     this.#keeps = publishedIn(rows) !== undefined || !(await published.isEmpty());
-    this.#formerTree = (await published.treeId()) ?? null;
+    this.#previousTree = (await published.treeId()) ?? null;
   }
 
   async begin(changes: DeployChanges): Promise<void> {
@@ -75,7 +75,7 @@ export class TreeSwitch implements TreeExchange {
     this.replaced = await writeSwitch(changes, {
       id,
       place: chosen.place,
-      formerTree: this.#formerTree,
+      previousTree: this.#previousTree,
       keeps: this.#keeps,
       isNew,
       version,
@@ -94,9 +94,9 @@ function isElsewhere(id: string): Fault {
 
 interface SwitchRows {
   readonly id: string;
-  /** Where the former tree is now. */
+  /** Where the previous tree is now. */
   readonly place: string;
-  readonly formerTree: string | null;
+  readonly previousTree: string | null;
   readonly keeps: boolean;
   readonly isNew: boolean;
   /** The version of the bucket after the switch; null if the store counts none. */
@@ -106,7 +106,7 @@ interface SwitchRows {
 /** writeSwitch writes that the trees were exchanged, and returns the deploy that was published before; null if there was none. */
 export async function writeSwitch(
   { rows, nowMs, write, drop }: DeployChanges,
-  { id, place, formerTree, keeps, isNew, version }: SwitchRows,
+  { id, place, previousTree, keeps, isNew, version }: SwitchRows,
 ): Promise<string | null> {
   const next = rows.get(id);
   if (next === undefined) throw noDeploy(id);
@@ -120,13 +120,13 @@ export async function writeSwitch(
     published_at,
     exchanges,
   });
-  const former = publishedIn(rows);
-  if (former !== undefined) {
-    const [formerId, value] = former;
+  const previous = publishedIn(rows);
+  if (previous !== undefined) {
+    const [previousId, value] = previous;
     const changed = value.changed || (version !== null && value.version !== version - 1);
     const exchanges = (value.exchanges ?? 0) + 1;
-    await write(formerId, { ...value, state: "previous", place, tree: formerTree, changed, exchanges });
-    return formerId;
+    await write(previousId, { ...value, state: "previous", place, tree: previousTree, changed, exchanges });
+    return previousId;
   }
   if (!keeps) {
     await drop({ place, deploy: null });
@@ -136,7 +136,7 @@ export async function writeSwitch(
   await write(first, {
     state: "previous",
     place,
-    tree: formerTree,
+    tree: previousTree,
     at: nowMs,
     by: "",
     username: null,
@@ -151,7 +151,7 @@ export async function writeSwitch(
   return first;
 }
 
-/** publishedIn is the deploy that is published, with its id; undefined if none is. */
+/** publishedIn returns the deploy that is published, with its id; undefined if none is. */
 export function publishedIn(
   rows: ReadonlyMap<string, DeployValue>,
 ): readonly [string, DeployValue] | undefined {

@@ -4,7 +4,7 @@ import { randomText } from "../../base/random.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { PlacedFile, WriteOptions } from "../bucket-files.ts";
+import type { WriteOptions, WrittenFile } from "../bucket-files.ts";
 import { RecurringTask } from "../maintenance/recurring-task.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { PartialContents, StagedFile } from "../ports.ts";
@@ -44,11 +44,11 @@ interface ReceiveOptions {
   readonly content: AsyncIterable<Uint8Array>;
   /** Called while content is read that has arrived already, which may take long. */
   readonly onProgress: () => void;
-  /** Puts the whole file in place, by all the rules of a PUT. */
-  readonly place: (
+  /** put puts the whole file in place, by all the rules of a PUT. */
+  readonly put: (
     staged: StagedFile,
-    options: Required<Pick<WriteOptions, "onPlaced">>,
-  ) => Promise<PlacedFile>;
+    options: Required<Pick<WriteOptions, "onWritten">>,
+  ) => Promise<WrittenFile>;
 }
 
 /** Received is the state of an upload after a request. */
@@ -85,16 +85,16 @@ export class Uploads {
   }
 
   /** begin makes an upload without content. */
-  async begin(place: UploadTarget, upload: NewUpload): Promise<Upload> {
-    const name = { bucketId: place.id, id: randomText(24) };
+  async begin(target: UploadTarget, upload: NewUpload): Promise<Upload> {
+    const name = { bucketId: target.id, id: randomText(24) };
     const limits = { maxPerBucket, maxPerToken, lifetimeMs };
-    const made = await this.#options.rows.insert(name, { ...upload, target: place.name }, limits);
+    const made = await this.#options.rows.insert(name, { ...upload, target: target.name }, limits);
     if (made === "bucket") throw tooManyUploads(made, maxPerBucket);
     if (made === "token") throw tooManyUploads(made, maxPerToken);
     return { ...made, path: upload.path, name };
   }
 
-  /** find returns an upload of a path; `noUpload` if there is none, or it belongs to another place. */
+  /** find returns an upload of a path; `noUpload` if there is none, or it belongs to another target. */
   async find({ id: bucketId, name: target }: UploadTarget, path: TreePath, id: string): Promise<Upload> {
     const name = { bucketId, id };
     const found = await this.#options.rows.get(name);
@@ -131,7 +131,7 @@ export class Uploads {
 
   /**
    * receive stores content, and puts the file in place with its last byte. What arrived is kept if the body fails, or the file
-   * cannot be placed.
+   * cannot be put in place.
    */
   async receive(bucketPath: string, upload: Upload, options: ReceiveOptions): Promise<Received> {
     const { id } = upload.name;
@@ -217,19 +217,19 @@ export class Uploads {
   async #finish(
     bucketPath: string,
     upload: Upload,
-    { place, onProgress }: Pick<ReceiveOptions, "place" | "onProgress">,
+    { put, onProgress }: Pick<ReceiveOptions, "put" | "onProgress">,
   ): Promise<UploadOutcome> {
     const { rows, contents, log } = this.#options;
     const { name } = upload;
     let unneeded: string[] | undefined;
-    const onPlaced: WriteOptions["onPlaced"] = async (placed, within) => {
-      unneeded = await rows.finish(name, { outcome: outcomeOf(placed), keepMs: outcomeMs, within });
+    const onWritten: WriteOptions["onWritten"] = async (written, within) => {
+      unneeded = await rows.finish(name, { outcome: outcomeOf(written), keepMs: outcomeMs, within });
       if (unneeded === undefined) throw isBusy();
     };
     let outcome: UploadOutcome;
     try {
       await using staged = await this.#assemble(bucketPath, upload, onProgress);
-      outcome = outcomeOf(await place(staged, { onPlaced }));
+      outcome = outcomeOf(await put(staged, { onWritten }));
     } catch (error) {
       const known = await this.#outcomeOf(name);
       if (known === undefined) throw error;
@@ -272,7 +272,7 @@ export class Uploads {
   }
 }
 
-function outcomeOf({ created, stats }: PlacedFile): UploadOutcome {
+function outcomeOf({ created, stats }: WrittenFile): UploadOutcome {
   return { created, etag: stats.etag, modified: stats.modifiedMs };
 }
 
@@ -349,8 +349,8 @@ const everyMs = 3600_000;
 /** A start has more urgent work. */
 const firstWaitMs = 5000;
 
-/** UploadCare removes uploads that nobody has finished in time: soon after the start, and once an hour. */
-export class UploadCare {
+/** UploadExpiry removes uploads that nobody has finished in time: soon after the start, and once an hour. */
+export class UploadExpiry {
   readonly #uploads: Uploads;
   readonly #log: Logger;
   readonly #task: RecurringTask;

@@ -29,7 +29,7 @@ interface CheckStep {
 /** BrokenFile is a file whose content is missing, or has another size than it should. */
 export interface BrokenFile {
   /** The path of the bucket and of the file in it; undefined for a row that nothing leads to. */
-  readonly place: { readonly bucket: string; readonly path: string } | undefined;
+  readonly location: { readonly bucket: string; readonly path: string } | undefined;
   /** Whether it was deleted or replaced, and is kept for a while. */
   readonly isRemoved: boolean;
   readonly blob: string;
@@ -166,13 +166,13 @@ class Comparison {
         progress?.({ doing: "naming", count });
         if (isFolderValue(value) || value.blob === null || !this.#broken.has(value.blob)) continue;
         const { blob, size } = value;
-        found.push({ place: { bucket, path }, isRemoved, blob, size, storedSize: this.#broken.get(blob) });
+        found.push({ location: { bucket, path }, isRemoved, blob, size, storedSize: this.#broken.get(blob) });
       }
     });
     const unreached = new Set(this.#broken.keys());
     for (const { blob } of found) unreached.delete(blob);
     for (const blob of unreached)
-      found.push({ place: undefined, isRemoved: true, blob, size: 0, storedSize: this.#broken.get(blob) });
+      found.push({ location: undefined, isRemoved: true, blob, size: 0, storedSize: this.#broken.get(blob) });
     return found;
   }
 }

@@ -28,7 +28,7 @@ interface BlobFailure {
 export interface BlobOfFile {
   readonly blob: string;
   /** The path of the bucket and of the file in it; undefined for a row that nothing leads to. */
-  readonly place: { readonly bucket: string; readonly path: string } | undefined;
+  readonly location: { readonly bucket: string; readonly path: string } | undefined;
   /** Whether the file was deleted or replaced, and is kept for a while. */
   readonly isRemoved: boolean;
 }
@@ -113,10 +113,10 @@ async function filesOfBlobs(
       signal.throwIfAborted();
       if (isFolderValue(value) || value.blob === null || !blobs.has(value.blob)) continue;
       unreached.delete(value.blob);
-      found.push({ blob: value.blob, place: { bucket, path }, isRemoved });
+      found.push({ blob: value.blob, location: { bucket, path }, isRemoved });
     }
   });
-  return [...found, ...[...unreached].map((blob) => ({ blob, place: undefined, isRemoved: true }))];
+  return [...found, ...[...unreached].map((blob) => ({ blob, location: undefined, isRemoved: true }))];
 }
 
 /**

@@ -1,4 +1,4 @@
-// This folder is what runs beside requests, most of it for object stores. The StoreCare of this file works once a day,
+// This folder is what runs beside requests, most of it for object stores. The StoreMaintenance of this file works once a day,
 // on one of all nodes. sweep.ts deletes blobs that nothing names, purge-removed.ts rows whose time has passed;
 // manifest.ts writes what would replace a lost database. store-identity.ts and store-mark.ts keep a database and its
 // store together; store-watch.ts reports a store that is lost. check-blobs.ts, copy-blobs.ts and restored-trees.ts
@@ -7,10 +7,10 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import type { Database } from "../../db/database.ts";
-import { careTask } from "../../db/rows/lease-rows.ts";
+import { maintenanceTask } from "../../db/rows/lease-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
-import { isDeployPlace } from "../history/deploy-record.ts";
+import { isDeployPath } from "../history/deploy-record.ts";
 import { writeManifests } from "./manifest.ts";
 import { RecurringTask } from "./recurring-task.ts";
 import type { StoreIdentity } from "./store-identity.ts";
@@ -27,7 +27,7 @@ const maxWaitMs = 10 * 60_000;
 /** A start has more urgent work. */
 const firstWaitMs = 10_000;
 
-interface StoreCareOptions {
+interface StoreMaintenanceOptions {
   readonly database: Database;
   readonly blobs: BlobStore;
   /** Asked before anything is deleted. */
@@ -37,15 +37,15 @@ interface StoreCareOptions {
 }
 
 /**
- * StoreCare looks after an object store once a day: it sweeps what nothing names any more, and writes the manifests. Of all servers
- * that share a database, the one that holds the lease does it.
+ * StoreMaintenance works on an object store once a day: it sweeps what nothing names any more, and writes the manifests. Of all
+ * servers that share a database, the one that holds the task's lock does it.
  */
-export class StoreCare {
-  readonly #options: StoreCareOptions;
+export class StoreMaintenance {
+  readonly #options: StoreMaintenanceOptions;
   readonly #holder: string;
   readonly #task: RecurringTask;
 
-  constructor(options: StoreCareOptions) {
+  constructor(options: StoreMaintenanceOptions) {
     this.#options = options;
     const run = async () => Math.min(await this.#runOrRetry(), maxWaitMs);
     this.#task = new RecurringTask(run, options.database.clock);
@@ -82,12 +82,12 @@ export class StoreCare {
   async runIfDue(): Promise<number> {
     const { leases, clock } = this.#options.database;
     const holder = this.#holder;
-    const waitMs = await leases.take(careTask, { holder, leaseMs, everyMs });
+    const waitMs = await leases.take(maintenanceTask, { holder, leaseMs, everyMs });
     if (waitMs > 0) return waitMs;
     const lost = new AbortController();
     const renew = async () => {
       try {
-        if (!(await leases.renew(careTask, { holder, leaseMs }))) lost.abort(leaseLost());
+        if (!(await leases.renew(maintenanceTask, { holder, leaseMs }))) lost.abort(leaseLost());
       } catch (error) {
         lost.abort(error);
       }
@@ -99,7 +99,7 @@ export class StoreCare {
       isDone = true;
     } finally {
       renewing[Symbol.dispose]();
-      await leases.release(careTask, holder, { isDone });
+      await leases.release(maintenanceTask, holder, { isDone });
     }
     return 0;
   }
@@ -110,7 +110,7 @@ export class StoreCare {
     const keepOrphansUntil = await identity.assertOwner();
     const shared = { rows: database.removed, blobs, signal };
     const swept = await sweep({ ...shared, keepOrphansUntil });
-    await dropPlaces(database, signal);
+    await dropUnusedHeads(database, signal);
     const manifests = await writeManifests(shared);
     log.event("files.swept", "the store of the files was swept", {
       purged_rows: swept.purgedRows,
@@ -128,26 +128,26 @@ function leaseLost(): Fault {
 }
 
 /**
- * `dropPlaces` deletes the heads of places that no deploy has any more, once a purge has deleted what was there. Heads are read
- * before the deploys: both are made in one transaction, so that no deploy of a head that was read can be unseen. Returns how
- * many.
+ * `dropUnusedHeads` deletes the heads of trees that no deploy has any more, once a purge has deleted their content. Heads are read
+ * before the deploys: both are made in one transaction, so that no deploy of a head that was read can be unseen. Returns the
+ * number of deleted heads.
  */
-export async function dropPlaces(database: Database, signal: AbortSignal): Promise<number> {
+export async function dropUnusedHeads(database: Database, signal: AbortSignal): Promise<number> {
   const { heads, entries, removed, deploys } = database;
-  const places = [...(await heads.versions()).keys()].filter(isDeployPlace);
-  if (places.length === 0) return 0;
+  const deployPaths = [...(await heads.versions()).keys()].filter(isDeployPath);
+  if (deployPaths.length === 0) return 0;
   const used = new Set<string | null>();
   for (const path of await deploys.bucketPaths())
-    for (const { place } of (await deploys.list(path)).values()) used.add(place);
+    for (const { place: deployPath } of (await deploys.list(path)).values()) used.add(deployPath);
   let dropped = 0;
-  for (const place of places) {
+  for (const deployPath of deployPaths) {
     signal.throwIfAborted();
-    if (used.has(place)) continue;
+    if (used.has(deployPath)) continue;
     dropped += await database.transact(async (transaction) => {
-      const { head } = await heads.lock(place, transaction);
+      const { head } = await heads.lock(deployPath, transaction);
       if (head === undefined || !(await entries.within(transaction).isEmpty(head.root))) return 0;
-      for await (const batch of removed.current.removed(place)) if (batch.length > 0) return 0;
-      await heads.drop(place, transaction);
+      for await (const batch of removed.current.removed(deployPath)) if (batch.length > 0) return 0;
+      await heads.drop(deployPath, transaction);
       return 1;
     });
   }

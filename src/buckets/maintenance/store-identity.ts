@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
-import { careTask } from "../../db/rows/lease-rows.ts";
+import { maintenanceTask } from "../../db/rows/lease-rows.ts";
 import type { StoreRows, StoreValue } from "../../db/rows/store-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { quietly } from "../../log/span.ts";
@@ -12,7 +12,7 @@ import { assertOwner, markStore, readMark } from "./store-mark.ts";
 export const diskStore = "disk";
 const diskUrl = "plain files below static_path";
 
-/** KnownStore is what a database says about the store of its files. */
+/** KnownStore is what a database records about the store of its files. */
 export interface KnownStore {
   readonly namesContent: boolean;
   /** Undefined if no server has used an object store with it. */
@@ -67,7 +67,7 @@ export class StoreIdentity {
     const { log } = this.#options;
     // No call asked for it, so its statements are not in the log.
     quietly(() => this.#record()).catch((error) =>
-      // The daily care tries again before it does anything.
+      // The daily maintenance tries again before it does anything.
       log.debug("the store that is used cannot be written to the database", { reason: messageOf(error) }),
     );
   }
@@ -112,7 +112,7 @@ export class StoreIdentity {
       };
     });
     // The manifests of the files are to be in this store soon.
-    if (isOther && store !== diskStore) await database.leases.forget(careTask);
+    if (isOther && store !== diskStore) await database.leases.forget(maintenanceTask);
     this.#isRecorded = true;
   }
 
@@ -132,13 +132,13 @@ export function isPresent(
   return copied !== undefined && copied.store === store && copied.at >= opened;
 }
 
-/** stale is what an operator has to do if a store does not have the present state of the files. */
-export function stale({ url: former = "another store" }: StoreValue, url: string | undefined): Fault {
+/** stale returns the Fault for a store without the present state of the files: what an operator has to do. */
+export function stale({ url: previousUrl = "another store" }: StoreValue, url: string | undefined): Fault {
   const claim = "if they are lost, `node-server check --files --claim` goes on with what is there";
   const why =
-    former === (url ?? diskUrl)
-      ? `the store ${former} is not the one that this database used: its manifests/owner.json is missing, or of another one. Mount its file system, or restore it from a backup; ${claim}`
-      : `the files of this database were last in ${former}: ${former === diskUrl ? "remove url below [files]" : "set [files] url to that"}, as on every other node. To move them to ${url ?? diskUrl}, stop all servers of this database, and run \`node-server migrate --files ${url ?? "disk"}\` before [files] url is changed; ${claim}`;
+    previousUrl === (url ?? diskUrl)
+      ? `the store ${previousUrl} is not the one that this database used: its manifests/owner.json is missing, or of another one. Mount its file system, or restore it from a backup; ${claim}`
+      : `the files of this database were last in ${previousUrl}: ${previousUrl === diskUrl ? "remove url below [files]" : "set [files] url to that"}, as on every other node. To move them to ${url ?? diskUrl}, stop all servers of this database, and run \`node-server migrate --files ${url ?? "disk"}\` before [files] url is changed; ${claim}`;
   return new Fault("InvalidInput", why, { field: "files.url" });
 }
 
@@ -164,29 +164,29 @@ async function namesFiles({ buckets, heads, entries }: Database): Promise<boolea
 /** Buckets that are named in a message. */
 const maxNamed = 20;
 
-interface ExaminePlacesOptions {
+interface CheckLocationsOptions {
   /** `[files] url` of the store; undefined for plain files. */
   readonly url: string | undefined;
   /** The buckets in use, which are about to be replaced by those of another store; undefined at a start. */
-  readonly former: Buckets | undefined;
+  readonly previous: Buckets | undefined;
   readonly log: Logger;
 }
 
 /**
- * examinePlaces looks for buckets whose files are in another store. A reload onto a store that lacks what the present one has is
+ * checkLocations finds buckets whose files are in another store. A reload onto a store that lacks what the present one has is
  * refused: every request for these files would fail. A start goes on with a warning, because the other buckets can be served.
  */
-export async function examinePlaces(
+export async function checkLocations(
   buckets: Buckets,
-  { url, former, log }: ExaminePlacesOptions,
+  { url, previous, log }: CheckLocationsOptions,
 ): Promise<void> {
-  if (former === undefined && url === undefined) return;
-  const missingBefore = (await former?.withoutPlace()) ?? [];
-  const missing = (await buckets.withoutPlace()).filter((name) => !missingBefore.includes(name));
+  if (previous === undefined && url === undefined) return;
+  const missingBefore = (await previous?.withoutLocation()) ?? [];
+  const missing = (await buckets.withoutLocation()).filter((name) => !missingBefore.includes(name));
   if (missing.length === 0) return;
   const named = missing.slice(0, maxNamed);
   const command = `node-server migrate --files ${url ?? "disk"}`;
-  if (former !== undefined) {
+  if (previous !== undefined) {
     const store = url === undefined ? "static_path" : "the store that files.url names";
     const more = missing.length > named.length ? ` and ${missing.length - named.length} more` : "";
     throw new Fault(

@@ -128,8 +128,8 @@ function shown(url: string | undefined): string {
 
 /** Names the files whose content was lost before: that is no failure of the copy, and repeating it would not help. */
 function sayLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): void {
-  for (const { blob, place, isRemoved } of lost.slice(0, maxShown)) {
-    const file = place === undefined ? `blob ${blob}` : `${place.bucket}/${place.path}`;
+  for (const { blob, location, isRemoved } of lost.slice(0, maxShown)) {
+    const file = location === undefined ? `blob ${blob}` : `${location.bucket}/${location.path}`;
     ctx.say(
       `note: not copied: ${file}${isRemoved ? " (deleted file)" : ""}: ${from} does not have its content either`,
     );

@@ -147,15 +147,15 @@ function removedNote(what: string, { isRemoved }: Pick<BrokenFile, "isRemoved">)
   return isRemoved ? `${what} (deleted file)` : what;
 }
 
-function placeOf({ place }: Pick<BrokenFile, "place">): string {
-  return place === undefined ? "-" : `${place.bucket}/${place.path}`;
+function placeOf({ location }: Pick<BrokenFile, "location">): string {
+  return location === undefined ? "-" : `${location.bucket}/${location.path}`;
 }
 
 /** The report in the names of the product's other JSON. */
 function toJson(url: string, { blobs, bytes, orphans, recent, broken, damaged, deleted }: Findings) {
-  const files = broken.map(({ place, isRemoved, blob, size, storedSize }) => ({
-    bucket_path: place?.bucket ?? null,
-    path: place?.path ?? null,
+  const files = broken.map(({ location, isRemoved, blob, size, storedSize }) => ({
+    bucket_path: location?.bucket ?? null,
+    path: location?.path ?? null,
     removed: isRemoved,
     blob,
     size,
@@ -172,9 +172,9 @@ function toJson(url: string, { blobs, bytes, orphans, recent, broken, damaged, d
     missing: files.filter((file) => !("stored_size" in file)),
     wrong_size: files.filter((file) => "stored_size" in file),
     ...(damaged !== undefined && {
-      damaged: damaged.map(({ place, isRemoved, blob }) => ({
-        bucket_path: place?.bucket ?? null,
-        path: place?.path ?? null,
+      damaged: damaged.map(({ location, isRemoved, blob }) => ({
+        bucket_path: location?.bucket ?? null,
+        path: location?.path ?? null,
         removed: isRemoved,
         blob,
       })),

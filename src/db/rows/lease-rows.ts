@@ -4,8 +4,8 @@ import { putRow } from "./kv-rows.ts";
 
 /** The namespace of a row for each task. */
 const leasesNamespace = "static-files/leases";
-/** `careTask` is the daily care of an object store. */
-export const careTask = "care";
+/** `maintenanceTask` is the daily maintenance of an object store. */
+export const maintenanceTask = "care";
 
 /** LeaseValue is the row of a task. Times are Unix milliseconds of the database's clock. */
 interface LeaseValue {

@@ -77,7 +77,7 @@ export async function servePreview(
         base,
         keyBase: base,
         rest,
-        bucket: { ...bucket, ...tree.place },
+        bucket: { ...bucket, ...tree.location },
         isOwnHost,
         buckets,
         found: undefined,

@@ -37,7 +37,7 @@ export async function rootPreview(
       base: "/",
       keyBase: "/",
       rest: path.slice(1),
-      bucket: { ...bucket, ...shown.tree.place },
+      bucket: { ...bucket, ...shown.tree.location },
       isOwnHost,
       buckets: shown.buckets,
       found: undefined,

@@ -48,7 +48,7 @@ export async function findShown(
   if (isPublished || exchanges !== verdict.link.exchanges) return { state: "ended", bucket, isPublished };
   const assertPresent = async () => {
     const now = await buckets.deploys.shownTree(bucket, deploy);
-    if (now?.place.path !== tree.place.path) throw noDeploy(deploy);
+    if (now?.location.path !== tree.location.path) throw noDeploy(deploy);
   };
   return { state: "valid", bucket, tree, buckets, assertPresent };
 }

@@ -22,7 +22,7 @@ const maxAttempts = 100;
 /** TrashItem is what was deleted or replaced in one change of a path. */
 interface TrashItem extends TrashName {
   /** The disk path of its first name. */
-  readonly place: string;
+  readonly topPath: string;
   readonly removedAtMs: number;
   readonly retainedUntilMs: number;
 }
@@ -78,12 +78,12 @@ export class BucketTrash {
   /** put makes `move` move or link something into the trash, at a disk path where nothing exists, and returns that path. */
   async put(path: TreePath, move: (diskPath: string) => Promise<void>): Promise<string> {
     const { folder, days } = this.#options;
-    const place = join(folder, daysPrefix + days);
-    if ((await statOrUndefined(place, lstat)) === undefined)
-      await mkdir(place, { recursive: true, mode: 0o700 });
+    const daysFolder = join(folder, daysPrefix + days);
+    if ((await statOrUndefined(daysFolder, lstat)) === undefined)
+      await mkdir(daysFolder, { recursive: true, mode: 0o700 });
     for (let attempt = 1; ; attempt += 1) {
       const names = trashNames({ version: await this.#nextVersion(), path });
-      const diskPath = join(place, ...names);
+      const diskPath = join(daysFolder, ...names);
       try {
         if (names.length > 1) await mkdir(dirname(diskPath), { recursive: true, mode: 0o700 });
         await move(diskPath);
@@ -102,10 +102,10 @@ export class BucketTrash {
   async items(): Promise<TrashItem[]> {
     const found: TrashItem[] = [];
     const pacer = new Pacer();
-    for (const { place, days } of await this.#places())
-      for (const name of await namesIn(place)) {
+    for (const { daysFolder, days } of await this.#daysFolders())
+      for (const name of await namesIn(daysFolder)) {
         const parsed = parseTrashName(name);
-        if (parsed !== undefined) found.push(itemAt(place, { ...parsed, name, days }));
+        if (parsed !== undefined) found.push(itemAt(daysFolder, { ...parsed, name, days }));
         if (pacer.isDue) await pacer.nextTurn();
       }
     return sortInTurns(found, (a, b) => b.version - a.version);
@@ -120,7 +120,7 @@ export class BucketTrash {
   /** locate reads the path of an item; undefined if it is gone. */
   async locate(item: TrashItem): Promise<FoundItem | undefined> {
     const names: string[] = [];
-    let diskPath = item.place;
+    let diskPath = item.topPath;
     for (let part = 0; part < item.parts; part += 1) {
       const [name, ...others] = await namesIn(diskPath);
       if (name === undefined || others.length > 0) return undefined;
@@ -149,15 +149,15 @@ export class BucketTrash {
 
   /** find returns the item of a version, by its path or that of a folder above it; undefined if there is none, or it has expired. */
   async find({ version, path }: VersionName): Promise<FoundItem | undefined> {
-    const places = await this.#places();
+    const daysFolders = await this.#daysFolders();
     for (const top of withAncestors(path).filter((at) => at !== treeRoot))
-      for (const { place, days } of places) {
+      for (const { daysFolder, days } of daysFolders) {
         const names = trashNames({ version, path: top });
-        const diskPath = join(place, ...names);
+        const diskPath = join(daysFolder, ...names);
         const stats = await statOrUndefined(diskPath, lstat);
         const parsed = parseTrashName(names[0] ?? "");
         if (stats === undefined || parsed === undefined) continue;
-        const item = itemAt(place, { ...parsed, name: names[0] ?? "", days });
+        const item = itemAt(daysFolder, { ...parsed, name: names[0] ?? "", days });
         return item.retainedUntilMs < this.now() ? undefined : { item, path: top, diskPath, stats };
       }
     return undefined;
@@ -167,15 +167,15 @@ export class BucketTrash {
    * delete deletes an item for good. It is renamed into staging first, so that nobody restores half of it. Returns whether it was
    * there.
    */
-  async delete({ place }: TrashItem): Promise<boolean> {
+  async delete({ topPath }: TrashItem): Promise<boolean> {
     let at = await this.#options.staging.allocate();
     try {
-      await rename(place, at);
+      await rename(topPath, at);
     } catch (error) {
       if (isAbsence(error)) return false;
       // The trash is on another file system than `static_path`.
       if (codeOf(error) !== "EXDEV") throw error;
-      at = place;
+      at = topPath;
     }
     const [failure] = await removeTreeAt(dirname(at), basename(at), treeRoot);
     if (failure !== undefined) throw failure.fault;
@@ -184,18 +184,18 @@ export class BucketTrash {
 
   /** tidy removes what is left of an item after all of it was moved out. */
   async tidy({ item, diskPath }: FoundItem): Promise<void> {
-    if (item.place !== diskPath) await rm(item.place, { recursive: true, force: true });
+    if (item.topPath !== diskPath) await rm(item.topPath, { recursive: true, force: true });
   }
 
-  async #places(): Promise<ReadonlyArray<{ readonly place: string; readonly days: number }>> {
+  async #daysFolders(): Promise<ReadonlyArray<{ readonly daysFolder: string; readonly days: number }>> {
     const { folder } = this.#options;
     return (await namesIn(folder)).flatMap((name) => {
       const [, days] = /^~(\d{1,4})$/.exec(name) ?? [];
-      return days === undefined ? [] : [{ place: join(folder, name), days: Number(days) }];
+      return days === undefined ? [] : [{ daysFolder: join(folder, name), days: Number(days) }];
     });
   }
 
-  /** Versions of a time that is far ahead are from a clock that was wrong: those that follow do not go on from there. */
+  /** Returns the next version. It ignores versions whose time is more than a day ahead: they come from a clock that was wrong. */
   async #nextVersion(): Promise<number> {
     const now = this.now();
     if (this.#newest === undefined) {
@@ -220,11 +220,16 @@ export class BucketTrash {
 }
 
 function itemAt(
-  place: string,
+  daysFolder: string,
   { name, days, ...parsed }: TrashName & { readonly name: string; readonly days: number },
 ): TrashItem {
   const removedAtMs = parsed.version;
-  return { ...parsed, place: join(place, name), removedAtMs, retainedUntilMs: removedAtMs + days * dayMs };
+  return {
+    ...parsed,
+    topPath: join(daysFolder, name),
+    removedAtMs,
+    retainedUntilMs: removedAtMs + days * dayMs,
+  };
 }
 
 /** Nothing for a folder that does not exist. */

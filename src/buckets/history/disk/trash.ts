@@ -35,13 +35,13 @@ export class Trash {
     this.#options = options;
   }
 
-  /** ofBucket is the trash of the bucket at a path. */
+  /** ofBucket returns the trash of the bucket at a path. */
   ofBucket(bucketPath: string): BucketTrash {
     const { staticPath, ...options } = this.#options;
     return new BucketTrash({ ...options, folder: join(staticPath, trashFolder, bucketPath) });
   }
 
-  /** bucketPaths are the paths of all buckets that have something in the trash. */
+  /** bucketPaths yields the paths of all buckets that have something in the trash. */
   async *bucketPaths(): AsyncGenerator<string> {
     const root = join(this.#options.staticPath, trashFolder);
     const folders = [""];
@@ -69,18 +69,18 @@ const firstWaitMs = 5000;
 /** Deleting rests for as long as the last item took, so that other requests get the disk. */
 const maxRestMs = 1000;
 
-interface TrashCareOptions {
+interface TrashRetentionOptions {
   readonly trash: Trash;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
-/** TrashCare deletes what has been in the trash for long enough: soon after the start, and once an hour. */
-export class TrashCare {
-  readonly #options: TrashCareOptions;
+/** TrashRetention deletes what has expired in the trash: soon after the start, and once an hour. */
+export class TrashRetention {
+  readonly #options: TrashRetentionOptions;
   readonly #task: RecurringTask;
 
-  constructor(options: TrashCareOptions) {
+  constructor(options: TrashRetentionOptions) {
     this.#options = options;
     this.#task = new RecurringTask(() => this.#run(), options.clock);
   }

@@ -191,10 +191,10 @@ export class DiskStore implements TreeStore {
   }
 
   async #exchangeNow(theirs: DiskStore, work: TreeExchange): Promise<void> {
-    const [root, place] = [this.#paths.root, theirs.#paths.root];
+    const [root, other] = [this.#paths.root, theirs.#paths.root];
     const { sync, exchangeFolders } = this.#options;
     try {
-      await refuseOtherDisk(root, place);
+      await refuseOtherDisk(root, other);
       await work.transact(async (changes) => {
         await work.check(this, changes);
         await work.begin(changes);
@@ -202,14 +202,14 @@ export class DiskStore implements TreeStore {
       // Otherwise a power cut could leave the exchange, and nothing that says so.
       if (sync) await work.flush();
       try {
-        exchangeFolders(root, place, asideOf(place));
+        exchangeFolders(root, other, asideOf(other));
         this.reader.exchanged();
         theirs.reader.exchanged();
       } catch (error) {
         await work.transact((changes) => work.cancel(changes));
         throw crossesDisks(error) ? isOnOtherDisk() : error;
       }
-      if (sync) await syncNames(root, place);
+      if (sync) await syncNames(root, other);
     } catch (error) {
       throw toTreeFault(error, treeRoot);
     }

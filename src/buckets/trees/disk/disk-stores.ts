@@ -5,14 +5,14 @@ import { codeOf, Fault } from "../../../base/fault.ts";
 import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../../base/local-fs/folder.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { GrowingFiles } from "../../history/disk/growing-files.ts";
-import { Trash, TrashCare } from "../../history/disk/trash.ts";
+import { Trash, TrashRetention } from "../../history/disk/trash.ts";
 import type { DiskTrash } from "../../history/disk/trash-keeper.ts";
 import { DiscardedTrees, refuseOtherDisk, settleAside } from "../../history/disk/tree-places.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
 import { treeRoot } from "../../path.ts";
-import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, TreeStore } from "../../ports.ts";
+import type { BucketStores, LocationClaim, OpenBucket, StoreActivity, TreeStore } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskStore } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
@@ -58,7 +58,7 @@ export class DiskStores implements BucketStores {
   readonly #staging: Staging;
   readonly #discarded: DiscardedTrees;
   readonly #trash: Trash;
-  readonly #care: TrashCare;
+  readonly #retention: TrashRetention;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
 
@@ -84,7 +84,7 @@ export class DiskStores implements BucketStores {
       staging: this.#staging,
       clock,
     });
-    this.#care = new TrashCare({ trash: this.#trash, log, clock });
+    this.#retention = new TrashRetention({ trash: this.#trash, log, clock });
     this.#log = log;
     this.health = new StoreWatch({
       what: "the folder of the buckets",
@@ -122,13 +122,13 @@ export class DiskStores implements BucketStores {
     return { files: this.#trash.ofBucket(path), bucket: name, log: this.#log };
   }
 
-  async claim({ path, mayTakeOver }: PlaceClaim): Promise<void> {
+  async claim({ path, mayTakeOver }: LocationClaim): Promise<void> {
     // Whoever gets the bucket could restore what is kept of the one that had the path before.
     if (!mayTakeOver && !(await this.#trash.ofBucket(path).isEmpty())) throw keepsFiles();
     await claimFolder({ staticPath: this.#staticPath, path, mayTakeOver });
   }
 
-  async restore({ path }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {
+  async restore({ path }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
     await restoreFolder(resolve(this.#staticPath, path));
   }
 
@@ -167,12 +167,12 @@ export class DiskStores implements BucketStores {
 
   start(): void {
     this.#identity.start();
-    this.#care.start();
+    this.#retention.start();
   }
 
   async close(): Promise<void> {
     this.health.close();
-    await this.#care.close();
+    await this.#retention.close();
   }
 }
 

@@ -18,7 +18,7 @@ import {
   folderExists,
   type MoveOptions,
   notFound,
-  type PlaceOptions,
+  type PutOptions,
   type StagedFile,
   type Times,
   type VersionName,
@@ -97,12 +97,12 @@ export class DiskWriter implements WriteTransaction {
     });
   }
 
-  async place(staged: StagedFile, to: TreePath, { makeParents, modified }: PlaceOptions): Promise<DiskStats> {
+  async put(staged: StagedFile, to: TreePath, { makeParents, modified }: PutOptions): Promise<DiskStats> {
     this.#paths.assertFits(to);
     const content = DiskStagedFile.from(staged);
     const { folder, name } = splitPath(to);
     return this.#attempt(to, async () => {
-      const now = modified === undefined ? this.#placeNow(content, to) : undefined;
+      const now = modified === undefined ? this.#putSync(content, to) : undefined;
       if (now !== undefined) return now;
       return this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         const replaces = await refuseNonFile(parent.at(name), to, this.#paths.calls);
@@ -118,19 +118,19 @@ export class DiskWriter implements WriteTransaction {
   }
 
   /**
-   * Places a file on a local disk without waiting, where nothing is synced and nothing is kept of what it replaces. Undefined,
+   * Puts a file in place on a local disk without waiting, where nothing is synced and nothing is kept of what it replaces. Undefined,
    * with nothing changed, if it takes a wait.
    */
-  #placeNow(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
+  #putSync(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
     if (this.#changes !== syncFileCalls || this.#trashWriter !== undefined) return undefined;
     const { folder, name } = splitPath(to);
     return this.#paths.inFolderNow(folder, (parent) => {
-      const isPlaced = attemptNow(() => {
+      const isRenamed = attemptNow(() => {
         if (parent.lstat(name)?.isFile() === false) return false;
         renameSync(content.diskPath, parent.at(name));
         return true;
       });
-      if (!isPlaced) return undefined;
+      if (!isRenamed) return undefined;
       content.isRenamed = true;
       return new DiskStats(parent.lstat(name) ?? lstatSync(parent.at(name)));
     });
@@ -138,7 +138,7 @@ export class DiskWriter implements WriteTransaction {
 
   async makeFile(path: TreePath): Promise<DiskStats> {
     await using staged = await this.stage(new Uint8Array(), path);
-    return await this.place(staged, path, { makeParents: false });
+    return await this.put(staged, path, { makeParents: false });
   }
 
   async makeFolder(path: TreePath, { modified }: Times): Promise<boolean> {

@@ -178,8 +178,8 @@ function rowsOf(ran: readonly Ran[]): readonly WrittenRow[] | undefined {
 }
 
 /** Lets the uploads of a change that was undone be deleted. */
-function unname({ placed }: Written): void {
-  for (const { staged } of placed) staged.isNamed = false;
+function unname({ named }: Written): void {
+  for (const { staged } of named) staged.isNamed = false;
 }
 
 function mayBeDone(cause: unknown): Fault {
@@ -269,8 +269,8 @@ async function resolveUnknownCommit(
 }
 
 async function namesAny(rows: EntryRows, bucketPath: string, changes: readonly Written[]): Promise<boolean> {
-  for (const { placed } of changes)
-    for (const { path, staged } of placed) {
+  for (const { named } of changes)
+    for (const { path, staged } of named) {
       if (staged.blob === undefined) continue;
       const value = entryOf(await locate(rows, bucketPath, path));
       if (value !== undefined && !isFolderValue(value) && value.blob === staged.blob.key) return true;

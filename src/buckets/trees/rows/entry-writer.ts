@@ -24,7 +24,7 @@ import {
   folderExists,
   type MoveOptions,
   notFound,
-  type PlaceOptions,
+  type PutOptions,
   type StagedFile,
   type Times,
   type VersionName,
@@ -65,7 +65,7 @@ export interface Written {
   /** The rows that were written; undefined if some of them are not known. */
   readonly rows: readonly WrittenRow[] | undefined;
   /** The content that entries name since. */
-  readonly placed: ReadonlyArray<{ readonly path: TreePath; readonly staged: StagedBlob }>;
+  readonly named: ReadonlyArray<{ readonly path: TreePath; readonly staged: StagedBlob }>;
 }
 
 /**
@@ -102,7 +102,7 @@ export class EntryWriter implements WriteTransaction {
     this.#written = unwritten(head, this.#options.head);
   }
 
-  async place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats> {
+  async put(staged: StagedFile, to: TreePath, options: PutOptions): Promise<FileStats> {
     const content = StagedBlob.from(staged);
     const { blob } = content;
     if (blob !== undefined) refuseLate(blob.key, this.#options.nowMs);
@@ -112,7 +112,7 @@ export class EntryWriter implements WriteTransaction {
       options,
     );
     content.isNamed = true;
-    this.#written = { ...this.#written, placed: [...this.#written.placed, { path: to, staged: content }] };
+    this.#written = { ...this.#written, named: [...this.#written.named, { path: to, staged: content }] };
     return stats;
   }
 
@@ -205,7 +205,7 @@ export class EntryWriter implements WriteTransaction {
   async #putFile(
     to: TreePath,
     content: Pick<FileValue, "blob" | "hash" | "size">,
-    options: PlaceOptions,
+    options: PutOptions,
   ): Promise<FileStats> {
     const old = entryOf(await this.reader.locate(to));
     if (old !== undefined && isFolderValue(old)) throw folderExists(to);
@@ -317,7 +317,7 @@ export class EntryWriter implements WriteTransaction {
 }
 
 function unwritten(head: HeadValue, locked: HeadValue): Written {
-  return { head, locked, isChanged: false, rows: [], placed: [] };
+  return { head, locked, isChanged: false, rows: [], named: [] };
 }
 
 interface TreeCopy {

@@ -6,12 +6,12 @@ import type { BlobStore, StoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
-import type { StoreCare } from "../../maintenance/store-care.ts";
+import type { StoreMaintenance } from "../../maintenance/store-care.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
   BucketStores,
+  LocationClaim,
   OpenBucket,
-  PlaceClaim,
   StoreActivity,
   StoreHealth,
   TreeStore,
@@ -34,8 +34,8 @@ interface ObjectStoresOptions {
   readonly health: StoreHealth & { close(): void };
   /** Keeps database and store together. */
   readonly identity: Pick<StoreIdentity, "admit" | "start">;
-  /** Looks after the store once a day. */
-  readonly care: Pick<StoreCare, "start" | "close">;
+  /** Works on the store once a day. */
+  readonly maintenance: Pick<StoreMaintenance, "start" | "close">;
   readonly syncUploads: boolean;
   /** How long what was deleted or replaced is kept. */
   readonly keepRemovedDays: number;
@@ -122,7 +122,7 @@ export class ObjectStores implements BucketStores {
     return new ObjectStore(this.#deps, bucket);
   }
 
-  async claim({ path, mayTakeOver, transaction }: PlaceClaim): Promise<void> {
+  async claim({ path, mayTakeOver, transaction }: LocationClaim): Promise<void> {
     const { heads, entries, removed } = this.#options.database;
     const { root } = await heads.create(path, transaction);
     if (mayTakeOver) return;
@@ -131,11 +131,11 @@ export class ObjectStores implements BucketStores {
     if (await removed.retainsAny(path, transaction)) throw keepsFiles();
   }
 
-  async restore({ path, transaction }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {
+  async restore({ path, transaction }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
     await this.#options.database.heads.create(path, transaction);
   }
 
-  /** What is purged, and the head itself, are left to the care of the store. */
+  /** What is purged, and the head itself, are left to the maintenance of the store. */
   async discard(path: string): Promise<void> {
     const { removed } = this.#options.database;
     await removed.removeAll(path);
@@ -170,13 +170,13 @@ export class ObjectStores implements BucketStores {
 
   start(): void {
     this.#options.identity.start();
-    this.#options.care.start();
+    this.#options.maintenance.start();
   }
 
   async close(): Promise<void> {
     this.#options.content.close?.();
     this.#options.health.close();
-    await this.#options.care.close();
+    await this.#options.maintenance.close();
   }
 }
 
