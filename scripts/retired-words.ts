@@ -107,7 +107,6 @@ const retired: Readonly<Record<string, string>> = {
   newPlace: "newDeployPath",
   examinePlaces: "checkLocations",
   withoutPlace: "withoutLocation",
-  places: "locations, paths",
   surplus: "excess",
   surplusOf: "excessDeploys",
   formerTree: "previousTree",

@@ -12,7 +12,7 @@ import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { reportStart } from "./config/report-start.ts";
-import { placesOf } from "./config/server-uuid.ts";
+import { pathsBeside } from "./config/server-uuid.ts";
 import { AccessLog } from "./http/access-log.ts";
 import { Readiness } from "./http/health.ts";
 import { newHttpDeps } from "./http/http-deps.ts";
@@ -441,7 +441,7 @@ function newServices(core: Core, { cluster, background, metrics, control }: Node
 /** `clearUpFiles` ends an interrupted edit of the configuration, and removes what crashes left beside it. */
 async function clearUpFiles({ options: { configPath }, overrides, clock }: Core) {
   const finished = await finishOverwrite(configPath, overrides);
-  const ownFiles = [configPath, ...placesOf(configPath, undefined)];
+  const ownFiles = [configPath, ...pathsBeside(configPath, undefined)];
   return { finished, leftovers: await clearLeftoversOf(ownFiles, clock) };
 }
 

@@ -125,9 +125,9 @@ export function inspectDatabase(
   { database: { database_url } }: Config,
   relative: readonly RelativePath[],
 ): Finding[] {
-  const place = parseDatabaseUrl(database_url);
-  if (!("sqlite" in place)) return [];
-  const { path, mode } = place.sqlite;
+  const location = parseDatabaseUrl(database_url);
+  if (!("sqlite" in location)) return [];
+  const { path, mode } = location.sqlite;
   const found = (why: string | undefined) => toFindings(databaseKey, why);
   if (existsSync(path)) return found(sqliteProblem(path));
   // A start would create a second, empty database beside the one that the server has used so far.
@@ -197,12 +197,12 @@ function sqliteFiles(path: string): string[] {
  * configuration.
  */
 function inspectExposure({ database: { database_url } }: Config, configPath: string): Finding[] {
-  const place = parseDatabaseUrl(database_url);
-  const isSqliteFile = "sqlite" in place;
-  if (!isSqliteFile && new URL(place.postgres).password === "") return [];
+  const location = parseDatabaseUrl(database_url);
+  const isSqliteFile = "sqlite" in location;
+  if (!isSqliteFile && new URL(location.postgres).password === "") return [];
   // The environment may have it instead.
   if (!isSqliteFile && !readFileSync(configPath, "utf8").includes(database_url)) return [];
-  const files = isSqliteFile ? sqliteFiles(place.sqlite.path) : [resolve(configPath)];
+  const files = isSqliteFile ? sqliteFiles(location.sqlite.path) : [resolve(configPath)];
   const exposed = files.filter(isReadableByAll);
   if (exposed.length === 0) return [];
   const what = isSqliteFile
@@ -220,12 +220,12 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
 /** `inspectFiles` looks at the folders of `[files]`. S3 itself is asked when the store is opened, and by `check --connect`. */
 function inspectFiles({ files: { url, cache_path, cache_bytes }, static_path }: Config): Finding[] {
   if (url === undefined) return [];
-  const place = parseFilesUrl(url);
-  if ("s3" in place) {
+  const location = parseFilesUrl(url);
+  if ("s3" in location) {
     const problem = cache_path === undefined || cache_bytes === 0 ? undefined : folderProblem(cache_path);
     return toFindings(["files", "cache_path"], problem && `${problem.path} ${problem.why}`);
   }
-  const { folder } = place;
+  const { folder } = location;
   const found = (why: string | undefined) => toFindings(["files", "url"], why);
   if (isInside(folder, static_path) || isInside(static_path, folder))
     return found(

@@ -84,7 +84,7 @@ interface WindowKey {
 }
 
 interface Window {
-  readonly place: WindowKey;
+  readonly key: WindowKey;
   /** Failures since the last entry. */
   count: number;
   last: SignInFailure;
@@ -106,15 +106,15 @@ export class FailedSignIns implements Disposable {
   }
 
   add(failure: SignInFailure): void {
-    const place = this.#placeFor(failure);
-    const window = this.#windows.get(keyOf(place));
+    const key = this.#keyFor(failure);
+    const window = this.#windows.get(keyOf(key));
     if (window !== undefined) {
       window.count += 1;
       window.last = failure;
       return;
     }
-    this.#write(entryOf(failure, { place, count: 1 }));
-    this.#open(place, failure);
+    this.#write(entryOf(failure, { key, count: 1 }));
+    this.#open(key, failure);
   }
 
   [Symbol.dispose](): void {
@@ -124,7 +124,7 @@ export class FailedSignIns implements Disposable {
     }
   }
 
-  #placeFor(failure: SignInFailure): WindowKey {
+  #keyFor(failure: SignInFailure): WindowKey {
     const network = networkOf(failure.address);
     const own = { network, name: nameOf(failure) };
     const ofAddress = { network, name: others };
@@ -136,25 +136,25 @@ export class FailedSignIns implements Disposable {
   #namesAt(network: string): number {
     return this.#windows
       .values()
-      .filter(({ place }) => place.network === network && place.name !== others)
+      .filter(({ key }) => key.network === network && key.name !== others)
       .toArray().length;
   }
 
-  #open(place: WindowKey, last: SignInFailure): void {
+  #open(key: WindowKey, last: SignInFailure): void {
     // The entry at the end of the window is not about the call that began it.
-    const timer = outsideSpans(() => this.#clock.after(windowMs, () => this.#end(place)));
-    this.#windows.set(keyOf(place), { place, count: 0, last, timer });
+    const timer = outsideSpans(() => this.#clock.after(windowMs, () => this.#end(key)));
+    this.#windows.set(keyOf(key), { key, count: 0, last, timer });
   }
 
-  #end(place: WindowKey): void {
-    const window = this.#windows.get(keyOf(place));
+  #end(key: WindowKey): void {
+    const window = this.#windows.get(keyOf(key));
     if (window === undefined) return;
     this.#close(window);
-    if (window.count > 0) this.#open(place, window.last);
+    if (window.count > 0) this.#open(key, window.last);
   }
 
   #close(window: Window): void {
-    this.#windows.delete(keyOf(window.place));
+    this.#windows.delete(keyOf(window.key));
     if (window.count > 0) this.#write(entryOf(window.last, window));
   }
 }
@@ -171,11 +171,11 @@ function nameOf({ token_key, username, link }: SignInFailure): string {
   return token_key === undefined ? `username ${username ?? ""}` : `token_key ${token_key}`;
 }
 
-/** Returns the entry for `count` failures at a place. One for several names has none, so that no name gets the guesses at another. */
-function entryOf(failure: SignInFailure, { place, count }: Pick<Window, "place" | "count">): Entry {
+/** Returns the entry for `count` failures of one window. An entry for several names has no name, so that no name gets the guesses at another. */
+function entryOf(failure: SignInFailure, { key, count }: Pick<Window, "key" | "count">): Entry {
   const { address, reason } = failure;
-  const counted = place.network === others ? { count, other_addresses: true as const } : { count };
-  return place.name === others
+  const counted = key.network === others ? { count, other_addresses: true as const } : { count };
+  return key.name === others
     ? { address, reason, ...counted, other_names: true }
     : { ...failure, ...counted };
 }

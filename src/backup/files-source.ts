@@ -2,7 +2,7 @@ import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
 import { asyncFileCalls } from "../base/local-fs/file-calls.ts";
-import { Folder, heldPlace, isInside } from "../base/local-fs/folder.ts";
+import { Folder, isInside, locateHandle } from "../base/local-fs/folder.ts";
 import type { BlobSettings } from "../buckets/blobs/open-blobs.ts";
 import { fatalReasons } from "../buckets/copy-bucket.ts";
 import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
@@ -159,7 +159,7 @@ class Walk {
   /** Asks again: a deploy that is published meanwhile gives the folder, and all in it, another path. */
   async #contains(file: FileHandle, diskPath: string): Promise<boolean> {
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const { real } = await heldPlace(file, diskPath, asyncFileCalls);
+      const { real } = await locateHandle(file, diskPath, asyncFileCalls);
       if (isInside(real, await this.#root.presentPath())) return true;
     }
     return false;

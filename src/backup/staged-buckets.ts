@@ -166,23 +166,23 @@ class StagedBucket {
 
   /** Moves the present folder aside, and the new one into its place. */
   async switchOver(): Promise<void> {
-    const place = this.#parent.at(this.#name);
+    const path = this.#parent.at(this.#name);
     try {
-      await rename(place, this.#parent.at(this.#oldName));
+      await rename(path, this.#parent.at(this.#oldName));
       this.#hasMovedOld = true;
     } catch (error) {
       if (mountErrors.has(codeOf(error) ?? "")) throw this.#isMounted();
       if (codeOf(error) !== "ENOENT") throw error;
     }
-    await rename(this.#at(treeRoot), place);
+    await rename(this.#at(treeRoot), path);
     this.#isSwitched = true;
   }
 
   /** Puts back what was there, and removes what was staged. */
   async undo(): Promise<void> {
-    const place = this.#parent.at(this.#name);
-    if (this.#isSwitched) await rename(place, this.#at(treeRoot));
-    if (this.#hasMovedOld) await rename(this.#parent.at(this.#oldName), place);
+    const path = this.#parent.at(this.#name);
+    if (this.#isSwitched) await rename(path, this.#at(treeRoot));
+    if (this.#hasMovedOld) await rename(this.#parent.at(this.#oldName), path);
     await rm(this.#at(treeRoot), { recursive: true, force: true });
   }
 

@@ -7,7 +7,7 @@ export interface SqliteFile {
   readonly mode: "rw" | "rwc";
 }
 
-export type DatabasePlace = { readonly sqlite: SqliteFile } | { readonly postgres: string };
+export type DatabaseLocation = { readonly sqlite: SqliteFile } | { readonly postgres: string };
 
 /**
  * Values of `sslmode` that mean the same to both PostgreSQL clients of this server. `allow` and `verify-ca`, which libpq also
@@ -18,7 +18,7 @@ const sslModes: readonly string[] = ["disable", "prefer", "require", "verify-ful
 /**
  * `parseDatabaseUrl` reads `sqlite:…` or `postgres://…`. It checks what can be checked without connecting, and throws InvalidInput.
  */
-export function parseDatabaseUrl(url: string): DatabasePlace {
+export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url.startsWith("sqlite:")) return { sqlite: parseSqliteUrl(url) };
   const [, authority, rest = ""] = /^postgres(?:ql)?:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (authority === undefined) throw refusal("must begin with sqlite:, postgres:// or postgresql://");
@@ -34,8 +34,8 @@ export function parseDatabaseUrl(url: string): DatabasePlace {
 
 /** `parseSqliteUrl` reads `sqlite://data/node.db?mode=rwc`, `sqlite:node.db`, `sqlite:///var/lib/node.db`. Throws InvalidInput. */
 export function parseSqliteUrl(url: string): SqliteFile {
-  const [place = "", query = ""] = url.replace(/^sqlite:(\/\/)?/, "").split("?", 2);
-  const path = decode(place);
+  const [location = "", query = ""] = url.replace(/^sqlite:(\/\/)?/, "").split("?", 2);
+  const path = decode(location);
   const mode = new URLSearchParams(query).get("mode") ?? "rw";
   if (path === "" || path.startsWith(":memory:") || mode === "memory") {
     throw refusal("must name a file: a database in memory would lose everything at the next start");
@@ -52,9 +52,9 @@ export function withSqlitePath(url: string, path: string): string {
 
 /** `shownDatabase` names the database without secrets: the path of a file, or host, port and name without user and password. */
 export function shownDatabase(url: string): string {
-  const place = parseDatabaseUrl(url);
-  if ("sqlite" in place) return place.sqlite.path;
-  const { host, pathname } = new URL(place.postgres);
+  const location = parseDatabaseUrl(url);
+  if ("sqlite" in location) return location.sqlite.path;
+  const { host, pathname } = new URL(location.postgres);
   return `${host}${pathname}`;
 }
 
@@ -70,9 +70,9 @@ function whyNoUrl(authority: string, rest: string): string {
     : "is not a valid URL; write it as postgres://user:password@host:port/name";
 }
 
-function decode(place: string): string {
+function decode(location: string): string {
   try {
-    return decodeURIComponent(place);
+    return decodeURIComponent(location);
   } catch {
     throw refusal("has a path with a broken % sign; write % as %25");
   }

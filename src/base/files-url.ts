@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Fault } from "./fault.ts";
 
-/** FilesPlace is where the content of files is kept: in a folder, or in a bucket of an S3-compatible store. */
-export type FilesPlace =
+/** FilesLocation is where the content of files is kept: in a folder, or in a bucket of an S3-compatible store. */
+export type FilesLocation =
   | { readonly folder: string }
   | {
       readonly s3: {
@@ -18,16 +18,16 @@ const forms = '"file:///absolute/folder" or "s3://bucket/prefix"';
  * `parseFilesUrl` reads `file:///absolute/folder` or `s3://bucket/prefix`. Throws InvalidInput, without the text, which may
  * contain a secret.
  */
-export function parseFilesUrl(url: string): FilesPlace {
+export function parseFilesUrl(url: string): FilesLocation {
   if (url.startsWith("file:")) return { folder: folderIn(url) };
-  const [, place] = /^s3:\/\/(.*)$/s.exec(url) ?? [];
-  if (place === undefined)
+  const [, location] = /^s3:\/\/(.*)$/s.exec(url) ?? [];
+  if (location === undefined)
     throw refusal(`must be ${forms}; without one, files are plain files below static_path`);
-  if (/[@?#]/.test(place))
+  if (/[@?#]/.test(location))
     throw refusal(
       "must have no keys and no options in it; write access_key_id, secret_access_key and endpoint below [files]",
     );
-  const [bucket = "", ...segments] = place.replace(/\/+$/, "").split("/");
+  const [bucket = "", ...segments] = location.replace(/\/+$/, "").split("/");
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket))
     throw refusal('must name a bucket after s3://, such as "s3://my-bucket/node-server"');
   if (!segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(segment)))

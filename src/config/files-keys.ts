@@ -28,8 +28,8 @@ const endpoint = readBy((value) => {
 /** `folderPart` is the folder in a `file:` URL. */
 export const folderPart: FilePart = {
   read(url) {
-    const place = parseFilesUrl(url);
-    return "folder" in place ? place.folder : undefined;
+    const location = parseFilesUrl(url);
+    return "folder" in location ? location.folder : undefined;
   },
   replace: (_, path) => withFilesFolder(path),
 };

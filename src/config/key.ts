@@ -30,8 +30,8 @@ const wholeValue: FilePart = { read: (value) => value, replace: (_, path) => pat
 /** `sqliteFilePart` is the path in a `sqlite:` URL. */
 export const sqliteFilePart: FilePart = {
   read(url) {
-    const place = parseDatabaseUrl(url);
-    return "sqlite" in place ? place.sqlite.path : undefined;
+    const location = parseDatabaseUrl(url);
+    return "sqlite" in location ? location.sqlite.path : undefined;
   },
   replace: withSqlitePath,
 };

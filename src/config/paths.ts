@@ -3,7 +3,7 @@ import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { folderPart, isS3 } from "./files-keys.ts";
 import { type FilePart, sqliteFilePart } from "./key.ts";
 import { type CheckedConfig, type Config, settings } from "./schema.ts";
-import { linkKeyPaths, placesOf } from "./server-uuid.ts";
+import { linkKeyPaths, pathsBeside } from "./server-uuid.ts";
 
 /** RelativePath is a path that a configuration gives relative to its own folder. */
 export interface RelativePath {
@@ -121,7 +121,7 @@ function usedFiles(config: Config, configPath: string): UsedFile[] {
   return [
     named([], [configPath, `${configPath}.recovery`], "the configuration file"),
     ...(config.server_uuid === "auto_gen"
-      ? [named(["server_uuid"], placesOf(configPath, sqlite), "the file of server_uuid")]
+      ? [named(["server_uuid"], pathsBeside(configPath, sqlite), "the file of server_uuid")]
       : []),
     named(
       ["link_key_file"],

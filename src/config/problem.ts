@@ -68,10 +68,10 @@ export class Source {
 /** `formatProblem` writes `config.toml:5:15: ws_listener: must be …`, as compilers do, or `NODE_SERVER_WS_LISTENER: must be …`. */
 export function formatProblem({ file, line, column, field, from, why }: Problem): string {
   if (from !== undefined) return `${from}: ${why}`;
-  const place = [file ?? (line === undefined ? undefined : "configuration"), line, column]
+  const location = [file ?? (line === undefined ? undefined : "configuration"), line, column]
     .filter((part) => part !== undefined)
     .join(":");
-  return [place, field, why].filter((part) => part !== undefined && part !== "").join(": ");
+  return [location, field, why].filter((part) => part !== undefined && part !== "").join(": ");
 }
 
 /** `locateProblem` makes a problem with the position of the value, or of the key if it has no value, or with what overrides it. */

@@ -23,12 +23,12 @@ export async function resolveServerUuid(
 ): Promise<string> {
   const known = await findServerUuid(setting, configPath, databaseFile);
   if (known !== undefined) return known;
-  const places = placesOf(configPath, databaseFile);
+  const paths = pathsBeside(configPath, databaseFile);
   const made = crypto.randomUUID();
   let reason = "";
-  for (const place of places) {
+  for (const path of paths) {
     try {
-      return (await storeOnce(place, made, { ...uuidForm, ownership: { mode: 0o644 } })).toLowerCase();
+      return (await storeOnce(path, made, { ...uuidForm, ownership: { mode: 0o644 } })).toLowerCase();
     } catch (error) {
       if (error instanceof Fault) throw error;
       reason = messageOf(error);
@@ -36,7 +36,7 @@ export async function resolveServerUuid(
   }
   throw new Fault(
     "IoError",
-    `the server's UUID cannot be stored in ${places.join(" or ")} (${reason}); set server_uuid in the configuration`,
+    `the server's UUID cannot be stored in ${paths.join(" or ")} (${reason}); set server_uuid in the configuration`,
   );
 }
 
@@ -47,15 +47,19 @@ export async function findServerUuid(
   databaseFile: string | undefined,
 ): Promise<string | undefined> {
   if (setting !== "auto_gen") return setting.toLowerCase();
-  for (const place of placesOf(configPath, databaseFile)) {
-    const known = await readOnce(place, uuidForm);
+  for (const path of pathsBeside(configPath, databaseFile)) {
+    const known = await readOnce(path, uuidForm);
     if (known !== undefined) return known.toLowerCase();
   }
   return undefined;
 }
 
-/** `placesOf` returns the paths where the identity, or another file of this ending, may be stored, the preferred one first. */
-export function placesOf(configPath: string, databaseFile: string | undefined, ending = ".uuid"): string[] {
+/** `pathsBeside` returns the paths where the identity, or another file of this ending, may be stored, the preferred one first. */
+export function pathsBeside(
+  configPath: string,
+  databaseFile: string | undefined,
+  ending = ".uuid",
+): string[] {
   const name = `${basename(configPath, extname(configPath))}${ending}`;
   const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
   return folders.map((folder) => join(folder, name));
@@ -65,8 +69,8 @@ export function placesOf(configPath: string, databaseFile: string | undefined, e
 const keyForm = /^[A-Za-z0-9+/]{43}=$/;
 const keyBytes = 32;
 
-/** LinkKeyPlaces are where the link key may be. */
-interface LinkKeyPlaces {
+/** LinkKeyLocations says where the link key may be. */
+interface LinkKeyLocations {
   /** `link_key_file`. */
   readonly setting: string | undefined;
   readonly configPath: string;
@@ -78,8 +82,10 @@ interface LinkKeyPlaces {
  * and stored as the server's UUID is, but for its owner alone. Returns why it cannot be stored, if it cannot: a server without
  * links is still a server.
  */
-export async function resolveLinkKey(places: LinkKeyPlaces): Promise<Buffer | { readonly problem: string }> {
-  const paths = linkKeyPaths(places);
+export async function resolveLinkKey(
+  locations: LinkKeyLocations,
+): Promise<Buffer | { readonly problem: string }> {
+  const paths = linkKeyPaths(locations);
   for (const path of paths) {
     const known = await readOnce(path, linkKeyForm);
     if (known !== undefined) return Buffer.from(known, "base64");
@@ -101,8 +107,8 @@ export async function resolveLinkKey(places: LinkKeyPlaces): Promise<Buffer | { 
 }
 
 /** `linkKeyPaths` returns the paths where the link key may be stored, the preferred one first. */
-export function linkKeyPaths({ setting, configPath, databaseFile }: LinkKeyPlaces): string[] {
-  return setting === undefined ? placesOf(configPath, databaseFile, ".link-key") : [setting];
+export function linkKeyPaths({ setting, configPath, databaseFile }: LinkKeyLocations): string[] {
+  return setting === undefined ? pathsBeside(configPath, databaseFile, ".link-key") : [setting];
 }
 
 const linkKeyForm = { what: "the link key", contains: "a link key", form: keyForm };

@@ -245,9 +245,9 @@ export async function openDialect(
 ): Promise<Dialect> {
   const log = hub.logger(libraryTarget);
   const acquireTimeoutMs = settings.acquire_timeout_ms;
-  const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place)
-    return openSqlite(place.sqlite, {
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location)
+    return openSqlite(location.sqlite, {
       acquireTimeoutMs,
       childCommand: selfCommand("sql-child"),
       log,
@@ -255,7 +255,7 @@ export async function openDialect(
       clock,
     });
   return openPostgres(
-    place.postgres,
+    location.postgres,
     {
       acquireTimeoutMs,
       answerTimeoutMs: settings.answer_timeout_ms,
@@ -308,6 +308,6 @@ function observed(
 
 /** `databaseFile` is the path of a SQLite database; undefined for PostgreSQL. */
 export function databaseFile(url: string): string | undefined {
-  const place = parseDatabaseUrl(url);
-  return "sqlite" in place ? place.sqlite.path : undefined;
+  const location = parseDatabaseUrl(url);
+  return "sqlite" in location ? location.sqlite.path : undefined;
 }

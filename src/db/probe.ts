@@ -36,8 +36,8 @@ export interface ProbedDatabase {
 
 /** `probeDatabase` connects and reads, and creates nothing. Throws if a server could not use the database. */
 export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<ProbedDatabase> {
-  const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place) return probeSqlite(place.sqlite.path);
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location) return probeSqlite(location.sqlite.path);
   const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
   try {
     if (!(await dialect.hasSchema())) return withoutContent("empty");

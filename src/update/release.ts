@@ -152,7 +152,7 @@ export async function askLatest(releaseUrl: string, signal?: AbortSignal): Promi
 /** `isLater` compares two versions by their three numbers; what follows them, as in `1.2.3-dev`, does not count. */
 export function isLater(version: string, than: string): boolean {
   const [ours, theirs] = [numbersOf(version), numbersOf(than)];
-  const at = ours.findIndex((number, place) => number !== theirs[place]);
+  const at = ours.findIndex((number, index) => number !== theirs[index]);
   return at >= 0 && (ours[at] ?? 0) > (theirs[at] ?? 0);
 }
 

@@ -211,7 +211,7 @@ test("statements that fail while a loss is looked into add no second line to the
   const probe = {
     connect: () => Promise.reject(new Error("refused")),
     why: () => why.promise,
-    place: "here",
+    location: "here",
   };
   const reachability = new Reachability(probe, hub.logger("sqlx"), systemClock);
   const fail = () =>

@@ -22,7 +22,7 @@ export class Folder {
   /** The path with every link resolved, as it was when the folder was opened. */
   readonly realPath: string;
 
-  private constructor(handle: FileDescriptor, { real, path }: HeldPlace, calls: FileCalls) {
+  private constructor(handle: FileDescriptor, { real, path }: HandleLocation, calls: FileCalls) {
     this.#handle = handle;
     this.realPath = real;
     this.#base = path;
@@ -32,7 +32,7 @@ export class Folder {
   static async open(path: string, calls = asyncFileCalls): Promise<Folder> {
     const handle = await calls.open(path, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
-      return new Folder(handle, await heldPlace(handle, path, calls), calls);
+      return new Folder(handle, await locateHandle(handle, path, calls), calls);
     } catch (error) {
       await handle.close();
       throw error;
@@ -105,13 +105,17 @@ export class Folder {
   }
 }
 
-interface HeldPlace {
+interface HandleLocation {
   readonly real: string;
   readonly path: string;
 }
 
-/** `heldPlace` returns the real path of an open file or folder, and a path that opens exactly the same one. */
-export async function heldPlace(handle: FileDescriptor, path: string, calls: FileCalls): Promise<HeldPlace> {
+/** `locateHandle` returns the real path of an open file or folder, and a path that opens exactly the same one. */
+export async function locateHandle(
+  handle: FileDescriptor,
+  path: string,
+  calls: FileCalls,
+): Promise<HandleLocation> {
   if (process.platform === "linux") {
     const held = heldPath(handle);
     return { real: await calls.readlink(held), path: held };
@@ -120,7 +124,7 @@ export async function heldPlace(handle: FileDescriptor, path: string, calls: Fil
   return { real, path: real };
 }
 
-/** `heldPath` is a path that opens exactly what is open already. On Linux only. */
+/** `heldPath` returns a path that opens exactly what is open already. On Linux only. */
 export function heldPath({ fd }: FileDescriptor): string {
   return `/proc/self/fd/${fd}`;
 }

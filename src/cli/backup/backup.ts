@@ -68,13 +68,13 @@ async function printWhole(ctx: Context, bytes: Uint8Array): Promise<void> {
   }
 }
 
-function report(ctx: Context, result: BackupResult, place: string): void {
+function report(ctx: Context, result: BackupResult, location: string): void {
   for (const note of result.notes) ctx.say(`note: ${note}`);
   if (result.otherTables.length > 0)
     ctx.say(
       `note: these tables are not node-server's, and are not in the backup: ${result.otherTables.join(", ")}`,
     );
   ctx.say(
-    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${place} (${sizeText(result.compressedBytes)}). It holds hashes of secrets and the configuration: keep it where only you can read it.`,
+    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${location} (${sizeText(result.compressedBytes)}). It holds hashes of secrets and the configuration: keep it where only you can read it.`,
   );
 }

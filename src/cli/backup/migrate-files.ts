@@ -164,7 +164,7 @@ function isCopied(
   for (const name of others.slice(0, maxShown)) ctx.say(`only in ${into}: ${name}`);
   const what = buckets === undefined ? "blob" : "file";
   const sum = `${countText(copied, what)} copied to ${into}, ${countText(unchanged, what)} there already`;
-  const place = buckets === undefined ? "" : ` (${countText(buckets, "bucket")})`;
+  const inBuckets = buckets === undefined ? "" : ` (${countText(buckets, "bucket")})`;
   // A source that has nothing is probably not the right one.
   const isEmpty = lost.length > 0 && copied + unchanged === 0;
   if (failures.length > 0 || others.length > 0 || isEmpty) {
@@ -178,11 +178,11 @@ function isCopied(
         : []),
     ];
     ctx.say(
-      `${sum}${place}; ${problems.join("; ")}. Nothing is lost; run the command again when that is put right.`,
+      `${sum}${inBuckets}; ${problems.join("; ")}. Nothing is lost; run the command again when that is put right.`,
     );
     return false;
   }
-  ctx.say(`${sum}${place}; the SHA-256 of every ${what} is the same.`);
+  ctx.say(`${sum}${inBuckets}; the SHA-256 of every ${what} is the same.`);
   if (forgotten > 0)
     ctx.say(
       `${countText(forgotten, "version")} of an earlier object store, whose content is not here, forgotten.`,

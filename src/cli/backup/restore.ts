@@ -125,7 +125,7 @@ function describe({ header, manifest }: VerifiedBackup): string {
 function question(config: Config, settings: readonly string[], buckets: number | undefined): string {
   const things = [
     `database ${shownDatabase(config.database.database_url)}`,
-    ...(buckets === undefined ? [] : [`files of ${countText(buckets, "bucket")} ${placeOf(config)}`]),
+    ...(buckets === undefined ? [] : [`files of ${countText(buckets, "bucket")} ${locationOf(config)}`]),
     ...settings,
   ];
   const all = [things.slice(0, -1).join(", the "), ...things.slice(-1)].filter((part) => part !== "");
@@ -145,7 +145,7 @@ function filesTarget({
   return url === undefined ? { staticPath } : { blobs: { ...files, url }, sync };
 }
 
-function placeOf({ static_path, files: { url } }: Config): string {
+function locationOf({ static_path, files: { url } }: Config): string {
   return url === undefined ? `below ${static_path}` : `in ${url}`;
 }
 

@@ -12,7 +12,7 @@ import {
   writeWhole,
 } from "../../base/local-fs/replace-file.ts";
 import type { Config } from "../../config/schema.ts";
-import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
+import { findServerUuid, pathsBeside } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import type { Context } from "../context.ts";
 import { readConfig } from "../server/open.ts";
@@ -82,9 +82,9 @@ export class RestoredConfig {
   async finish(): Promise<string[]> {
     const lines: string[] = [];
     if (this.#beside !== undefined) {
-      const former = await keepFormer(this.#path);
+      const previous = await backUpPrevious(this.#path);
       await rename(this.#beside, this.#path);
-      if (former !== undefined) lines.push(`The former configuration is kept as ${former}.`);
+      if (previous !== undefined) lines.push(`The former configuration is kept as ${previous}.`);
       lines.push(`The configuration of the backup is now ${this.#path}.`);
     } else lines.push(`The configuration ${this.#path} exists and stays as it is.`);
     lines.push(...(await this.#restoreUuid()));
@@ -112,22 +112,22 @@ export class RestoredConfig {
       return [
         `The server's UUID here is ${present}, in the backup it is ${change}; to use the latter, write server_uuid = "${change}" into the configuration.`,
       ];
-    const [place = ""] = placesOf(this.#path, databaseFile(this.config.database.database_url));
-    const former = await keepFormer(place);
-    await replaceFile(place, `${change}\n`, await ownershipFor(place, 0o644));
+    const [path = ""] = pathsBeside(this.#path, databaseFile(this.config.database.database_url));
+    const previous = await backUpPrevious(path);
+    await replaceFile(path, `${change}\n`, await ownershipFor(path, 0o644));
     return [
       `The server's UUID is ${change}, as in the backup.`,
-      ...(former === undefined ? [] : [`The former UUID is kept as ${former}.`]),
+      ...(previous === undefined ? [] : [`The former UUID is kept as ${previous}.`]),
     ];
   }
 }
 
 /** Copies a file that is to be replaced; returns the path of the copy, undefined if there is no file. */
-async function keepFormer(path: string): Promise<string | undefined> {
+async function backUpPrevious(path: string): Promise<string | undefined> {
   if (!existsSync(path)) return undefined;
-  const former = formerPath(path);
-  await writeWhole(former, await readRegularFile(path), await stat(path));
-  return former;
+  const backup = formerPath(path);
+  await writeWhole(backup, await readRegularFile(path), await stat(path));
+  return backup;
 }
 
 /** Mode and owner of the file that is replaced; a new file gets `mode`. */

@@ -21,11 +21,11 @@ const kinds = {
   site: bucketNames,
   deploy: deploys,
   key: tokenKeys,
-  place: places,
-  places,
-  files: places,
-  from: places,
-  to: places,
+  place: completeLocations,
+  places: completeLocations,
+  files: completeLocations,
+  from: completeLocations,
+  to: completeLocations,
 } satisfies Readonly<Record<string, List>>;
 
 export type RemoteKind = keyof typeof kinds;
@@ -97,7 +97,7 @@ async function tokenKeys({ client }: NameQuery): Promise<Candidate[]> {
 }
 
 /** Completes `BUCKET/PATH`; the names of buckets and folders end with a slash. Paths of this machine are left to the shell. */
-async function places(query: NameQuery): Promise<Candidate[]> {
+async function completeLocations(query: NameQuery): Promise<Candidate[]> {
   const { client, signal, beginning } = query;
   if (/^[./~]/.test(beginning)) return [];
   if (!beginning.includes("/"))

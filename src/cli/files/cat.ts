@@ -9,8 +9,12 @@ import { missing } from "./find.ts";
 import { parseBucketPath, shown } from "./location.ts";
 
 /** Writes files of buckets to standard output, one after the other, as they are. */
-export async function cat(places: readonly string[], options: RemoteOptions, ctx: Context): Promise<number> {
-  const files = places.map(parseBucketPath);
+export async function cat(
+  locations: readonly string[],
+  options: RemoteOptions,
+  ctx: Context,
+): Promise<number> {
+  const files = locations.map(parseBucketPath);
   const client = await connect(ctx, options);
   for (const at of files) {
     if (at.isFolder) throw new Fault("InvalidInput", `${shown(at)} is a folder; name a file`);

@@ -25,8 +25,8 @@ interface Listed {
 }
 
 /** Lists a folder of a bucket, or with `--recursive` every file below it; without an argument, the buckets. */
-export async function ls(place: string | undefined, options: ListOptions, ctx: Context): Promise<number> {
-  const at = place === undefined ? undefined : parseBucketPath(place);
+export async function ls(location: string | undefined, options: ListOptions, ctx: Context): Promise<number> {
+  const at = location === undefined ? undefined : parseBucketPath(location);
   const client = await connect(ctx, options);
   if (at === undefined) return listBuckets(ctx, client, options);
   const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);

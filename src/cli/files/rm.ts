@@ -18,8 +18,15 @@ export interface RemoveOptions extends RemoteOptions {
  * Deletes files, and with `--recursive` folders with all they hold, after a question. `BUCKET/`, with the slash, is everything in a
  * bucket.
  */
-export async function rm(places: readonly string[], options: RemoveOptions, ctx: Context): Promise<number> {
-  const targets = places.map((place) => ({ at: parseBucketPath(place), isEmptying: place.endsWith("/") }));
+export async function rm(
+  locations: readonly string[],
+  options: RemoveOptions,
+  ctx: Context,
+): Promise<number> {
+  const targets = locations.map((location) => ({
+    at: parseBucketPath(location),
+    isEmptying: location.endsWith("/"),
+  }));
   for (const { at, isEmptying } of targets)
     if (at.path === "" && !(isEmptying && options.recursive))
       throw new WrongUsage(

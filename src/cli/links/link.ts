@@ -20,8 +20,8 @@ export interface LinkOptions extends RemoteOptions {
 }
 
 /** Makes a signed link to a file, or with `--upload` or `--zip` to a folder. */
-export async function link(place: string, options: LinkOptions, ctx: Context): Promise<number> {
-  const { bucket: name, path } = parseBucketPath(place);
+export async function link(location: string, options: LinkOptions, ctx: Context): Promise<number> {
+  const { bucket: name, path } = parseBucketPath(location);
   const client = await connect(ctx, options);
   const made = await client.call("static-bucket-file_link", {
     name,

@@ -115,8 +115,8 @@ async function show(
       ctx,
       ["PROBLEM", "FILE", "SIZE", "BLOB"],
       [
-        ...broken.map((file) => [problemOf(file), placeOf(file), String(file.size), file.blob]),
-        ...damaged.map((file) => [removedNote("damaged", file), placeOf(file), "-", file.blob]),
+        ...broken.map((file) => [problemOf(file), locationOf(file), String(file.size), file.blob]),
+        ...damaged.map((file) => [removedNote("damaged", file), locationOf(file), "-", file.blob]),
       ],
     ),
   );
@@ -147,7 +147,7 @@ function removedNote(what: string, { isRemoved }: Pick<BrokenFile, "isRemoved">)
   return isRemoved ? `${what} (deleted file)` : what;
 }
 
-function placeOf({ location }: Pick<BrokenFile, "location">): string {
+function locationOf({ location }: Pick<BrokenFile, "location">): string {
   return location === undefined ? "-" : `${location.bucket}/${location.path}`;
 }
 

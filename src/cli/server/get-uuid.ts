@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
+import { findServerUuid, pathsBeside } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -12,10 +12,10 @@ export async function getUuid({ config: given }: CommandOptions, ctx: Context): 
   const file = databaseFile(config.database.database_url);
   const uuid = await findServerUuid(config.server_uuid, path, file);
   if (uuid === undefined) {
-    const places = [...new Set(placesOf(path, file))];
+    const paths = [...new Set(pathsBeside(path, file))];
     throw new Fault(
       "NotFound",
-      `this server has no UUID yet: there is no ${places.join(" and no ")}; the first start or \`node-server init\` creates it`,
+      `this server has no UUID yet: there is no ${paths.join(" and no ")}; the first start or \`node-server init\` creates it`,
     );
   }
   await ctx.print(`${uuid}\n`);

@@ -5,7 +5,7 @@ import { codeOf } from "../../base/fault.ts";
 import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/local-fs/access.ts";
 import { isInside } from "../../base/local-fs/folder.ts";
 import type { Config } from "../../config/schema.ts";
-import { linkKeyPaths, placesOf } from "../../config/server-uuid.ts";
+import { linkKeyPaths, pathsBeside } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { type ServiceTarget, usedFiles } from "./service-paths.ts";
 
@@ -62,7 +62,7 @@ function filesOf(config: Config, configPath: string): Required[] {
   const used = usedFiles(config).map(({ path, use }) => ({ path, isRead: use === "read" }));
   const readOnly = [
     configPath,
-    ...placesOf(configPath, file),
+    ...pathsBeside(configPath, file),
     ...linkKeyPaths({ setting: config.link_key_file, configPath, databaseFile: file }),
     ...used.filter(({ isRead }) => isRead).map(({ path }) => path),
   ];

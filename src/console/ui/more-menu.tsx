@@ -53,8 +53,8 @@ export function MoreMenu({ label, items }: MoreMenuProps) {
           id={id}
           label={label}
           items={items}
-          place={(list) => {
-            if (button.current !== null) placeBelow(list, button.current);
+          position={(list) => {
+            if (button.current !== null) positionBelow(list, button.current);
           }}
           returnFocus={() => button.current?.focus()}
           onClosed={() => setOpen(false)}
@@ -79,7 +79,7 @@ export function ContextMenu({ label, items, at, onClosed }: ContextMenuProps) {
       id={id}
       label={label}
       items={items}
-      place={(list) => placeAt(list, at)}
+      position={(list) => positionAt(list, at)}
       returnFocus={() => {
         if (before instanceof HTMLElement) before.focus();
       }}
@@ -90,18 +90,18 @@ export function ContextMenu({ label, items, at, onClosed }: ContextMenuProps) {
 
 interface MenuListProps extends MoreMenuProps {
   readonly id: string;
-  readonly place: (list: HTMLElement) => void;
+  readonly position: (list: HTMLElement) => void;
   readonly returnFocus: () => void;
   readonly onClosed: () => void;
 }
 
 /** Open menu. The arrow keys, Home, End and letters move in it; Escape and a click elsewhere close it. */
-function MenuList({ id, label, items, place, returnFocus, onClosed }: MenuListProps) {
+function MenuList({ id, label, items, position, returnFocus, onClosed }: MenuListProps) {
   const list = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (list.current === null) return;
     list.current.showPopover();
-    place(list.current);
+    position(list.current);
     entriesOf(list.current)[0]?.focus();
   }, []);
   const close = () => {
@@ -170,7 +170,7 @@ function indexOfLetter(key: string, at: number, entries: readonly HTMLElement[])
 }
 
 /** Places the list below its button, or above it where there is no room, within the window. */
-function placeBelow(list: HTMLElement, button: HTMLElement): void {
+function positionBelow(list: HTMLElement, button: HTMLElement): void {
   const gap = 4;
   const anchor = button.getBoundingClientRect();
   const { width, height } = list.getBoundingClientRect();
@@ -181,7 +181,7 @@ function placeBelow(list: HTMLElement, button: HTMLElement): void {
 }
 
 /** Places the list with a corner at a point, within the window. */
-function placeAt(list: HTMLElement, { x, y }: ContextMenuProps["at"]): void {
+function positionAt(list: HTMLElement, { x, y }: ContextMenuProps["at"]): void {
   const gap = 4;
   const { width, height } = list.getBoundingClientRect();
   list.style.left = `${Math.max(gap, Math.min(x, innerWidth - width - gap))}px`;

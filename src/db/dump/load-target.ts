@@ -11,9 +11,9 @@ import type { LoadTarget } from "./table-loader.ts";
 
 /** `openLoadTarget` throws DatabaseError if a server uses the database, and keeps one from starting on a SQLite file. */
 export async function openLoadTarget(settings: DatabaseSettings, hub: LogHub): Promise<LoadTarget> {
-  const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place)
-    return SqliteLoadTarget.open(place.sqlite.path, (path) =>
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location)
+    return SqliteLoadTarget.open(location.sqlite.path, (path) =>
       openDialect({ ...settings, database_url: sqliteUrl(path) }, hub),
     );
   return PostgresLoadTarget.open(await openDialect({ ...settings, max_connections: 1 }, hub));
@@ -29,8 +29,8 @@ function sqliteUrl(path: string): string {
  * function is called.
  */
 export async function claimDatabase(settings: DatabaseSettings, hub: LogHub): Promise<() => void> {
-  const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place) return lockSqlite(place.sqlite.path);
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location) return lockSqlite(location.sqlite.path);
   await refuseUsed(settings, hub);
   return () => {};
 }

@@ -10,10 +10,10 @@ const minAnswerMs = 60_000;
 
 /** `openSnapshot` opens a database for reading beside a running server. It creates nothing; throws if there is nothing to read. */
 export async function openSnapshot(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseSnapshot> {
-  const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place) {
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location) {
     requireFile(settings);
-    return openSqliteSnapshot(place.sqlite.path);
+    return openSqliteSnapshot(location.sqlite.path);
   }
   const answer_timeout_ms = Math.max(settings.answer_timeout_ms, minAnswerMs);
   const dialect = await openDialect({ ...settings, answer_timeout_ms, max_connections: 1 }, hub);

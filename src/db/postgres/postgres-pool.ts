@@ -161,7 +161,7 @@ interface Probe {
   /** Says why it failed, for an operator. */
   why(error: unknown): Promise<string>;
   /** Names the database without credentials. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -265,7 +265,7 @@ export class Reachability {
       "database.lost",
       "the database cannot be reached; calls that need it fail until it returns",
       {
-        database: this.#probe.place,
+        database: this.#probe.location,
         reason,
       },
     );
@@ -298,7 +298,7 @@ export class Reachability {
     this.#lostAt = undefined;
     outsideSpans(() =>
       this.#log.event("database.restored", "the database can be reached again", {
-        database: this.#probe.place,
+        database: this.#probe.location,
         lost_ms,
       }),
     );

@@ -203,7 +203,7 @@ function newReachability(
   const probe = {
     connect: () => tryToConnect(url, connectTimeoutMs),
     why: async (error: unknown) => (await explainConnection(url, error, connectTimeoutMs)).why,
-    place: shownDatabase(url),
+    location: shownDatabase(url),
   };
   return new Reachability(probe, log, clock);
 }

@@ -66,10 +66,10 @@ interface SqliteOptions {
 /**
  * `openSqlite` opens the database file, and creates it if `mode` allows that. Throws DatabaseError with the path and the reason.
  */
-export async function openSqlite(place: SqliteFile, options: SqliteOptions): Promise<Dialect> {
-  const { path } = place;
+export async function openSqlite(file: SqliteFile, options: SqliteOptions): Promise<Dialect> {
+  const { path } = file;
   const { acquireTimeoutMs, childCommand, log, observer, clock } = options;
-  const connections = await openFile(place);
+  const connections = await openFile(file);
   const watch = new SqliteFileWatch(path, log, clock);
   const operator = new SqliteOperator(path, { command: childCommand, clock });
   const version = newDataVersion(connections);

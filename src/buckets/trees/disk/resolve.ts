@@ -9,7 +9,7 @@ import {
   fileCallsFor,
   syncFileCalls,
 } from "../../../base/local-fs/file-calls.ts";
-import { Folder, heldPlace, isInside } from "../../../base/local-fs/folder.ts";
+import { Folder, isInside, locateHandle } from "../../../base/local-fs/folder.ts";
 import type { FileState, FolderContent } from "../../../base/local-fs/local-calls.ts";
 import { PerTick } from "../../../base/turns.ts";
 import {
@@ -147,7 +147,7 @@ export class PathResolver {
    * verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket.
    */
   async verifyHandle(handle: FileDescriptor, path: TreePath) {
-    const held = await heldPlace(handle, this.diskPath(path), this.calls);
+    const held = await locateHandle(handle, this.diskPath(path), this.calls);
     return isInside(held.real, await this.#real()) ? held : undefined;
   }
 

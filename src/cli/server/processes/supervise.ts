@@ -65,15 +65,15 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     },
     onStopping: (maxMs) => notifier.stopping(maxMs),
     print: (line) => terminal.write(`${line}\n`),
-    async start(place, onMessage) {
+    async start(slot, onMessage) {
       const listen = boundAddress(config, supervisor?.url) ?? options.listen;
-      const role = { ...place, count: options.processes, boot };
+      const role = { ...slot, count: options.processes, boot };
       const command = memberCommand(options.config, listen);
       try {
         return await MemberProcess.start({ command, env, role, output, onMessage });
       } catch (error) {
         terminal.write(`node-server: ${command[0]} cannot be run: ${messageOf(error)}\n`);
-        throw new NotStarted(place.number, 0, cannotRunCode);
+        throw new NotStarted(slot.number, 0, cannotRunCode);
       }
     },
   });

@@ -17,7 +17,7 @@ export interface SupervisorOptions {
   readonly pingMs?: number;
   /** Starts a process; `onMessage` gets what it tells. */
   start(
-    place: { readonly number: number; readonly takesOver: boolean },
+    slot: { readonly number: number; readonly takesOver: boolean },
     onMessage: (member: MemberProcess, message: FromMember) => void,
   ): Promise<MemberProcess>;
   /** Puts the binary of the version before back in place, of which another one did not start. */
@@ -120,12 +120,12 @@ export class Supervisor {
     return this.#slots.flatMap(({ current }) => (current?.isServing ? [current] : []));
   }
 
-  async #start(place: { readonly number: number; readonly takesOver: boolean }): Promise<MemberProcess> {
-    const member = await this.#options.start(place, (from, message) => this.#receive(from, message));
+  async #start(slot: { readonly number: number; readonly takesOver: boolean }): Promise<MemberProcess> {
+    const member = await this.#options.start(slot, (from, message) => this.#receive(from, message));
     this.#members.add(member);
     void member.ended.then(() => this.#members.delete(member));
     const announce = () => member.send({ type: "announce", isNew: false });
-    if (this.#isOpen && place.number === 1) member.ready.then(announce, () => {});
+    if (this.#isOpen && slot.number === 1) member.ready.then(announce, () => {});
     // A stop that came meanwhile has not reached it.
     if (this.#stopping !== undefined) member.send({ type: "stop", signal: this.#stopping });
     return member;

@@ -84,14 +84,14 @@ export function suggestConfig(text: string, at: number): Suggestions | undefined
   return key === undefined ? undefined : valueSuggestions(key, before.slice(found[0].length));
 }
 
-interface KeyPlace {
+interface KeyContext {
   readonly text: string;
   readonly table: string | undefined;
   /** Rest of the line. */
   readonly after: string;
 }
 
-function keySuggestions({ text, table, after }: KeyPlace): Suggestion[] {
+function keySuggestions({ text, table, after }: KeyContext): Suggestion[] {
   const isSet = namesIn(text, table);
   return keys
     .filter((key) => key.table === table && !isSet.has(key.name))

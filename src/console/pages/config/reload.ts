@@ -69,28 +69,28 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
 
 const header = /^[ \t]*\[/;
 
-export interface KeyPlace {
+export interface KeyLocation {
   readonly table?: string;
   readonly name: string;
 }
 
 /** Whether a line of a configuration sets a key. */
-export function hasKey(text: string, place: KeyPlace): boolean {
-  return lineOf(text.split("\n"), place, "") !== undefined;
+export function hasKey(text: string, location: KeyLocation): boolean {
+  return lineOf(text.split("\n"), location, "") !== undefined;
 }
 
 /**
  * Sets a key in the text of a configuration: in the line that sets it, in that of its commented default, else as the first of its
  * table. The server checks the result.
  */
-export function withKey(text: string, place: KeyPlace, value: string): string {
+export function withKey(text: string, location: KeyLocation, value: string): string {
   const lines = text.split("\n");
-  const set = `${place.name} = ${value}`;
-  const at = lineOf(lines, place, "") ?? lineOf(lines, place, "#");
+  const set = `${location.name} = ${value}`;
+  const at = lineOf(lines, location, "") ?? lineOf(lines, location, "#");
   if (at !== undefined) return lines.with(at, set).join("\n");
-  const table = tableIn(lines, place.table);
+  const table = tableIn(lines, location.table);
   return table === undefined
-    ? `${text.trimEnd()}\n\n[${place.table}]\n${set}\n`
+    ? `${text.trimEnd()}\n\n[${location.table}]\n${set}\n`
     : lines.toSpliced(table.start, 0, set).join("\n");
 }
 
@@ -104,7 +104,11 @@ function tableIn(lines: readonly string[], table: string | undefined) {
 }
 
 /** Index of the line that sets a key, after `comment`. */
-function lineOf(lines: readonly string[], { table, name }: KeyPlace, comment: "" | "#"): number | undefined {
+function lineOf(
+  lines: readonly string[],
+  { table, name }: KeyLocation,
+  comment: "" | "#",
+): number | undefined {
   const { start, end } = tableIn(lines, table) ?? { start: 0, end: 0 };
   const own = new RegExp(`^[ \\t]*${comment}[ \\t]*${name}[ \\t]*=`);
   const found = lines.findIndex((line, at) => at >= start && at < end && own.test(line));

@@ -16,26 +16,26 @@ export function useFollowing(
   { count, rowHeight }: { readonly count: number; readonly rowHeight: number },
 ): () => void {
   /** Position of the list when it was last read or set. */
-  const place = useRef(0);
+  const lastTop = useRef(0);
   const paused = feed.paused.value;
   const follow = () => {
     const box = scroller.current;
     if (box === null || feed.paused.value) return;
     // Above its place: somebody has scrolled, and the event is still to come. A list that became shorter is moved by the browser.
-    if (box.scrollTop < Math.min(place.current, endOf(box)) - rounding) feed.pause();
+    if (box.scrollTop < Math.min(lastTop.current, endOf(box)) - rounding) feed.pause();
     else box.scrollTop = box.scrollHeight;
-    place.current = box.scrollTop;
+    lastTop.current = box.scrollTop;
   };
   useLayoutEffect(follow, [count, rowHeight, paused]);
   useResize(scroller, follow);
   return () => {
     const box = scroller.current;
     if (box === null) return;
-    const moved = box.scrollTop - place.current;
+    const moved = box.scrollTop - lastTop.current;
     const toEnd = endOf(box) - box.scrollTop;
     // Steps of a slow scroll add up.
     if (Math.abs(moved) <= rounding) return;
-    place.current = box.scrollTop;
+    lastTop.current = box.scrollTop;
     if (moved < 0 && toEnd > rounding) feed.pause();
     else if (moved > 0 && toEnd < rowHeight / 2) feed.resume();
   };

@@ -19,21 +19,21 @@ export class Search {
   }
 
   finds(text: string): boolean {
-    return this.#places(text).next().done !== true;
+    return this.#matches(text).next().done !== true;
   }
 
   /** Splits each segment into marked and unmarked parts. A match may span segments. */
   mark(segments: readonly Segment[]): readonly (readonly MarkedPart[])[] {
-    const places = [...this.#places(segments.map(({ text }) => text).join(" "))];
+    const matches = [...this.#matches(segments.map(({ text }) => text).join(" "))];
     let start = 0;
     return segments.map(({ text }) => {
-      const here = places.map(([from, to]) => [from - start, to - start] as const);
+      const here = matches.map(([from, to]) => [from - start, to - start] as const);
       start += text.length + 1;
       return cut(text, here);
     });
   }
 
-  *#places(text: string): Generator<readonly [from: number, to: number]> {
+  *#matches(text: string): Generator<readonly [from: number, to: number]> {
     if (this.#pattern === undefined) return;
     for (const { index, 0: found } of text.matchAll(this.#pattern)) yield [index, index + found.length];
   }
@@ -74,11 +74,11 @@ export function ordinalOf(rows: readonly Row[], { id }: Row): number {
 
 function cut(
   text: string,
-  places: ReadonlyArray<readonly [from: number, to: number]>,
+  matches: ReadonlyArray<readonly [from: number, to: number]>,
 ): readonly MarkedPart[] {
   const parts: MarkedPart[] = [];
   let done = 0;
-  for (const [from, to] of places) {
+  for (const [from, to] of matches) {
     const [begin, end] = [Math.max(from, done), Math.min(to, text.length)];
     if (begin >= end) continue;
     if (begin > done) parts.push({ text: text.slice(done, begin), marked: false });
