@@ -111,6 +111,15 @@ const retired: Readonly<Record<string, string>> = {
   surplusOf: "excessDeploys",
   formerTree: "previousTree",
   formerOf: "previousDeploy",
+  admit: "authenticate, verifyIdentity",
+  admitNow: "authenticateSync",
+  admitted: "authorised",
+  stillAdmitted: "stillAuthorised",
+  stillAdmits: "isStillAuthorised",
+  assertStillAdmitted: "assertStillAuthorised",
+  recogniseNow: "recogniseSync",
+  answerNow: "answerFresh",
+  answerFound: "answerByState",
 };
 
 /** A declared name: of a type, a function, a value, a parameter with a type, or a member. */

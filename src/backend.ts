@@ -268,7 +268,7 @@ export class BackendPart implements Part<BackendSettings> {
     const { url } = settings.files;
     const isOtherStore = present === undefined || present.settings.files.url !== url;
     // Before a Super Token is created in a database that is not the right one.
-    const storeId = isOtherStore ? await buckets.admit() : present.services.storeId;
+    const storeId = isOtherStore ? await buckets.verifyIdentity() : present.services.storeId;
     await this.#requireSuperToken(database, settings);
     await buckets.store.check();
     if (isOtherStore)

@@ -67,7 +67,7 @@ export class Authenticator {
   readonly #log;
   readonly #audit: AuditLog;
   readonly #clock: Clock;
-  /** Rows that a database keeps come back as the same objects; their limits are read once. */
+  /** Cached rows come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
   constructor({ database, passwords, failures, hub, uses, audit, clock }: AuthenticatorOptions) {
@@ -81,25 +81,25 @@ export class Authenticator {
   }
 
   /**
-   * Returns the caller of a token that satisfies `need`, without waiting, if the database keeps its row; throws Denied otherwise.
-   * Undefined: it takes `admit` to tell.
+   * authenticateSync returns the caller of a token that satisfies `need`, without waiting, if the token's row is cached; throws Denied
+   * if it does not satisfy `need`. Undefined if only `authenticate` can answer.
    */
-  admitNow(tokenText: string, need: Need): Caller | undefined {
+  authenticateSync(tokenText: string, need: Need): Caller | undefined {
     const credentials = parseCredentials(tokenText);
-    const row = this.#proveNow(credentials);
-    return row && this.#admitted(row, credentials.by, need);
+    const row = this.#proveSync(credentials);
+    return row && this.#authorised(row, credentials.by, need);
   }
 
-  /** Resolves to the caller of a token that satisfies `need`; throws Denied otherwise. */
-  async admit(tokenText: string, need: Need, peer: Peer): Promise<Caller> {
+  /** authenticate resolves to the caller of a token that satisfies `need`; throws Denied otherwise. */
+  async authenticate(tokenText: string, need: Need, peer: Peer): Promise<Caller> {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, peer);
     if (row === undefined) throw this.#reject(credentials, need, peer.address);
     this.#auditOutside(row, credentials.by, peer);
-    return this.#admitted(row, credentials.by, need);
+    return this.#authorised(row, credentials.by, need);
   }
 
-  #admitted(row: TokenRow, by: Caller["by"], need: Need): Caller {
+  #authorised(row: TokenRow, by: Caller["by"], need: Need): Caller {
     const caller = this.#callerOf(row, by);
     const now = this.#clock.now();
     const outside = outsideLifetime(row, now);
@@ -113,13 +113,13 @@ export class Authenticator {
     return caller;
   }
 
-  /** Is to `recognise` what `admitNow` is to `admit`. */
-  recogniseNow(name: string, proof: string): Caller | undefined {
-    const row = this.#proveNow({ by: "key", name, proof });
+  /** recogniseSync does what `recognise` does, without waiting; undefined if only `recognise` can answer. */
+  recogniseSync(name: string, proof: string): Caller | undefined {
+    const row = this.#proveSync({ by: "key", name, proof });
     return row && this.#recognised(row, "key");
   }
 
-  /** Resolves to the caller of HTTP Basic credentials, which may be key and secret or user name and password. */
+  /** recognise resolves to the caller of HTTP Basic credentials, which may be key and secret or user name and password. */
   async recognise(name: string, proof: string, peer: Peer): Promise<Caller> {
     const byKey: Credentials = { by: "key", name, proof };
     const byUsername: Credentials = { by: "username", name, proof };
@@ -140,24 +140,24 @@ export class Authenticator {
     return this.#callerOf(row, by);
   }
 
-  /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
-  async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
+  /** assertStillAuthorised throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
+  async assertStillAuthorised(caller: Caller, need: Need): Promise<void> {
     if (isOpen(need)) return;
     const { tokens } = this.#database;
-    this.#assertAdmits(tokens.cachedByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
+    this.#assertAuthorises(tokens.cachedByKey(caller.key) ?? (await tokens.byKey(caller.key)), caller, need);
   }
 
   /**
-   * Whether `assertStillAdmitted` would pass, for each of several callers by one query. For work that outlives the check of its
-   * token, such as subscriptions.
+   * stillAuthorised returns whether `assertStillAuthorised` would pass, for several callers by one query. For work that outlives the
+   * check of its token, such as subscriptions.
    */
-  async stillAdmitted(
+  async stillAuthorised(
     asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>,
   ): Promise<boolean[]> {
     const rows = await this.#database.tokens.byKeys(asked.map(({ caller }) => caller.key));
     return asked.map(({ caller, need }) => {
       try {
-        if (!isOpen(need)) this.#assertAdmits(rows.get(caller.key), caller, need);
+        if (!isOpen(need)) this.#assertAuthorises(rows.get(caller.key), caller, need);
         return true;
       } catch (error) {
         if (error instanceof Denied) return false;
@@ -166,7 +166,7 @@ export class Authenticator {
     });
   }
 
-  #assertAdmits(row: TokenRow | undefined, caller: Caller, need: Need): void {
+  #assertAuthorises(row: TokenRow | undefined, caller: Caller, need: Need): void {
     if (row === undefined || proofOf(row, caller.by) !== caller.proof)
       throw new Denied(
         "invalid_credentials",
@@ -180,10 +180,10 @@ export class Authenticator {
     this.#uses.record(row.id, now);
   }
 
-  /** Whether `assertStillAdmitted` would pass. */
-  async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
+  /** isStillAuthorised returns whether `assertStillAuthorised` would pass. */
+  async isStillAuthorised(caller: Caller, need: Need): Promise<boolean> {
     try {
-      await this.assertStillAdmitted(caller, need);
+      await this.assertStillAuthorised(caller, need);
       return true;
     } catch (error) {
       if (error instanceof Denied) return false;
@@ -197,12 +197,12 @@ export class Authenticator {
     throw this.#rejected({ link: id }, "Invalid password", peer.address);
   }
 
-  #proveNow({ by, name, proof }: Credentials): TokenRow | undefined {
+  #proveSync({ by, name, proof }: Credentials): TokenRow | undefined {
     if (by !== "key") return undefined;
     const row = this.#database.tokens.cachedByKey(name);
     // Compared also without a row, so that a wrong secret takes as long for every key.
     const isRight = hashesMatch(hashSecret(proof), row?.secretHash ?? noSecretHash);
-    // A token that has expired is refused by `admit`, which knows the address for the audit.
+    // A token that has expired is refused by `authenticate`, which knows the address for the audit.
     return isRight && row !== undefined && outsideLifetime(row, this.#clock.now()) === undefined
       ? row
       : undefined;
@@ -279,7 +279,7 @@ function toCaller(row: TokenRow, by: Caller["by"]): Caller {
   };
 }
 
-/** `outsideLifetime` is why a token cannot be used now; undefined inside its lifetime. */
+/** `outsideLifetime` returns why a token cannot be used now; undefined inside its lifetime. */
 export function outsideLifetime(
   { from, to }: Pick<TokenRow, "from" | "to">,
   now: number,

@@ -124,11 +124,11 @@ export class Buckets {
   }
 
   /**
-   * admit returns the id of the store. It throws if the files of this database are in another store, or if the store is that of
+   * verifyIdentity returns the id of the store. It throws if the files of this database are in another store, or if the store is that of
    * another database.
    */
-  admit(): Promise<string> {
-    return this.#stores.admit();
+  verifyIdentity(): Promise<string> {
+    return this.#stores.verifyIdentity();
   }
 
   /** start begins what the store does by itself. */

@@ -56,10 +56,10 @@ export type FolderChecks = Map<string | FileSnapshot, boolean>;
 export interface FileSnapshot {
   readonly settledAtMs: number;
   /**
-   * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is
+   * isCurrent returns whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `freshState` is
    * the state of the bucket if the caller has just read it: then nothing that was known before counts.
    */
-  isCurrent(checks: FolderChecks, found?: BucketState): boolean;
+  isCurrent(checks: FolderChecks, freshState?: BucketState): boolean;
   /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
   hold(): HeldContent | undefined;
 }
@@ -466,11 +466,11 @@ export interface BucketStores {
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
-   * Returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if
+   * verifyIdentity returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if
    * the files of this database are in another store, or if the store is that of another database. To be called before the first
    * use.
    */
-  admit(): Promise<string>;
+  verifyIdentity(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
   open(options: OpenBucket): TreeStore;
   /** Creates the location of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */

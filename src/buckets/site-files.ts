@@ -33,7 +33,7 @@ export interface LoadedRules {
 
 export interface RulesOptions extends PinOptions {
   /** The state of the bucket if the caller has just read it. */
-  readonly found?: BucketState | undefined;
+  readonly freshState?: BucketState | undefined;
 }
 
 /** Publications that can come between the reads for one answer, before it is given up. */
@@ -59,9 +59,11 @@ export class SiteFiles {
   }
 
   /** rules returns the rules as they are after this call. */
-  async rules({ found, ...options }: RulesOptions = {}): Promise<LoadedRules> {
+  async rules({ freshState, ...options }: RulesOptions = {}): Promise<LoadedRules> {
     const isCurrent =
-      found === undefined ? this.#isCurrent.get() : this.#loaded?.snapshot.isCurrent(new Map(), found);
+      freshState === undefined
+        ? this.#isCurrent.get()
+        : this.#loaded?.snapshot.isCurrent(new Map(), freshState);
     return isCurrent && this.#loaded !== undefined ? this.#loaded : this.#reload(options);
   }
 
@@ -174,10 +176,10 @@ class SiteSnapshot implements FileSnapshot {
     this.settledAtMs = Math.max(...files.map((file) => file.settledAtMs));
   }
 
-  isCurrent(checks: FolderChecks, found?: BucketState): boolean {
-    const known = found === undefined ? checks.get(this) : undefined;
+  isCurrent(checks: FolderChecks, freshState?: BucketState): boolean {
+    const known = freshState === undefined ? checks.get(this) : undefined;
     if (known !== undefined) return known;
-    const isCurrent = this.#files.every((file) => file.isCurrent(checks, found));
+    const isCurrent = this.#files.every((file) => file.isCurrent(checks, freshState));
     checks.set(this, isCurrent);
     return isCurrent;
   }

@@ -127,7 +127,7 @@ export class Links {
       bucket,
       ...target
     }: Omit<LinkTarget, "bucket"> & { readonly bucket: SignedTarget["bucket"] | undefined },
-    authenticator: Pick<Authenticator, "stillAdmits">,
+    authenticator: Pick<Authenticator, "isStillAuthorised">,
   ): Promise<LinkVerdict> {
     const code = parseCode(text);
     if (code === undefined || code.kind !== target.kind) return unknown;
@@ -153,7 +153,7 @@ export class Links {
     if (leftMs <= 0) return { state: "expired" };
     if (code.id !== undefined && stored === undefined) return { state: "revoked" };
     const owner = ownerOf(token);
-    if (!(await authenticator.stillAdmits(owner, needOf(code, bucket.name)))) return unknown;
+    if (!(await authenticator.isStillAuthorised(owner, needOf(code, bucket.name)))) return unknown;
     if (isUsedUp(stored)) return { state: "used_up" };
     return {
       state: "valid",

@@ -146,12 +146,12 @@ export const deploys = {
       result: { taken: 1, missing: [] },
     },
     run: async (call, { name, deploy, files }) => {
-      const { buckets, assertStillAdmitted } = call;
+      const { buckets, assertStillAuthorised } = call;
       const bucket = await buckets.require(name);
       const wanted = files.map((file) => ({ ...file, path: treePath(file.path) }));
       const missing = await buckets.deploys.add(bucket, deploy, {
         files: wanted,
-        check: assertStillAdmitted,
+        check: assertStillAuthorised,
         signal: neverAborted,
       });
       const taken = files.length - missing.length;

@@ -151,12 +151,12 @@ export const staticBucketFile = {
  * change has its turn: it may have waited for a long copy. RPC holds no lock.
  */
 export async function openForChange(
-  { buckets, assertStillAdmitted }: Services & CallContext,
+  { buckets, assertStillAuthorised }: Services & CallContext,
   name: string,
 ): Promise<{ readonly files: BucketFiles; readonly conditions: WriteConditions }> {
   const bucket = await buckets.require(name);
   const assertPreconditions = async () => {
-    await assertStillAdmitted();
+    await assertStillAuthorised();
     await assertSameBucket(buckets, bucket);
   };
   const conditions = { holdsLock: () => false, assertPreconditions };

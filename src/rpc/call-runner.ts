@@ -50,8 +50,10 @@ export class CallRunner<S extends object> {
     const address = method.effect === "reads" ? "" : state.source.noteAddress();
     const lease = this.#acquire();
     try {
-      const caller = isOpen(need) ? anonymous : lease.authenticator.admitNow(method.tokenIn(params), need);
-      if (caller === undefined) return this.#runAdmitted(call, { params, need, lease, address });
+      const caller = isOpen(need)
+        ? anonymous
+        : lease.authenticator.authenticateSync(method.tokenIn(params), need);
+      if (caller === undefined) return this.#runAuthenticated(call, { params, need, lease, address });
       if (caller !== anonymous) proved(call, caller);
       const result = this.#invoke({
         request,
@@ -86,14 +88,14 @@ export class CallRunner<S extends object> {
   }
 
   /** Runs a call whose token has to be looked up. Releases the lease. */
-  async #runAdmitted(
+  async #runAuthenticated(
     call: Call<S>,
     { params, need, lease, address }: Pick<AuthorisedCall<S>, "params" | "need" | "lease" | "address">,
   ): Promise<unknown> {
     const { method, state } = call;
     try {
       state.source.requireAddress();
-      const caller = await lease.authenticator.admit(method.tokenIn(params), need, state.peer);
+      const caller = await lease.authenticator.authenticate(method.tokenIn(params), need, state.peer);
       proved(call, caller);
       const result = this.#invoke({ ...call, params, need, caller, lease, address });
       return result instanceof Promise ? await result : result;
@@ -123,10 +125,10 @@ export class CallRunner<S extends object> {
     try {
       const context = Object.assign(this.#contexts.newContext(call), { stop });
       const events = method.run(context, call.params);
-      const admission = isOpen(need)
+      const authorisation = isOpen(need)
         ? undefined
         : this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
-      state.after.push(() => session.pump(id, events, admission));
+      state.after.push(() => session.pump(id, events, authorisation));
     } catch (error) {
       session.cancel(id);
       throw error;
@@ -246,9 +248,9 @@ function contextOver<S extends object>(services: S, audit: AuditLog): ContextCla
       return this.#options.state.source.disconnected;
     }
 
-    get assertStillAdmitted(): CallContext["assertStillAdmitted"] {
+    get assertStillAuthorised(): CallContext["assertStillAuthorised"] {
       const { lease, caller, need } = this.#options;
-      return () => lease.authenticator.assertStillAdmitted(caller, need);
+      return () => lease.authenticator.assertStillAuthorised(caller, need);
     }
 
     get afterReply(): CallContext["afterReply"] {

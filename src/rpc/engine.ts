@@ -97,7 +97,7 @@ export class Engine<S extends object> {
       async (watched) => {
         const lease = options.acquire();
         try {
-          return await lease.authenticator.stillAdmitted(watched);
+          return await lease.authenticator.stillAuthorised(watched);
         } finally {
           lease.release();
         }
@@ -143,7 +143,7 @@ export class Engine<S extends object> {
     try {
       source.requireAddress();
       return await findRefusal({ text, bearer: source.bearer }, (token) =>
-        lease.authenticator.admit(token, anyToken, source),
+        lease.authenticator.authenticate(token, anyToken, source),
       );
     } catch (error) {
       return toFault(error, this.#log);

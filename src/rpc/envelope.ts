@@ -170,10 +170,10 @@ export function structureIn(text: string, from: number, to: number): number {
   return found;
 }
 
-/** `findRefusal` returns why a heavy request is not parsed; undefined if `admit` accepts the token of its header, or a text in it that may be one. */
+/** `findRefusal` returns why a heavy request is not parsed; undefined if `authenticate` accepts the token of its header, or a text in it that may be one. */
 export async function findRefusal(
   { text, bearer }: { readonly text: string; readonly bearer: string | undefined },
-  admit: (token: string) => Promise<unknown>,
+  authenticate: (token: string) => Promise<unknown>,
 ): Promise<Fault | undefined> {
   let refusal = new Fault(
     "RequestTooBig",
@@ -182,7 +182,7 @@ export async function findRefusal(
   );
   for (const token of [...(bearer === undefined ? [] : [bearer]), ...tokensIn(text)]) {
     try {
-      await admit(token);
+      await authenticate(token);
       return undefined;
     } catch (error) {
       if (!(error instanceof Fault)) throw error;

@@ -31,7 +31,7 @@ export interface CallContext {
   /** Fires when the client has disconnected: nobody waits for the result any more. */
   readonly disconnected: AbortSignal;
   /** Throws Denied unless the database would authorise the caller now. For what is done after a wait. */
-  assertStillAdmitted(): Promise<void>;
+  assertStillAuthorised(): Promise<void>;
   /** Runs work once the answer has been sent. */
   afterReply(work: () => void | Promise<void>): void;
   /** Ends a subscription of this connection; false if it has none with this id. */

@@ -156,7 +156,7 @@ bothDatabases("of two servers one sweeps, once a day, and the log says what was 
   const careOf = async (database: typeof other) => {
     const shared = { database, blobs: store.blobs, log: store.hub.logger("server") };
     const identity = new StoreIdentity({ ...shared, url: "file:///of-the-test" });
-    await identity.admit();
+    await identity.verify();
     return new StoreMaintenance({ ...shared, identity, serverUuid: "00000000-0000-4000-8000-000000000000" });
   };
   const [first, second] = await Promise.all([careOf(store.database), careOf(other)]);

@@ -79,7 +79,7 @@ async function twoStreams(node: TestNode) {
 }
 
 async function stillHears(node: TestNode, socket: TestSocket, id: string): Promise<void> {
-  const looks = spyOn(Authenticator.prototype, "stillAdmitted");
+  const looks = spyOn(Authenticator.prototype, "stillAuthorised");
   await until("its token was looked at again", () => looks.mock.results.length > 0);
   await Promise.all(looks.mock.results.map(({ value }) => value));
   looks.mockRestore();

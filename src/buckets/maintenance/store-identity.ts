@@ -41,10 +41,10 @@ export class StoreIdentity {
   }
 
   /**
-   * Returns the id of the store: the one in its mark, or `disk`. Throws what an operator has to do if the files of this database
+   * verify returns the id of the store: the one in its mark, or `disk`. Throws what an operator has to do if the files of this database
    * are in another store, or if the store is that of another database.
    */
-  async admit(): Promise<string> {
+  async verify(): Promise<string> {
     const { database, blobs } = this.#options;
     const value = await database.stores.read();
     if (blobs === undefined) {

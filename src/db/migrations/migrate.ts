@@ -45,7 +45,7 @@ export async function migrate(
   const pending = await dialect.exclusively(schemaScope, async (transaction) => {
     await createRecord(transaction);
     const applied = await appliedVersions(transaction);
-    await admitNewer(dialect, transaction, { log, known: migrations });
+    await acceptNewer(dialect, transaction, { log, known: migrations });
     const pending = migrations.filter(({ version }) => !applied.includes(version));
     if (applied.length === 0) return [];
     // Before a copy is made of a database that stays as it is.
@@ -70,7 +70,7 @@ export async function migrate(
 }
 
 /** Throws for a newer schema that this version cannot work with, and reports one that it can. */
-async function admitNewer(
+async function acceptNewer(
   dialect: Dialect,
   transaction: Transaction<Schema>,
   { log, known }: { readonly log: Logger; readonly known: readonly Migration[] },

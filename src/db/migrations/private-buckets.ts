@@ -23,8 +23,8 @@ export async function lockOutOlderVersions(
   await writeEffect(dialect, transaction, { ...bucketAccess, effect: "contracts" });
 }
 
-/** `admitOlderVersions` takes back what `lockOutOlderVersions` has recorded, once no bucket is private. */
-export async function admitOlderVersions(dialect: Dialect, transaction: Transaction<Schema>): Promise<void> {
+/** `allowOlderVersions` takes back what `lockOutOlderVersions` has recorded, once no bucket is private. */
+export async function allowOlderVersions(dialect: Dialect, transaction: Transaction<Schema>): Promise<void> {
   const left = await transaction
     .selectFrom("static_file")
     .select("id")

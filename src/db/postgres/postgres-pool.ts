@@ -53,13 +53,13 @@ export class PostgresPool implements ConnectionSource {
   }
 
   readonly execute: Execute = (sql, params) =>
-    this.#options.reachability.admit(() => {
+    this.#options.reachability.guard(() => {
       const pool = this.#pool;
       return this.#run({ pool, connection: pool }, sql, params);
     });
 
   reserve(): Promise<Reserved> {
-    return this.#options.reachability.admit(() => this.#reserve());
+    return this.#options.reachability.guard(() => this.#reserve());
   }
 
   async #reserve(): Promise<Reserved> {
@@ -206,11 +206,11 @@ export class Reachability {
   }
 
   /**
-   * Runs what needs the database from its beginning. While the database is lost, one at a time may find out whether it is back,
-   * and the others fail at once: of a silent one each would wait until its deadline, with a connection that somebody else could
-   * use. Not for a statement within a transaction, which has to be ended.
+   * guard runs work that needs the database from its beginning, as a circuit breaker does. While the database is lost, one caller at
+   * a time may find out whether it is back, and the others fail at once: each would wait until its deadline, with a connection that
+   * somebody else could use. Not for a statement within a transaction, which has to be ended.
    */
-  async admit<T>(run: () => Promise<T>): Promise<T> {
+  async guard<T>(run: () => Promise<T>): Promise<T> {
     if (this.#lostAt === undefined) return run();
     if (this.#isTried) throw unavailable(undefined);
     this.#isTried = true;

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
 import { bucketsScope, type DatabaseTransaction, type Dialect, type Schema } from "../dialect.ts";
 import { RowCache } from "../kept-values.ts";
-import { admitOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
+import { allowOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 
@@ -157,7 +157,7 @@ export class BucketRows {
             .set(columnsOf(bucket, dialect))
             .where("id", "=", id)
             .execute();
-          if (!wasPublic && bucket.public) await admitOlderVersions(dialect, transaction);
+          if (!wasPublic && bucket.public) await allowOlderVersions(dialect, transaction);
         },
       });
     });
@@ -172,7 +172,7 @@ export class BucketRows {
         .where("name", "=", name)
         .returning("public")
         .executeTakeFirst();
-      if (deleted !== undefined && !deleted.public) await admitOlderVersions(dialect, transaction);
+      if (deleted !== undefined && !deleted.public) await allowOlderVersions(dialect, transaction);
       return deleted !== undefined;
     });
   }

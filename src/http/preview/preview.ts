@@ -80,7 +80,7 @@ export async function servePreview(
         bucket: { ...bucket, ...tree.location },
         isOwnHost,
         buckets,
-        found: undefined,
+        freshState: undefined,
         assertPresent: shown.assertPresent,
       },
       options.preview,

@@ -40,7 +40,7 @@ export async function rootPreview(
       bucket: { ...bucket, ...shown.tree.location },
       isOwnHost,
       buckets: shown.buckets,
-      found: undefined,
+      freshState: undefined,
       assertPresent: shown.assertPresent,
     },
     options,

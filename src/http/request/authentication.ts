@@ -81,12 +81,14 @@ function recognise(
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
       const [name, proof] = [text.slice(0, colon), text.slice(colon + 1)];
-      return authenticator.recogniseNow(name, proof) ?? authenticator.recognise(name, proof, peer);
+      return authenticator.recogniseSync(name, proof) ?? authenticator.recognise(name, proof, peer);
     }
     case "bearer": {
       const text = bearerToken(request);
       if (text !== undefined)
-        return authenticator.admitNow(text, anyToken) ?? authenticator.admit(text, anyToken, peer);
+        return (
+          authenticator.authenticateSync(text, anyToken) ?? authenticator.authenticate(text, anyToken, peer)
+        );
     }
   }
   const { forBrowsers, forPrograms } = challenge;

@@ -104,7 +104,7 @@ async function bucketRoute(
   const lease = options.acquire();
   try {
     const { buckets } = lease.services;
-    const { bucket, found } = await recordFor(request, name, buckets);
+    const { bucket, freshState } = await recordFor(request, name, buckets);
     const { hosts } = buckets.records;
     if (isOtherHost(request, name, hosts)) return misdirected();
     if (bucket === undefined || !bucket.enable)
@@ -112,7 +112,7 @@ async function bucketRoute(
     const isOwnHost = ownerOf(request, hosts) === name;
     const rest = path.slice(base.length);
     const keyBase = isOwnHost ? hostBase(name) : base;
-    const target = { request, base, keyBase, rest, bucket, isOwnHost, buckets, found };
+    const target = { request, base, keyBase, rest, bucket, isOwnHost, buckets, freshState };
     return await answerTarget(target, { arrived, lease, ...options });
   } finally {
     lease.release();
@@ -143,12 +143,21 @@ async function rootRoute(arrived: ArrivedRequest, options: RootRouteOptions): Pr
   const lease = options.acquire();
   try {
     const { buckets } = lease.services;
-    const { bucket, found, isOwnHost } = await rootRecordFor(request, buckets);
+    const { bucket, freshState, isOwnHost } = await rootRecordFor(request, buckets);
     if (bucket?.enable) {
       // At the HTTP root the worker would control the console too, which is not at a host name of a bucket.
       if (options.isWorker && !isOwnHost && options.console.isOn()) return refuseWorker();
       const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
-      const target = { request, base: "/", keyBase, rest: path.slice(1), bucket, isOwnHost, buckets, found };
+      const target = {
+        request,
+        base: "/",
+        keyBase,
+        rest: path.slice(1),
+        bucket,
+        isOwnHost,
+        buckets,
+        freshState,
+      };
       return await answerTarget(target, { arrived, lease, ...options });
     }
     if (isOwnHost) return noSuchFile();
@@ -185,20 +194,20 @@ async function recordFor(
   request: Request,
   key: BucketKey,
   { records }: Buckets,
-): Promise<{ readonly bucket: Bucket | undefined; readonly found?: BucketState | undefined }> {
+): Promise<{ readonly bucket: Bucket | undefined; readonly freshState?: BucketState | undefined }> {
   if (!records.mayLag || !wantsPresentState(request.headers))
     return { bucket: await records.loadOrStale(key) };
-  const found = await records.read(key);
-  return { bucket: found?.record, found };
+  const freshState = await records.read(key);
+  return { bucket: freshState?.record, freshState };
 }
 
 /** rootRecordFor is `recordFor` for the root of the host that the request was sent to. */
 async function rootRecordFor(request: Request, { records }: Buckets) {
   const host = hostNameOf(request);
-  const found =
+  const freshState =
     records.mayLag && wantsPresentState(request.headers) ? await records.readRoot(host) : undefined;
-  const bucket = found === undefined ? await records.rootOrStale(host) : found.record;
-  return { bucket, found, isOwnHost: bucket?.hosts.includes(host) ?? false };
+  const bucket = freshState === undefined ? await records.rootOrStale(host) : freshState.record;
+  return { bucket, freshState, isOwnHost: bucket?.hosts.includes(host) ?? false };
 }
 
 /** The colours of the console, light and dark. */

@@ -120,33 +120,34 @@ export class MemoryCache {
   }
 
   /**
-   * answerFound does what `answerLate` does, by a state of the bucket that was read for this very request: no earlier comparison
+   * answerByState does what `answerLate` does, by a state of the bucket that was read for this very request: no earlier comparison
    * counts.
    */
-  answerFound(request: Request, key: string, found: BucketState): Response | undefined {
+  answerByState(request: Request, key: string, freshState: BucketState): Response | undefined {
     const entry = this.#entries.byKey.get(key);
     const variant = entry && variantFor(request, entry);
-    if (entry === undefined || variant === undefined || entry.file.bucket !== found.record) return undefined;
-    if (isCurrentNow(variant, found)) return this.#send(request, variant);
+    if (entry === undefined || variant === undefined || entry.file.bucket !== freshState.record)
+      return undefined;
+    if (isCurrentAfresh(variant, freshState)) return this.#send(request, variant);
     this.#entries.remove(entry);
     return undefined;
   }
 
-  /** Whether `answerNow` may answer: not where the state of a bucket may be older than the request. */
-  get answersNow(): boolean {
+  /** Whether `answerFresh` may answer: not where the state of a bucket may be older than the request. */
+  get canAnswerFresh(): boolean {
     return !this.#records().mayLag;
   }
 
   /**
-   * answerNow answers a request of another protocol, whose bucket was read just now, by a comparison of its own: nothing that was
-   * compared before counts.
+   * answerFresh answers a request of another protocol, whose bucket was read just now, by a comparison of its own: no earlier
+   * comparison counts.
    */
-  answerNow(request: Request, key: string, { id, path }: Bucket): Response | undefined {
+  answerFresh(request: Request, key: string, { id, path }: Bucket): Response | undefined {
     const entry = this.#entries.byKey.get(key);
     const variant = entry && variantFor(request, entry);
-    if (entry === undefined || variant === undefined || !this.answersNow) return undefined;
+    if (entry === undefined || variant === undefined || !this.canAnswerFresh) return undefined;
     const { bucket } = entry.file;
-    if (bucket.id === id && bucket.path === path && isCurrentNow(variant)) {
+    if (bucket.id === id && bucket.path === path && isCurrentAfresh(variant)) {
       entry.used = true;
       return this.#send(request, variant);
     }
@@ -264,9 +265,9 @@ export class MemoryCache {
   }
 }
 
-function isCurrentNow({ dependencies }: CachedVariant, found?: BucketState): boolean {
+function isCurrentAfresh({ dependencies }: CachedVariant, freshState?: BucketState): boolean {
   const checks: FolderChecks = new Map();
-  return dependencies.every((file) => file.isCurrent(checks, found));
+  return dependencies.every((file) => file.isCurrent(checks, freshState));
 }
 
 function variantFor({ headers }: Request, { variants, file }: CacheEntry): CachedVariant | undefined {

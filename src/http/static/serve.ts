@@ -33,7 +33,7 @@ export interface StaticRequest extends PrivateRequest {
   readonly rest: string;
   readonly buckets: Buckets;
   /** The state of the bucket as it was read for this request, if the request must be answered by the present state. */
-  readonly found: BucketState | undefined;
+  readonly freshState: BucketState | undefined;
   /** Throws if the files that are at the bucket's place now are not those to send. It is asked once it is certain which tree is read. */
   readonly assertPresent?: () => Promise<void>;
 }
@@ -67,20 +67,20 @@ export async function serveBucket(target: StaticRequest, options: StaticOptions)
   if (cached !== undefined) return cached;
   try {
     const files = target.buckets.filesOf(target.bucket);
-    const { found } = target;
+    const { freshState } = target;
     // A request for the present state is not answered by what was known before.
-    const usesKnown = found === undefined && target.assertPresent === undefined;
+    const usesKnown = freshState === undefined && target.assertPresent === undefined;
     return await files.site.inOneTree(
       async (reader, site) => {
         await target.assertPresent?.();
         return serveSite({ ...target, decoded, reader, site }, options);
       },
-      { found, usesKnown },
+      { freshState, usesKnown },
     );
   } catch (error) {
     // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
     const isAway =
-      target.found === undefined && error instanceof Fault && error.data.reason === "unavailable";
+      target.freshState === undefined && error instanceof Fault && error.data.reason === "unavailable";
     const known = isAway ? options.cache.answerLate(target.request, key) : undefined;
     return known ?? faultResponse(error);
   }
@@ -125,7 +125,7 @@ async function applyRule(
     });
     if (location === undefined) return missing(target);
     const isSame = rule.target.origin === undefined && isSameAddress(location, pathname);
-    return isSame ? undefined : redirectNow(rule.status, location);
+    return isSame ? undefined : uncachedRedirect(rule.status, location);
   }
   const { status } = rule;
   // A page of another site is never fetched.
@@ -191,14 +191,16 @@ async function answerPage(
 }
 
 function answerFromMemory(
-  { request, found }: StaticRequest,
+  { request, freshState }: StaticRequest,
   key: string,
   { cache }: StaticOptions,
   /** The rules that led to the key, of which the answer has to be too. */
   rules?: FileSnapshot,
 ): Response | undefined {
   if (rules !== undefined) cache.removeUnlessOf(key, rules);
-  return found === undefined ? cache.answerLate(request, key) : cache.answerFound(request, key, found);
+  return freshState === undefined
+    ? cache.answerLate(request, key)
+    : cache.answerByState(request, key, freshState);
 }
 
 function missing(target: SiteRequest, status = 404): Promise<Response> {
@@ -211,11 +213,11 @@ function generalOf({ site, decoded, isOwnHost }: SiteRequest) {
 
 /** movedTo redirects to the address of a decoded path, which begins with a name: the location never names another host. */
 function movedTo({ request, base }: StaticRequest, to: string): Response {
-  return redirectNow(308, `${base}${encodePath(to)}${searchOf(request)}`);
+  return uncachedRedirect(308, `${base}${encodePath(to)}${searchOf(request)}`);
 }
 
 /** A redirect may be changed by the next deploy: browsers ask again. */
-function redirectNow(status: number, location: string): Response {
+function uncachedRedirect(status: number, location: string): Response {
   return redirect(status, location, { "cache-control": "no-cache" });
 }
 

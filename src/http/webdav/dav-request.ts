@@ -34,7 +34,7 @@ export interface DavRequest {
   /** To be called as a long body arrives: its client is slow, not gone. */
   readonly restartIdleTimer: () => void;
   /** Throws unless the caller and the bucket would be accepted now, read from the database. For writes after a wait. */
-  readonly assertStillAdmitted: () => Promise<void>;
+  readonly assertStillAuthorised: () => Promise<void>;
 }
 
 export type Depth = 0 | 1 | "infinity";

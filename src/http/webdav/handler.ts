@@ -151,8 +151,8 @@ async function answer(
   const verb = protocol.verbOf(request);
   if (verb === undefined) return methodNotAllowed(protocol.methods());
   const files = deploy === undefined ? buckets.filesOf(bucket) : await filesOfDeploy(buckets, bucket, deploy);
-  const assertStillAdmitted = async () => {
-    if (!(await authenticator.stillAdmits(caller, need)))
+  const assertStillAuthorised = async () => {
+    if (!(await authenticator.isStillAuthorised(caller, need)))
       throw refuseCredentials(
         request,
         challenge,
@@ -161,16 +161,16 @@ async function answer(
     await assertSameBucket(buckets, bucket);
     if (deploy !== undefined) await buckets.deploys.assertOpen(bucket, deploy);
   };
-  const admitted = {
+  const authorised = {
     request,
     caller,
-    assertStillAdmitted,
+    assertStillAuthorised,
     restartIdleTimer,
     audit: audit.by({ caller, address }),
   };
   return inSpan(`${protocol.name}::${request.method}`, { ...whoFields(caller), bucket: name, path }, () =>
     verb({
-      ...admitted,
+      ...authorised,
       // Addresses in answers are those of the deploy.
       bucket: deploy === undefined ? bucket : { ...bucket, name },
       files,

@@ -41,7 +41,7 @@ interface DiskStoresOptions {
   /** Whether any bucket exists. */
   readonly hasBuckets: () => Promise<boolean>;
   /** Keeps the database and the files together. */
-  readonly identity: Pick<StoreIdentity, "admit" | "start">;
+  readonly identity: Pick<StoreIdentity, "verify" | "start">;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -99,8 +99,8 @@ export class DiskStores implements BucketStores {
     });
   }
 
-  admit(): Promise<string> {
-    return this.#identity.admit();
+  verifyIdentity(): Promise<string> {
+    return this.#identity.verify();
   }
 
   open({ bucket, metadata, onChanged }: OpenBucket): TreeStore {

@@ -116,11 +116,12 @@ export class EntrySnapshot implements FileSnapshot {
   }
 
   /** The files that an answer was made from are mostly of one bucket and version, so that one comparison serves them all. */
-  isCurrent(checks: FolderChecks, found?: BucketState): boolean {
+  isCurrent(checks: FolderChecks, freshState?: BucketState): boolean {
     const { heads, bucketPath } = this.#rows;
     const head = this.#head;
     if (head === undefined) return false;
-    if (found !== undefined) return found.head?.version === head.version && found.head.root === head.root;
+    if (freshState !== undefined)
+      return freshState.head?.version === head.version && freshState.head.root === head.root;
     const key = `${head.version}/${bucketPath}`;
     let isSame = checks.get(key);
     if (isSame === undefined) {

@@ -33,7 +33,7 @@ interface ObjectStoresOptions {
   /** Checks the blob store. It is closed with the stores. */
   readonly health: StoreHealth & { close(): void };
   /** Keeps database and store together. */
-  readonly identity: Pick<StoreIdentity, "admit" | "start">;
+  readonly identity: Pick<StoreIdentity, "verify" | "start">;
   /** Works on the store once a day. */
   readonly maintenance: Pick<StoreMaintenance, "start" | "close">;
   readonly syncUploads: boolean;
@@ -164,8 +164,8 @@ export class ObjectStores implements BucketStores {
     );
   }
 
-  admit(): Promise<string> {
-    return this.#options.identity.admit();
+  verifyIdentity(): Promise<string> {
+    return this.#options.identity.verify();
   }
 
   start(): void {
