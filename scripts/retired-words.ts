@@ -120,6 +120,16 @@ const retired: Readonly<Record<string, string>> = {
   recogniseNow: "recogniseSync",
   answerNow: "answerFresh",
   answerFound: "answerByState",
+  FolderNow: "SyncFolder",
+  findNow: "statPathSync",
+  attemptNow: "attemptSync",
+  inFolderNow: "inFolderSync",
+  openNow: "openSync",
+  openFileNow: "openFileSync",
+  statNow: "statSync",
+  lstatNow: "lstatSync",
+  readNow: "readSync",
+  readsNow: "canReadSync",
 };
 
 /** A declared name: of a type, a function, a value, a parameter with a type, or a member. */

@@ -81,7 +81,7 @@ export class Buckets {
       read: (keys, begunAt) => this.#readStates(keys, begunAt),
       onSilence: () => stores.heads?.databaseIsAway(),
       staleMs: staleSeconds * 1000,
-      polls: !database.readsNow,
+      polls: !database.canReadSync,
       clock,
     });
     this.#trees = new OpenedTrees({
@@ -242,7 +242,7 @@ export class Buckets {
 
   /** get returns the record as it is after this call: where the database has to be asked, one query serves all who wait. */
   async get(name: string): Promise<Bucket | undefined> {
-    if (this.#database.readsNow) return this.#database.buckets.byName(name);
+    if (this.#database.canReadSync) return this.#database.buckets.byName(name);
     // Such keys are not names of buckets.
     if (name.includes("\0")) return undefined;
     return (await this.#cache.read(name))?.record;

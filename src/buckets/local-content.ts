@@ -61,8 +61,8 @@ export abstract class LocalContent implements AsyncDisposable {
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    if (this.#size > maxShortBytes || this.handle.readNow === undefined) return this.#verifiedBytes();
-    if (this.#recentReads.has(this.contentKey)) return this.#readNow();
+    if (this.#size > maxShortBytes || this.handle.readSync === undefined) return this.#verifiedBytes();
+    if (this.#recentReads.has(this.contentKey)) return this.#readSync();
     const bytes = await this.#verifiedBytes();
     this.#recentReads.add(this.contentKey);
     return bytes;
@@ -109,12 +109,12 @@ export abstract class LocalContent implements AsyncDisposable {
     return { start: 0, end: this.#size - 1 };
   }
 
-  #readNow(): Buffer<ArrayBuffer> {
+  #readSync(): Buffer<ArrayBuffer> {
     const wanted = this.#size;
     const buffer = Buffer.allocUnsafe(wanted);
     try {
       for (let got = 0; got < wanted; ) {
-        const bytesRead = this.handle.readNow?.(buffer, got, wanted - got, got) ?? 0;
+        const bytesRead = this.handle.readSync?.(buffer, got, wanted - got, got) ?? 0;
         if (bytesRead === 0) throw cutShort();
         got += bytesRead;
       }

@@ -166,8 +166,8 @@ export class Database {
   }
 
   /** Whether `dataVersion` and the methods that end in `Now` work: rows can be read without waiting. */
-  get readsNow(): boolean {
-    return this.#dialect.readNow !== undefined;
+  get canReadSync(): boolean {
+    return this.#dialect.readSync !== undefined;
   }
 
   /** Returns the first words of an operator's statements, in capitals, if any of them can write; else none. */

@@ -38,7 +38,7 @@ export interface Dialect {
    * Runs a SELECT synchronously and returns its rows, for what every request asks before it is answered from memory. Missing where
    * the database is another process.
    */
-  readonly readNow?: <R>(query: CompiledQuery<R>) => R[];
+  readonly readSync?: <R>(query: CompiledQuery<R>) => R[];
 
   /**
    * The time of the database as an SQL expression, in Unix milliseconds. SQLite runs in the node and has the time of its clock, as a

@@ -57,7 +57,7 @@ export interface FileDescriptor {
     position: number,
   ): Promise<{ readonly bytesRead: number }>;
   /** Reads without a thread. Missing where that may take long, whatever is read. */
-  readNow?(buffer: Buffer, offset: number, length: number, position: number): number;
+  readSync?(buffer: Buffer, offset: number, length: number, position: number): number;
   /** At the current position of the file where `position` is null. */
   write(
     bytes: Uint8Array,
@@ -181,7 +181,7 @@ export class LocalFile implements FileDescriptor {
     });
   }
 
-  readNow(buffer: Buffer, offset: number, length: number, position: number): number {
+  readSync(buffer: Buffer, offset: number, length: number, position: number): number {
     return readSync(this.fd, buffer, offset, length, position);
   }
 

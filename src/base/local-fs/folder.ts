@@ -56,7 +56,7 @@ export class Folder {
   }
 
   /** The state of a name in this folder, at once; undefined if nothing has it. A link is not followed. */
-  lstatNow(name: string): FileState | undefined {
+  lstatSync(name: string): FileState | undefined {
     return stateIn(this.#handle.fd, name) ?? lstatSync(this.at(name), { throwIfNoEntry: false });
   }
 

@@ -181,11 +181,11 @@ export class Locks {
 
   /** sweep removes expired locks and counts the others. It reads every lock of the bucket. */
   async sweep(): Promise<void> {
-    await this.#counts.refresh(() => this.#sweepNow());
+    await this.#counts.refresh(() => this.#removeExpiredLocks());
   }
 
   /** Deletes the rows whose locks have all expired, and returns the holders of the other locks. */
-  async #sweepNow(): Promise<string[]> {
+  async #removeExpiredLocks(): Promise<string[]> {
     const rows = await this.#rows.kv.subtree(this.#namespace, keyOf(treeRoot));
     const live = this.#toLocks(new Map(rows.map(({ key, value }) => [key, value])));
     const paths = new Set(live.map(({ path }) => keyOf(path)));

@@ -107,10 +107,10 @@ export class EntryRows {
     return found;
   }
 
-  /** `follow` without waiting; undefined also where the database cannot do that, and for paths that need several statements. */
-  followNow(bucketPath: string, names: readonly string[]): FollowedPath | undefined {
+  /** followSync does what `follow` does, without waiting; undefined also where the database cannot do that, and for paths that need several statements. */
+  followSync(bucketPath: string, names: readonly string[]): FollowedPath | undefined {
     if (names.length > maxNamesAtOnce) return undefined;
-    const rows = this.#dialect.readNow?.(this.#statement("head", bucketPath, names));
+    const rows = this.#dialect.readSync?.(this.#statement("head", bucketPath, names));
     return rows && this.#toFollowed(rows, names);
   }
 

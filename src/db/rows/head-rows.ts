@@ -57,9 +57,9 @@ export class HeadRows {
   }
 
   /** Returns the version of a bucket without waiting; undefined if it has no head, or where the database cannot do that. */
-  versionNow(bucketPath: string): number | undefined {
+  versionSync(bucketPath: string): number | undefined {
     const query = { ...this.#versionOf, parameters: [headsNamespace, bucketPath] };
-    const version = this.#dialect.readNow?.<VersionRow>(query)[0]?.version;
+    const version = this.#dialect.readSync?.<VersionRow>(query)[0]?.version;
     return version == null ? undefined : Number(version);
   }
 

@@ -74,7 +74,7 @@ export function toSource(
   watch: SqliteFileWatch,
   onWritten: () => void,
 ): ConnectionSource {
-  const write = toExecute(writer, () => watch.assertPresentNow());
+  const write = toExecute(writer, () => watch.checkPresent());
   const execute: Execute = (sql, params) => write(sql, params).finally(onWritten);
   // Without the watch: it must end the transaction also while the file is missing, and it changes no file.
   const rollback = toExecute(writer, () => {});

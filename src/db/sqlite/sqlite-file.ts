@@ -55,7 +55,7 @@ export class SqliteFileWatch {
   }
 
   /** Compares now, and throws as `assertPresent` does. */
-  assertPresentNow(): void {
+  checkPresent(): void {
     this.#compare();
     this.assertPresent();
   }

@@ -98,7 +98,7 @@ export async function openSqlite(file: SqliteFile, options: SqliteOptions): Prom
       watch.assertPresent();
       return version.get();
     },
-    readNow: newSyncReader(connections, watch),
+    readSync: newSyncReader(connections, watch),
     get nowMs() {
       return raw<number>`cast(${clock.now()} as integer)`;
     },

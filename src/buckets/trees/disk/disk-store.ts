@@ -185,12 +185,12 @@ export class DiskStore implements TreeStore {
   async exchangeWith(other: TreeStore, work: TreeExchange): Promise<void> {
     const theirs = asDisk(other);
     await this.#mutex.run([treeRoot], () =>
-      theirs.#mutex.run([treeRoot], () => this.#exchangeNow(theirs, work)),
+      theirs.#mutex.run([treeRoot], () => this.#exchangeInTurn(theirs, work)),
     );
     this.#onChanged("exchanged");
   }
 
-  async #exchangeNow(theirs: DiskStore, work: TreeExchange): Promise<void> {
+  async #exchangeInTurn(theirs: DiskStore, work: TreeExchange): Promise<void> {
     const [root, other] = [this.#paths.root, theirs.#paths.root];
     const { sync, exchangeFolders } = this.#options;
     try {

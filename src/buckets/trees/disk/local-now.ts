@@ -18,8 +18,8 @@ import {
 /** Opens nothing: the descriptor only stands for the path. */
 const pathOnly = 0x200000;
 
-/** FolderNow is a folder on a local disk that is held open, for calls that do not wait. */
-export class FolderNow {
+/** SyncFolder is a folder on a local disk that is held open, for calls that do not wait. */
+export class SyncFolder {
   readonly #handle: LocalFile;
 
   constructor(handle: LocalFile) {
@@ -43,7 +43,7 @@ export class FolderNow {
 
   /** The content of a small folder, by name; undefined also if it has more than `maxNames`. */
   content(maxNames: number): FolderContent | undefined {
-    return attemptNow(() =>
+    return attemptSync(() =>
       this.state().size > maxFolderBytes ? undefined : contentOf(this.#handle.fd, maxNames),
     );
   }
@@ -60,22 +60,22 @@ export interface OpenedFile {
 }
 
 /**
- * inFolderNow opens a folder on a local disk, and closes it after `use`. `realPath` is inside the bucket, and must lead there
+ * inFolderSync opens a folder on a local disk, and closes it after `use`. `realPath` is inside the bucket, and must lead there
  * without a link.
  */
-export function inFolderNow<T>(realPath: string, use: (folder: FolderNow) => T): T | undefined {
+export function inFolderSync<T>(realPath: string, use: (folder: SyncFolder) => T): T | undefined {
   const fd = openWithoutLinks(realPath, constants.O_RDONLY | constants.O_DIRECTORY);
   if (fd === undefined) return undefined;
   const handle = new LocalFile(fd);
   try {
-    return use(new FolderNow(handle));
+    return use(new SyncFolder(handle));
   } finally {
     handle.close();
   }
 }
 
-/** openFileNow opens a file on a local disk, as `inFolderNow` does a folder. */
-export function openFileNow(realPath: string, flags: number): OpenedFile | undefined {
+/** openFileSync opens a file on a local disk, as `inFolderSync` does a folder. */
+export function openFileSync(realPath: string, flags: number): OpenedFile | undefined {
   // Devices and FIFOs are not even opened.
   if (!stateAt(realPath)?.isFile()) return undefined;
   const fd = openWithoutLinks(realPath, flags);
@@ -87,8 +87,8 @@ export function openFileNow(realPath: string, flags: number): OpenedFile | undef
   return undefined;
 }
 
-/** findNow looks at what a path leads to on a local disk, as `inFolderNow` opens it. */
-export function findNow(realPath: string): FileState | undefined {
+/** statPathSync stats what a path leads to on a local disk, as `inFolderSync` opens it. */
+export function statPathSync(realPath: string): FileState | undefined {
   const fd = openWithoutLinks(realPath, pathOnly);
   if (fd === undefined) return undefined;
   const stats = stateOf(fd);
@@ -96,8 +96,8 @@ export function findNow(realPath: string): FileState | undefined {
   return stats;
 }
 
-/** attemptNow is undefined after an error of the system. */
-export function attemptNow<T>(work: () => T): T | undefined {
+/** attemptSync runs `work`, and returns undefined after an error of the system. */
+export function attemptSync<T>(work: () => T): T | undefined {
   try {
     return work();
   } catch (error) {

@@ -63,13 +63,13 @@ export class DiskReader implements FileReader {
   }
 
   async find(path: TreePath): Promise<DiskEntry | undefined> {
-    const now = this.#paths.statNow(path);
+    const now = this.#paths.statSync(path);
     if (now !== undefined) return DiskEntry.from(this.#paths, path, now);
     return this.#entryAt(path, () => this.#paths.matchUnicode(path));
   }
 
   async resolve(asked: TreePath): Promise<ResolvedPath> {
-    const now = asked === treeRoot ? undefined : this.#paths.statWithParentNow(asked);
+    const now = asked === treeRoot ? undefined : this.#paths.statWithParentSync(asked);
     if (now !== undefined) {
       const parent = DiskEntry.from(this.#paths, splitPath(asked).folder, now.folder);
       return { requested: asked, path: asked, entry: DiskEntry.from(this.#paths, asked, now.own), parent };
@@ -129,7 +129,7 @@ export class DiskReader implements FileReader {
   }
 
   async openOrFind(path: TreePath): Promise<DiskFile | DiskEntry | undefined> {
-    const now = this.#paths.openNow(path, openFlags);
+    const now = this.#paths.openSync(path, openFlags);
     if (now !== undefined) return this.#toFile(path, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const found = await this.#openOnce(path);
@@ -184,7 +184,7 @@ export class DiskReader implements FileReader {
   }
 
   async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {
-    const now = this.#entriesNow(folder);
+    const now = this.#entriesSync(folder);
     if (now !== undefined) {
       yield now;
       return;
@@ -200,8 +200,8 @@ export class DiskReader implements FileReader {
   }
 
   /** The entries of a small folder on a local disk; undefined if it takes a wait to read them. */
-  #entriesNow(folder: TreePath): DiskEntry[] | undefined {
-    const content = this.#paths.readNow(folder, batchEntries);
+  #entriesSync(folder: TreePath): DiskEntry[] | undefined {
+    const content = this.#paths.readFolderSync(folder, batchEntries);
     return content?.flatMap(([name, stats]) => this.#listed(folder, name, stats) ?? []);
   }
 
@@ -235,7 +235,7 @@ export class DiskReader implements FileReader {
 
   #read(held: Folder, folder: TreePath, names: readonly string[]): DiskEntry[] {
     return names.flatMap((name) => {
-      return this.#listed(folder, name, held.lstatNow(name)) ?? [];
+      return this.#listed(folder, name, held.lstatSync(name)) ?? [];
     });
   }
 
@@ -278,7 +278,7 @@ export class DiskReader implements FileReader {
 
   async files(folder: TreePath): Promise<ListedFile[]> {
     // A folder without folders is listed in one go.
-    const now = this.#entriesNow(folder);
+    const now = this.#entriesSync(folder);
     if (now?.every(({ kind }) => kind === "file")) return now.map(toListed);
     return listedFiles(this.#walkInBatches(folder));
   }

@@ -25,12 +25,12 @@ import {
 } from "../../path.ts";
 import { type FileEntry, folderIsGone, notFound } from "../../ports.ts";
 import {
-  attemptNow,
-  type FolderNow,
-  findNow,
-  inFolderNow,
+  attemptSync,
+  inFolderSync,
   type OpenedFile,
-  openFileNow,
+  openFileSync,
+  type SyncFolder,
+  statPathSync,
 } from "./local-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
@@ -44,7 +44,7 @@ interface ResolvedFolder {
   readonly path: TreePath;
 }
 
-/** StatsWithParent is what `statWithParentNow` found. */
+/** StatsWithParent is what `statWithParentSync` found. */
 interface StatsWithParent {
   /** Undefined if nothing exists at the path. */
   readonly own: FileState | undefined;
@@ -58,12 +58,12 @@ export class PathResolver {
   /** Of the file system of the bucket's folder. */
   readonly calls: FileCalls;
   /** The real path of the root on a local disk; undefined on any other. */
-  readonly #realRootNow: PerTick<string> | undefined;
+  readonly #realRootSync: PerTick<string> | undefined;
 
   constructor(root: string) {
     this.root = root;
     this.calls = fileCallsFor(root);
-    if (this.calls === syncFileCalls) this.#realRootNow = new PerTick(() => syncFileCalls.realpath(root));
+    if (this.calls === syncFileCalls) this.#realRootSync = new PerTick(() => syncFileCalls.realpath(root));
   }
 
   /** True if synchronous calls may be made: on any disk but a local one they could stop the server. */
@@ -205,28 +205,28 @@ export class PathResolver {
   }
 
   /**
-   * inFolderNow is `inFolder` without waiting, for a folder on a local disk, whose name is in the form that the disk has.
-   * Undefined if only `inFolder` can tell what is there.
+   * inFolderSync does what `inFolder` does, without waiting, for a folder on a local disk whose name is in the form that the disk
+   * has. Undefined if only `inFolder` can read what is there.
    */
-  inFolderNow<T>(folder: TreePath, use: (held: FolderNow) => T): T | undefined {
-    const real = this.#realPathNow(folder);
-    return real === undefined ? undefined : inFolderNow(real, use);
+  inFolderSync<T>(folder: TreePath, use: (held: SyncFolder) => T): T | undefined {
+    const real = this.#realPathSync(folder);
+    return real === undefined ? undefined : inFolderSync(real, use);
   }
 
-  /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
-  readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
-    return this.inFolderNow(folder, (held) => held.content(maxNames));
+  /** readFolderSync reads a small folder on a local disk without waiting; undefined if only `inFolder` can read what is there. */
+  readFolderSync(folder: TreePath, maxNames: number): FolderContent | undefined {
+    return this.inFolderSync(folder, (held) => held.content(maxNames));
   }
 
   /**
-   * statWithParentNow stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that
+   * statWithParentSync stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that
    * folder is not there, or a link or another Unicode form may be in the path.
    */
-  statWithParentNow(path: TreePath): StatsWithParent | undefined {
+  statWithParentSync(path: TreePath): StatsWithParent | undefined {
     const { folder, name } = splitPath(path);
     if (!isAscii(name)) return undefined;
-    return this.inFolderNow(folder, (held) =>
-      attemptNow(() => {
+    return this.inFolderSync(folder, (held) =>
+      attemptSync(() => {
         const own = held.lstat(name);
         return own?.isSymbolicLink() ? undefined : { own, folder: held.state() };
       }),
@@ -234,30 +234,30 @@ export class PathResolver {
   }
 
   /**
-   * statNow looks at a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and
+   * statSync stats a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and
    * after errors.
    */
-  statNow(path: TreePath): FileState | undefined {
-    const real = this.#realPathNow(path);
-    return real === undefined ? undefined : findNow(real);
+  statSync(path: TreePath): FileState | undefined {
+    const real = this.#realPathSync(path);
+    return real === undefined ? undefined : statPathSync(real);
   }
 
-  /** openNow opens a file on a local disk without waiting; undefined for anything else, errors included. */
-  openNow(path: TreePath, flags: number): OpenedFile | undefined {
-    const real = this.#realPathNow(path);
-    return real === undefined ? undefined : openFileNow(real, flags);
+  /** openSync opens a file on a local disk without waiting; undefined for anything else, errors included. */
+  openSync(path: TreePath, flags: number): OpenedFile | undefined {
+    const real = this.#realPathSync(path);
+    return real === undefined ? undefined : openFileSync(real, flags);
   }
 
   /** The real path on a local disk, if no link is in it and it is in the Unicode form that exists there. */
-  #realPathNow(path: TreePath): string | undefined {
-    const root = this.#realRootNow;
+  #realPathSync(path: TreePath): string | undefined {
+    const root = this.#realRootSync;
     // Other paths may exist in another Unicode form.
     if (root === undefined || !isAscii(path)) return undefined;
-    return attemptNow(() => (path === treeRoot ? root.get() : `${root.get()}${sep}${path}`));
+    return attemptSync(() => (path === treeRoot ? root.get() : `${root.get()}${sep}${path}`));
   }
 
   #real(): string | Promise<string> {
-    return this.#realRootNow?.get() ?? this.calls.realpath(this.root);
+    return this.#realRootSync?.get() ?? this.calls.realpath(this.root);
   }
 
   async #realRoot(): Promise<string> {
@@ -310,7 +310,7 @@ export async function refuseTooDeep(
 }
 
 /**
- * longestPathBelow is the length in bytes of the longest path below a folder, relative to it; Infinity when one is above the limit
+ * longestPathBelow returns the length in bytes of the longest path below a folder, relative to it; Infinity when one is above the limit
  * already. Links are not followed, and the content of folders that cannot be read is ignored.
  */
 async function longestPathBelow(diskPath: string): Promise<number> {

@@ -4,7 +4,7 @@ import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../../ports.ts";
 import {
   isAbsence,
-  lstatNow,
+  lstatSyncOrUndefined,
   sameContent,
   settledAtMs,
   statOrUndefined,
@@ -47,10 +47,12 @@ export class DiskSnapshot implements FileSnapshot {
     const { diskPath, stats, folders, realPath } = this.#state;
     // A third cheaper than to look at its stats; a link that leads nowhere does not exist either.
     if (stats === undefined) return !existsSync(diskPath);
-    const now = lstatNow(diskPath);
+    const now = lstatSyncOrUndefined(diskPath);
     if (realPath !== undefined || now?.isSymbolicLink()) {
       const target = statSyncOrUndefined(diskPath, statSync);
-      return target !== undefined && sameContent(target, stats) && realPath === realPathNow(diskPath);
+      return (
+        target !== undefined && sameContent(target, stats) && realPath === realPathOrUndefinedSync(diskPath)
+      );
     }
     if (now === undefined) return false;
     // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
@@ -98,14 +100,14 @@ export async function snapshotOf(
 function isUnchanged({ diskPath, ino, dev }: KnownFolder, checks: FolderChecks): boolean {
   let same = checks.get(diskPath);
   if (same === undefined) {
-    const now = lstatNow(diskPath);
+    const now = lstatSyncOrUndefined(diskPath);
     same = now?.isDirectory() === true && now.ino === ino && now.dev === dev;
     checks.set(diskPath, same);
   }
   return same;
 }
 
-function realPathNow(diskPath: string): string | undefined {
+function realPathOrUndefinedSync(diskPath: string): string | undefined {
   try {
     return realpathSync(diskPath);
   } catch (error) {

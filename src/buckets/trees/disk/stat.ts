@@ -23,8 +23,8 @@ export async function statOrUndefined(
   }
 }
 
-/** lstatNow looks at a path, or at a link at its end, at once; undefined when nothing exists there, or it cannot be read. */
-export function lstatNow(diskPath: string): FileState | undefined {
+/** lstatSyncOrUndefined stats a path, or a link at its end; undefined when nothing exists there, or it cannot be read. */
+export function lstatSyncOrUndefined(diskPath: string): FileState | undefined {
   return stateAt(diskPath) ?? statSyncOrUndefined(diskPath, lstatSync);
 }
 

@@ -27,7 +27,7 @@ import {
 import { copyTree } from "./copy.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
-import { attemptNow } from "./local-now.ts";
+import { attemptSync } from "./local-now.ts";
 import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { type PathResolver, refuseTooDeep } from "./resolve.ts";
@@ -124,8 +124,8 @@ export class DiskWriter implements WriteTransaction {
   #putSync(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
     if (this.#changes !== syncFileCalls || this.#trashWriter !== undefined) return undefined;
     const { folder, name } = splitPath(to);
-    return this.#paths.inFolderNow(folder, (parent) => {
-      const isRenamed = attemptNow(() => {
+    return this.#paths.inFolderSync(folder, (parent) => {
+      const isRenamed = attemptSync(() => {
         if (parent.lstat(name)?.isFile() === false) return false;
         renameSync(content.diskPath, parent.at(name));
         return true;

@@ -128,7 +128,7 @@ export class EntrySnapshot implements FileSnapshot {
       isSame = heads.isCurrent(bucketPath, head);
       checks.set(key, isSame);
     }
-    return isSame || this.#isUnchangedNow();
+    return isSame || this.#isUnchangedSync();
   }
 
   hold(): HeldContent | undefined {
@@ -141,12 +141,12 @@ export class EntrySnapshot implements FileSnapshot {
    * Something else in the bucket changed: one read by path tells whether this did; while the database is away, what is known of the
    * path. A name in another Unicode form may match by now.
    */
-  #isUnchangedNow(): boolean {
+  #isUnchangedSync(): boolean {
     if (!isAscii(this.#path)) return false;
     const { heads, entries, bucketPath } = this.#rows;
     const names = segmentsOf(this.#path);
     if (names.length === 0) return false;
-    const now = heads.readNow(() => entries.followNow(bucketPath, names));
+    const now = heads.readSync(() => entries.followSync(bucketPath, names));
     if (now !== undefined) {
       const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
       return this.#isAs(value, now.head);

@@ -22,18 +22,18 @@ export interface Heads extends HeadListener {
   /** The rows that were read, for answers while the database is away. */
   readonly known: KnownRows;
   /** Runs a synchronous read; undefined while the database is away, and where it cannot be read without waiting. */
-  readNow<T>(read: () => T): T | undefined;
+  readSync<T>(read: () => T): T | undefined;
 }
 
 interface HeadsOptions {
-  readonly database: Pick<Database, "heads" | "dataVersion" | "readsNow" | "clock">;
+  readonly database: Pick<Database, "heads" | "dataVersion" | "canReadSync" | "clock">;
   /** How long the last known versions are used while the database is away. */
   readonly staleMs: number;
 }
 
 /** openHeads returns exact heads if the database can be read without waiting, and polled ones otherwise. */
 export function openHeads({ database, staleMs }: HeadsOptions): Heads {
-  return database.readsNow ? new ExactHeads(database, staleMs) : new PolledHeads(staleMs, database.clock);
+  return database.canReadSync ? new ExactHeads(database, staleMs) : new PolledHeads(staleMs, database.clock);
 }
 
 /** ExactHeads is for a database that can be read without waiting: every question checks whether it has changed. */
@@ -54,7 +54,7 @@ class ExactHeads implements Heads {
   }
 
   get isAway(): boolean {
-    return this.readNow(() => this.#database.dataVersion) === undefined;
+    return this.readSync(() => this.#database.dataVersion) === undefined;
   }
 
   /** The root is that of the tree that was read last: another process may have published another one that nobody has seen here. */
@@ -63,7 +63,7 @@ class ExactHeads implements Heads {
   }
 
   isCurrent(bucketPath: string, { version }: Head): boolean {
-    const dataVersion = this.readNow(() => this.#database.dataVersion);
+    const dataVersion = this.readSync(() => this.#database.dataVersion);
     if (dataVersion !== undefined) return this.#versionIn(bucketPath, dataVersion) === version;
     return (
       this.#versions.get(bucketPath) === version &&
@@ -71,7 +71,7 @@ class ExactHeads implements Heads {
     );
   }
 
-  readNow<T>(read: () => T): T | undefined {
+  readSync<T>(read: () => T): T | undefined {
     try {
       return read();
     } catch (error) {
@@ -97,7 +97,7 @@ class ExactHeads implements Heads {
     }
     this.#readAt = this.#database.clock.monotonic();
     const known =
-      this.#versions.get(bucketPath) ?? this.readNow(() => this.#database.heads.versionNow(bucketPath));
+      this.#versions.get(bucketPath) ?? this.readSync(() => this.#database.heads.versionSync(bucketPath));
     if (known !== undefined) this.#versions.set(bucketPath, known);
     return known;
   }
@@ -184,7 +184,7 @@ export class PolledHeads implements Heads {
     this.#isAway = true;
   }
 
-  readNow(): undefined {
+  readSync(): undefined {
     return undefined;
   }
 }

@@ -39,7 +39,7 @@ export function TokenList({ tokens, onChanged }: TokenListProps) {
   const [password, setPassword] = useState<Token>();
   const [explained, setExplained] = useState<Token>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
-  const now = useNow();
+  const now = useCurrentTime();
   const everything = t.tokens.everything;
   const all = useMemo(() => toListed(tokens, everything), [tokens, everything]);
   const { find, state, column, isDescending } = wanted;
@@ -159,7 +159,7 @@ function sortedBy({ column, isDescending }: Wanted, next: Column): Partial<Wante
 }
 
 /** Current time, updated regularly so that expiry is shown. */
-function useNow(): number {
+function useCurrentTime(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
     const timer = setInterval(() => setNow(Date.now()), clockIntervalMs);
