@@ -153,7 +153,7 @@ export class SuperTokenRolls {
     try {
       // The log should not show a read every few seconds.
       const taken = await quietly(async () =>
-        (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.takeAll(superTokenRolls),
+        (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.removeAndReturnAll(superTokenRolls),
       );
       if (taken === undefined) return;
       const found = notes.parse(taken);

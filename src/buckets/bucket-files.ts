@@ -330,10 +330,10 @@ class BucketLocks {
   }
 
   /**
-   * take takes a lock. Where nothing exists, an empty file is created (RFC 4918 §7.3). Throws LockedFault when another lock conflicts,
+   * acquire takes a lock. Where nothing exists, an empty file is created (RFC 4918 §7.3). Throws LockedFault when another lock conflicts,
    * TooManyLocksFault when a limit is reached, and whatever the conditions throw.
    */
-  async take(
+  async acquire(
     path: TreePath,
     { timeoutMs, ...wanted }: WantedLock,
     conditions: WriteConditions,
@@ -345,7 +345,7 @@ class BucketLocks {
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;
       if (created) await locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
-      const lock = await locks.take({ ...wanted, path: target.path, until: locks.now() + timeoutMs });
+      const lock = await locks.acquire({ ...wanted, path: target.path, until: locks.now() + timeoutMs });
       if (!created) return { lock, created };
       try {
         await transaction.makeFile(target.path);

@@ -377,7 +377,7 @@ export interface TreeExchange {
   flush(): Promise<void>;
 }
 
-export interface TakeOptions {
+export interface ReuseOptions {
   readonly signal: AbortSignal;
   /** Throws if the tree may not be changed any more. It is called whenever that cannot change before the next step is done. */
   check(): Promise<void>;
@@ -394,10 +394,10 @@ export interface TreeStore extends FileStore {
   version(): Promise<number | null>;
   isEmpty(): Promise<boolean>;
   /**
-   * Takes over the files that `source` has with the same content, at whatever path, and returns those that neither it nor this
-   * tree has. What was taken over survives a power cut as uploads do.
+   * reuseContent adds the files whose content `source` has, at whatever path, and returns the files whose content neither tree has.
+   * What it adds survives a power cut as uploads do.
    */
-  take(source: TreeStore, files: readonly WantedFile[], options: TakeOptions): Promise<WantedFile[]>;
+  reuseContent(source: TreeStore, files: readonly WantedFile[], options: ReuseOptions): Promise<WantedFile[]>;
   /** Exchanges the whole tree with another one of the same kind, at once for every reader and after all earlier changes of both. */
   exchangeWith(other: TreeStore, work: TreeExchange): Promise<void>;
 }

@@ -64,14 +64,14 @@ export async function* joinLog(
         endMessage = undefined;
         const { again, result: memory } = step;
         const after = join.last;
-        const { fresh, whole } = join.takeMemory(memory);
+        const { fresh, whole } = join.mergeMemory(memory);
         if (again && !whole) yield { kind: "gap", after, before: fresh[0]?.timestamp };
         yield { kind: "connected", again };
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else if (step.kind === "events") {
         const entries = step.events as LogEntry[];
         endMessage = entries.findLast((entry) => eventOf(entry)?.event === "log.ended")?.message;
-        const fresh = entries.filter((entry) => isNotice(entry) || join.takeLive(entry));
+        const fresh = entries.filter((entry) => isNotice(entry) || join.mergeLive(entry));
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else yield step;
     }

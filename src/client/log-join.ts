@@ -22,7 +22,7 @@ export class LogJoin {
   last: string | undefined;
 
   /** Takes the memory. It must be read after the stream began, so that no entry is missed between the two. */
-  takeMemory(entries: readonly LogEntry[]): MemoryNews {
+  mergeMemory(entries: readonly LogEntry[]): MemoryNews {
     const keys = entries.map(keyOf);
     const known = this.#lastReported(keys);
     const whole = known !== -1 && this.#keepsAll(keys);
@@ -40,7 +40,7 @@ export class LogJoin {
   }
 
   /** Takes an entry of the stream; false if it was reported already. */
-  takeLive(entry: LogEntry): boolean {
+  mergeLive(entry: LogEntry): boolean {
     const key = keyOf(entry);
     const ahead = this.#ahead.get(key) ?? 0;
     if (ahead > 0) {

@@ -26,7 +26,7 @@ import { DeployRows } from "./rows/deploy-rows.ts";
 import { EntryRows } from "./rows/entry-rows.ts";
 import { HeadRows } from "./rows/head-rows.ts";
 import { KvRows, namingDamage } from "./rows/kv-rows.ts";
-import { LeaseRows, TransferRows } from "./rows/lease-rows.ts";
+import { TaskLockRows, TransferLockRows } from "./rows/lease-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
 import { RemovedRows } from "./rows/removed-rows.ts";
@@ -72,7 +72,7 @@ export class Database {
   readonly heads: HeadRows;
   /** Published and prepared trees of buckets. */
   readonly deploys: DeployRows;
-  readonly leases: LeaseRows;
+  readonly taskLocks: TaskLockRows;
   /** What signed links depend on. */
   readonly links: LinkRows;
   /** Who uses this database. */
@@ -82,7 +82,7 @@ export class Database {
   /** Which store the files are in. */
   readonly stores: StoreRows;
   /** Who changes the site of a bucket as a whole. */
-  readonly transfers: TransferRows;
+  readonly transferLocks: TransferLockRows;
   /** Uploads that can be resumed. */
   readonly uploads: UploadRows;
   /** Hints of changes, to and from the other nodes. */
@@ -101,12 +101,12 @@ export class Database {
     this.entries = new EntryRows(dialect);
     this.heads = new HeadRows(dialect);
     this.deploys = new DeployRows(dialect);
-    this.leases = new LeaseRows(dialect);
+    this.taskLocks = new TaskLockRows(dialect);
     this.links = new LinkRows(dialect);
     this.nodes = new NodeRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
     this.stores = new StoreRows(dialect);
-    this.transfers = new TransferRows(dialect);
+    this.transferLocks = new TransferLockRows(dialect);
     this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;
     this.operator = observed(dialect, log, observers.operator);

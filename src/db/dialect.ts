@@ -137,7 +137,7 @@ export const bucketsScope = scope("buckets");
 /** The row that ties the database to the store of its files. */
 export const storeScope = scope("store");
 
-/** `taskScope` is the lease of a task that one node does for all. */
+/** `taskScope` names the lock of a task that one node does for all. */
 export function taskScope(task: string): Scope {
   return scope(`task/${task}`);
 }

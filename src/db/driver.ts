@@ -108,18 +108,18 @@ export class PooledDriver implements Driver {
     return this.#source.close();
   }
 
-  async takePermit(): Promise<void> {
+  async acquirePermit(): Promise<void> {
     await this.#acquire(this.#semaphore);
   }
 
-  givePermit(): void {
+  releasePermit(): void {
     this.#semaphore.release();
   }
 
-  async takeTransactionPermit(): Promise<void> {
+  async acquireTransactionPermit(): Promise<void> {
     if (this.#transactions !== undefined) await this.#acquire(this.#transactions);
     try {
-      await this.takePermit();
+      await this.acquirePermit();
     } catch (error) {
       this.#transactions?.release();
       throw error;
@@ -127,7 +127,7 @@ export class PooledDriver implements Driver {
   }
 
   giveTransactionPermit(): void {
-    this.givePermit();
+    this.releasePermit();
     this.#transactions?.release();
   }
 
@@ -153,7 +153,7 @@ class SourceConnection implements DatabaseConnection {
   }
 
   async reserve(): Promise<void> {
-    await this.#driver.takeTransactionPermit();
+    await this.#driver.acquireTransactionPermit();
     try {
       this.#reserved = await this.#source.reserve();
     } catch (error) {
@@ -204,11 +204,11 @@ class SourceConnection implements DatabaseConnection {
   }
 
   async #runWithPermit(sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> {
-    await this.#driver.takePermit();
+    await this.#driver.acquirePermit();
     try {
       return await this.#source.execute(sql, params);
     } finally {
-      this.#driver.givePermit();
+      this.#driver.releasePermit();
     }
   }
 

@@ -4,7 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import { method } from "./declare.ts";
 
-const leaseMs = 60_000;
+const lockMs = 60_000;
 const name = z.string().describe("the bucket");
 const lease = z.string().min(1).max(64);
 
@@ -33,8 +33,8 @@ export const transfers = {
       const { id } = await buckets.require(name);
       const wanted = known ?? randomText(20);
       const by = caller.username ?? caller.key;
-      const taken = await database.transfers.take(id, { lease: wanted, what, by, leaseMs });
-      const { transfer: present, isNew } = taken;
+      const acquired = await database.transferLocks.acquire(id, { lease: wanted, what, by, lockMs });
+      const { transfer: present, isNew } = acquired;
       if (isNew) audit("transfer.begun", { bucket: name, what });
       if (present.lease === wanted) return { lease: wanted, expires: present.until };
       const { since } = present;
@@ -60,7 +60,7 @@ export const transfers = {
     },
     run: async ({ buckets, database, audit }, { name, lease }) => {
       const { id } = await buckets.require(name);
-      const isReleased = await database.transfers.release(id, lease);
+      const isReleased = await database.transferLocks.release(id, lease);
       if (isReleased) audit("transfer.ended", { bucket: name });
       return isReleased;
     },

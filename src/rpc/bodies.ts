@@ -41,7 +41,7 @@ export function resultBody(
 
 function reserve(bytes: number, state: RequestState, heldBytes = bytes): void {
   try {
-    state.take(bytes, heldBytes);
+    state.countBytes(bytes, heldBytes);
     state.opened = undefined;
   } catch (error) {
     // A client that does not learn the id of its subscription could never end it.

@@ -98,8 +98,8 @@ export class RequestState {
     return !this.#isBatch && maxBytes <= this.leftBytes && this.#heldBytes + maxBytes <= uncountedBytes;
   }
 
-  /** Counts bytes of the answer, of which `heldBytes` stay in memory until they are sent. Throws if they are too many. */
-  take(bytes: number, heldBytes = bytes): void {
+  /** countBytes counts bytes of the answer, of which `heldBytes` stay in memory until they are sent. Throws if they are too many. */
+  countBytes(bytes: number, heldBytes = bytes): void {
     if (bytes > this.leftBytes) throw this.#tooBig();
     this.hold(heldBytes);
     this.#bytes += bytes;

@@ -9,15 +9,19 @@ const mebibyte = 1024 * 1024;
 test("content in memory is counted for a window of time, and small content never", async () => {
   const clock = new ManualClock();
   const budget = new ContentBudget(30_000, clock);
-  const taken = Array.from({ length: 40 }, () => budget.take(2 * mebibyte));
+  const taken = Array.from({ length: 40 }, () => budget.tryReserve(2 * mebibyte));
   // 16 fit at once.
   expect(taken.map((isTaken, at) => isTaken === at < 16)).toEqual(Array(40).fill(true));
   budget.add(32 * mebibyte);
-  expect([budget.isSpent, budget.take(2 * mebibyte), budget.take(64 * 1024)]).toEqual([true, false, true]);
+  expect([budget.isSpent, budget.tryReserve(2 * mebibyte), budget.tryReserve(64 * 1024)]).toEqual([
+    true,
+    false,
+    true,
+  ]);
   await clock.advance(30_000);
-  expect([budget.isSpent, budget.take(2 * mebibyte)]).toEqual([true, false]);
+  expect([budget.isSpent, budget.tryReserve(2 * mebibyte)]).toEqual([true, false]);
   await clock.advance(2000);
-  expect([budget.isSpent, budget.take(2 * mebibyte)]).toEqual([false, true]);
+  expect([budget.isSpent, budget.tryReserve(2 * mebibyte)]).toEqual([false, true]);
 });
 
 eachStore(

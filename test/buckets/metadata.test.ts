@@ -41,7 +41,7 @@ bothDatabases("locks and properties of a transaction are all written, or none", 
     database.dialect.transact(async (transaction) => {
       const inside = outside.within(metadataRowsWithin(database.rows, transaction, 1000));
       expect(await inside.locks.around(path)).toEqual([]);
-      await inside.locks.take(lock(2000));
+      await inside.locks.acquire(lock(2000));
       await inside.properties.change(path, new Map([["{x}y", "<y/>"]]));
       expect(await inside.locks.around(path)).toHaveLength(1);
       expect(await inside.properties.get(path)).toEqual({ "{x}y": "<y/>" });
@@ -58,7 +58,7 @@ bothDatabases("locks of a transaction expire by the clock that it was given", as
   await using database = await openWithToken(kind);
   const outside = database.metadata("site");
   const until = Date.now() + 60_000;
-  await outside.locks.take(lock(until));
+  await outside.locks.acquire(lock(until));
   const seenAt = (nowMs: number) =>
     database.dialect.transact(async (transaction) => {
       const { locks } = outside.within(metadataRowsWithin(database.rows, transaction, nowMs));

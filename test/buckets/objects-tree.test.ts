@@ -48,7 +48,7 @@ bothDatabases("a folder is moved with everything in it, in place of what exists 
   expect(await readText(store, at("b/deep/two.txt"))).toBe("two");
   await move(store, "b/one.txt", "new/folder/one.txt", true);
   expect(await readText(store, at("new/folder/one.txt"))).toBe("one");
-  const kept = await database.kv.takeAll(removedNamespace("site"));
+  const kept = await database.kv.removeAndReturnAll(removedNamespace("site"));
   expect(Object.values(kept)).toEqual([expect.objectContaining({ path: "b" })]);
 });
 
@@ -95,7 +95,7 @@ bothDatabases("what is deleted or replaced is kept with its path and until when"
   await putText(store, at("a/one.txt"), "two");
   await store.transact(at("a"), async (transaction, { entry }) => entry && transaction.remove(entry));
   expect(await paths(store)).toEqual([]);
-  const kept = await database.kv.takeAll(removedNamespace("site"));
+  const kept = await database.kv.removeAndReturnAll(removedNamespace("site"));
   expect(Object.keys(kept).sort()).toEqual(["2/one.txt", "3/a"]);
   const { path, entry, at: time, until } = kept["2/one.txt"] as RemovedValue;
   expect(path).toBe("a/one.txt");

@@ -180,21 +180,23 @@ bothDatabases("of two servers one sweeps, once a day, and the log says what was 
 
 bothDatabases("a lease ends by itself, is renewed by its holder alone, and is given back", async (kind) => {
   await using store = await objectRows(kind);
-  const { leases } = store.database;
+  const { taskLocks } = store.database;
   const everyMs = dayMs;
-  expect(await leases.take("t", { holder: "a", leaseMs: 60_000, everyMs })).toBe(0);
-  const waitMs = await leases.take("t", { holder: "b", leaseMs: 60_000, everyMs });
+  expect(await taskLocks.acquire("t", { holder: "a", lockMs: 60_000, everyMs })).toBe(0);
+  const waitMs = await taskLocks.acquire("t", { holder: "b", lockMs: 60_000, everyMs });
   expect(waitMs).toBeGreaterThan(0);
   expect(waitMs).toBeLessThanOrEqual(60_000);
-  expect(await leases.renew("t", { holder: "b", leaseMs: 60_000 })).toBe(false);
-  expect(await leases.renew("t", { holder: "a", leaseMs: -1 })).toBe(true);
+  expect(await taskLocks.renew("t", { holder: "b", lockMs: 60_000 })).toBe(false);
+  expect(await taskLocks.renew("t", { holder: "a", lockMs: -1 })).toBe(true);
   // Its time has passed, as that of a server that died.
-  expect(await leases.take("t", { holder: "b", leaseMs: 60_000, everyMs })).toBe(0);
-  expect(await leases.renew("t", { holder: "a", leaseMs: 60_000 })).toBe(false);
-  await leases.release("t", "b", { isDone: false });
-  expect(await leases.take("t", { holder: "c", leaseMs: 60_000, everyMs })).toBe(0);
-  await leases.release("t", "c", { isDone: true });
-  expect(await leases.take("t", { holder: "a", leaseMs: 60_000, everyMs })).toBeGreaterThan(dayMs - 60_000);
+  expect(await taskLocks.acquire("t", { holder: "b", lockMs: 60_000, everyMs })).toBe(0);
+  expect(await taskLocks.renew("t", { holder: "a", lockMs: 60_000 })).toBe(false);
+  await taskLocks.release("t", "b", { isDone: false });
+  expect(await taskLocks.acquire("t", { holder: "c", lockMs: 60_000, everyMs })).toBe(0);
+  await taskLocks.release("t", "c", { isDone: true });
+  expect(await taskLocks.acquire("t", { holder: "a", lockMs: 60_000, everyMs })).toBeGreaterThan(
+    dayMs - 60_000,
+  );
 });
 
 test("a listing that is out of order is refused: a blob that cannot be found would be deleted", () => {

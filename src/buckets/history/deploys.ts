@@ -8,7 +8,7 @@ import { Fault } from "../../base/fault.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
-import type { TakeOptions, WantedFile, WriteConditions } from "../ports.ts";
+import type { ReuseOptions, WantedFile, WriteConditions } from "../ports.ts";
 import {
   type BucketLocation,
   DeployMaintenance,
@@ -118,14 +118,14 @@ export class Deploys {
     });
   }
 
-  /** add takes over the files that the published tree has already, and returns those that have to be uploaded. */
+  /** add reuses the files that the published tree has already, and returns the files that have to be uploaded. */
   async add(
     bucket: BucketLocation,
     id: string,
-    { files, check, signal }: TakeOptions & { readonly files: readonly WantedFile[] },
+    { files, check, signal }: ReuseOptions & { readonly files: readonly WantedFile[] },
   ): Promise<WantedFile[]> {
     const { store } = await this.openForChange(bucket, id);
-    return store.take(this.#options.open(bucket).store, files, {
+    return store.reuseContent(this.#options.open(bucket).store, files, {
       signal,
       check: async () => {
         await check();

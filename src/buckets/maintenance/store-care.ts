@@ -18,8 +18,8 @@ import { sweep } from "./sweep.ts";
 
 const everyMs = 24 * 3600 * 1000;
 /** A holder that died is replaced after this time. */
-const leaseMs = 10 * 60_000;
-const renewEveryMs = leaseMs / 4;
+const lockMs = 10 * 60_000;
+const renewEveryMs = lockMs / 4;
 /** The pause after a failure. */
 const retryMs = 3600_000;
 /** The database is asked at least this often whether the task is due: another server may have left it undone. */
@@ -49,7 +49,7 @@ export class StoreMaintenance {
     this.#options = options;
     const run = async () => Math.min(await this.#runOrRetry(), maxWaitMs);
     this.#task = new RecurringTask(run, options.database.clock);
-    // A server that was restarted must not take the lease of the process before for its own.
+    // A server that was restarted must not take the lock of the process before for its own.
     this.#holder = `${options.serverUuid}/${randomText(8)}`;
   }
 
@@ -57,7 +57,7 @@ export class StoreMaintenance {
     this.#task.start(firstWaitMs);
   }
 
-  /** Ends a sweep that runs, between two of its steps. The lease of one that does not end in time ends by itself. */
+  /** Ends a sweep that runs, between two of its steps. If the sweep does not end in time, its lock expires. */
   close(): Promise<void> {
     return this.#task.close();
   }
@@ -80,14 +80,14 @@ export class StoreMaintenance {
 
   /** Returns 0 if the task was done now; otherwise after which time, in milliseconds, it may be due. */
   async runIfDue(): Promise<number> {
-    const { leases, clock } = this.#options.database;
+    const { taskLocks, clock } = this.#options.database;
     const holder = this.#holder;
-    const waitMs = await leases.take(maintenanceTask, { holder, leaseMs, everyMs });
+    const waitMs = await taskLocks.acquire(maintenanceTask, { holder, lockMs, everyMs });
     if (waitMs > 0) return waitMs;
     const lost = new AbortController();
     const renew = async () => {
       try {
-        if (!(await leases.renew(maintenanceTask, { holder, leaseMs }))) lost.abort(leaseLost());
+        if (!(await taskLocks.renew(maintenanceTask, { holder, lockMs }))) lost.abort(lockLost());
       } catch (error) {
         lost.abort(error);
       }
@@ -99,7 +99,7 @@ export class StoreMaintenance {
       isDone = true;
     } finally {
       renewing[Symbol.dispose]();
-      await leases.release(maintenanceTask, holder, { isDone });
+      await taskLocks.release(maintenanceTask, holder, { isDone });
     }
     return 0;
   }
@@ -123,7 +123,7 @@ export class StoreMaintenance {
   }
 }
 
-function leaseLost(): Fault {
+function lockLost(): Fault {
   return new Fault("Other", "another server has taken the task over, because this one was too slow");
 }
 

@@ -112,7 +112,7 @@ export class StoreIdentity {
       };
     });
     // The manifests of the files are to be in this store soon.
-    if (isOther && store !== diskStore) await database.leases.forget(maintenanceTask);
+    if (isOther && store !== diskStore) await database.taskLocks.forget(maintenanceTask);
     this.#isRecorded = true;
   }
 

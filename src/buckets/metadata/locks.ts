@@ -118,14 +118,14 @@ export class Locks {
   }
 
   /**
-   * take stores a lock, atomically. `sweep` comes first if it is due. Throws LockedFault when another conflicts,
+   * acquire stores a lock, atomically. `sweep` comes first if it is due. Throws LockedFault when another conflicts,
    * TooManyLocksFault when a limit is reached.
    */
-  async take(wanted: Lock): Promise<Lock> {
+  async acquire(wanted: Lock): Promise<Lock> {
     this.#counts.assertBelowLimits(wanted.holder);
     for (;;) {
       try {
-        return await this.#tryToTake(wanted);
+        return await this.#tryAcquire(wanted);
       } catch (error) {
         const orphans = error instanceof LockedFault ? await this.#orphansAmong(error.locks) : [];
         if (orphans.length === 0) throw error;
@@ -134,7 +134,7 @@ export class Locks {
     }
   }
 
-  #tryToTake(wanted: Lock): Promise<Lock> {
+  #tryAcquire(wanted: Lock): Promise<Lock> {
     const { path, ...stored } = wanted;
     const read = { keys: withAncestors(path).map(keyOf), ...(wanted.deep ? { subtree: keyOf(path) } : {}) };
     return this.#rows.kv.change(this.#namespace, read, (rows) => {

@@ -9,18 +9,18 @@ import {
 } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { OwnLease } from "./own-lease.ts";
+import { OwnTransferLock } from "./own-lease.ts";
 
-/** A third of the time for which a lease is valid. */
+/** A third of the time for which a lock is valid. */
 const renewMs = 20_000;
 
-export interface LeaseSubject {
+export interface LockSubject {
   readonly bucket: string;
   readonly what: "push" | "deploy";
 }
 
-/** Held is what the holder of a lease knows and is to say. */
-export interface Held {
+/** LockContext is what the holder of a transfer lock knows, and has to record. */
+export interface LockContext {
   /** The deploy that an earlier process of this user filled and did not bring to its end. */
   readonly leftDeploy: string | undefined;
   /** Notes the deploy that this process fills now, or with undefined that it came to its end. */
@@ -28,21 +28,22 @@ export interface Held {
 }
 
 /**
- * Runs `work` while this program says that it changes a bucket as a whole. Throws before anything is changed if another one says the
- * same. An older server does not know of it, and a bucket that is missing is `work`'s to report.
+ * withTransferLock runs `work` while this program holds the lock to change a bucket as a whole. Throws before anything is changed if
+ * another program holds the lock. An older server has no such lock; a missing bucket is reported by `work`. On the wire the lock
+ * is a `lease`.
  */
-export async function withLease<T>(
+export async function withTransferLock<T>(
   ctx: Context,
   client: NodeServerClient,
-  subject: LeaseSubject,
-  work: (held: Held) => Promise<T>,
+  subject: LockSubject,
+  work: (held: LockContext) => Promise<T>,
 ): Promise<T> {
-  const own = new OwnLease(ctx, { server: client.url, bucket: subject.bucket });
+  const own = new OwnTransferLock(ctx, { server: client.url, bucket: subject.bucket });
   const left = own.leftBehind();
-  const lease = await takeLease(client, subject, left?.lease);
+  const lease = await acquireTransferLock(client, subject, left?.lease);
   if (lease === undefined) return work({ leftDeploy: undefined, remember: async () => {} });
   let unfinished = left?.deploy;
-  const remember: Held["remember"] = (deploy) => {
+  const remember: LockContext["remember"] = (deploy) => {
     unfinished = deploy;
     return own.save({ lease, deploy });
   };
@@ -61,16 +62,16 @@ export async function withLease<T>(
     const { bucket: name, what } = subject;
     await client.call("static-bucket_lease", { name, what, lease }).catch((error: unknown) => {
       const other = otherOf(error);
-      // The connection was lost for longer than a lease lasts, and somebody else has begun meanwhile.
+      // The connection was lost for longer than a lock lasts, and somebody else has begun meanwhile.
       if (other !== undefined) ctx.say(`note: ${other}`);
       else ignoreRefusal(error);
     });
   }
 }
 
-async function takeLease(
+async function acquireTransferLock(
   client: NodeServerClient,
-  { bucket, what }: LeaseSubject,
+  { bucket, what }: LockSubject,
   known: string | undefined,
 ): Promise<string | undefined> {
   try {
@@ -94,7 +95,7 @@ function otherOf(error: unknown): string | undefined {
   return `the token ${visible(String(by))} changes this bucket now (${visible(String(what))}${begun})`;
 }
 
-/** A lease that cannot be renewed or released ends by itself within a minute. */
+/** A lock that cannot be renewed or released ends by itself within a minute. */
 function ignoreRefusal(error: unknown): void {
   if (!(error instanceof ClientError)) throw error;
 }

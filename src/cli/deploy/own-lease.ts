@@ -15,16 +15,16 @@ export interface LeftBehind {
   readonly deploy?: string | undefined;
 }
 
-interface Stored extends LeftBehind {
+interface LockFile extends LeftBehind {
   readonly host: string;
   readonly pid: number;
 }
 
 /**
- * OwnLease remembers the lease of a bucket in the user's state folder. A push that was killed or lost its connection has not ended
- * its lease; with it, the next one of the same user on the same machine need not wait until that ends by itself.
+ * OwnTransferLock remembers the lock of a bucket in the user's state folder. A push that was killed or lost its connection has not
+ * released its lock. With the file, the next push of the same user on the same machine need not wait until the lock expires.
  */
-export class OwnLease {
+export class OwnTransferLock {
   readonly #path: string;
 
   constructor(ctx: Context, subject: { readonly server: string; readonly bucket: string }) {
@@ -34,16 +34,16 @@ export class OwnLease {
 
   leftBehind(): LeftBehind | undefined {
     try {
-      const { lease, deploy, host, pid } = JSON.parse(readFileSync(this.#path, "utf8")) as Stored;
+      const { lease, deploy, host, pid } = JSON.parse(readFileSync(this.#path, "utf8")) as LockFile;
       return host === hostname() && !isAlive(pid) ? { lease, deploy } : undefined;
     } catch {
-      // Without the file, or with a damaged one, the lease ends by itself within a minute.
+      // Without the file, or with a damaged one, the lock expires within a minute.
       return undefined;
     }
   }
 
   async save(held: LeftBehind): Promise<void> {
-    const stored: Stored = { ...held, host: hostname(), pid: process.pid };
+    const stored: LockFile = { ...held, host: hostname(), pid: process.pid };
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
       await replaceFile(this.#path, `${JSON.stringify(stored)}\n`, { mode: 0o600 });

@@ -205,8 +205,8 @@ export class KvRows {
       .execute();
   }
 
-  /** Removes a namespace and returns its values by key. */
-  async takeAll(namespace: string): Promise<Record<string, unknown>> {
+  /** removeAndReturnAll removes a namespace and returns its values by key. */
+  async removeAndReturnAll(namespace: string): Promise<Record<string, unknown>> {
     const rows = await this.#query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)

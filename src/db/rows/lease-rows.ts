@@ -3,29 +3,29 @@ import { type Dialect, namespaceScope, type Schema, taskScope } from "../dialect
 import { putRow } from "./kv-rows.ts";
 
 /** The namespace of a row for each task. */
-const leasesNamespace = "static-files/leases";
+const taskLocksNamespace = "static-files/leases";
 /** `maintenanceTask` is the daily maintenance of an object store. */
 export const maintenanceTask = "care";
 
-/** LeaseValue is the row of a task. Times are Unix milliseconds of the database's clock. */
-interface LeaseValue {
+/** TaskLockValue is the row of a task. Times are Unix milliseconds of the database's clock. */
+interface TaskLockValue {
   /** The server that does the task, or did it last. */
   readonly holder: string;
-  /** The lease ends by itself at this time, so a holder that died holds nobody up for long. */
+  /** The lock expires at this time, so a holder that died holds nobody up for long. */
   readonly until: number;
   /** When the task was last done to its end; 0 for never. */
   readonly done: number;
 }
 
-interface LeaseOptions {
+interface TaskLockOptions {
   /** Who asks: equal for no two processes. */
   readonly holder: string;
-  /** How long the lease is valid without a renewal. */
-  readonly leaseMs: number;
+  /** Validity of the lock without a renewal. */
+  readonly lockMs: number;
 }
 
-/** LeaseRows make one of several servers do a task that is to be done once for all of them. */
-export class LeaseRows {
+/** TaskLockRows make one of several servers do a task that is to be done once for all of them. */
+export class TaskLockRows {
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {
@@ -33,71 +33,71 @@ export class LeaseRows {
   }
 
   /**
-   * Takes the lease of a task that is due `everyMs` after it was last done. Returns 0 if the caller now has it; otherwise the time, in
+   * acquire takes the lock of a task that is due `everyMs` after it was last done. Returns 0 if the caller now has it; otherwise the time, in
    * milliseconds, after which asking again makes sense.
    */
-  take(task: string, options: LeaseOptions & { readonly everyMs: number }): Promise<number> {
-    const { holder, leaseMs, everyMs } = options;
-    return this.#change(task, (lease, now) => {
-      if (lease !== undefined && lease.until > now && lease.holder !== holder)
-        return { result: lease.until - now };
+  acquire(task: string, options: TaskLockOptions & { readonly everyMs: number }): Promise<number> {
+    const { holder, lockMs, everyMs } = options;
+    return this.#change(task, (lock, now) => {
+      if (lock !== undefined && lock.until > now && lock.holder !== holder)
+        return { result: lock.until - now };
       // A time in the future is from before the clock was set back.
-      const done = lease === undefined || lease.done > now ? 0 : lease.done;
+      const done = lock === undefined || lock.done > now ? 0 : lock.done;
       if (done + everyMs > now) return { result: done + everyMs - now };
-      return { write: { holder, until: now + leaseMs, done }, result: 0 };
+      return { write: { holder, until: now + lockMs, done }, result: 0 };
     });
   }
 
-  /** Returns false if the lease ended and another server has taken it. */
-  renew(task: string, { holder, leaseMs }: LeaseOptions): Promise<boolean> {
-    return this.#change(task, (lease, now) => {
-      if (lease?.holder !== holder) return { result: false };
-      return { write: { ...lease, until: now + leaseMs }, result: true };
+  /** renew returns false if the lock expired and another server has taken it. */
+  renew(task: string, { holder, lockMs }: TaskLockOptions): Promise<boolean> {
+    return this.#change(task, (lock, now) => {
+      if (lock?.holder !== holder) return { result: false };
+      return { write: { ...lock, until: now + lockMs }, result: true };
     });
   }
 
-  /** Ends the caller's lease. `isDone` tells whether the task was done to its end; if not, another server may begin at once. */
+  /** release ends the caller's lock. `isDone` is whether the task was done to its end; if not, another server may begin at once. */
   async release(task: string, holder: string, { isDone }: { readonly isDone: boolean }): Promise<void> {
-    await this.#change(task, (lease, now) => {
-      if (lease?.holder !== holder) return { result: undefined };
-      return { write: { holder, until: 0, done: isDone ? now : lease.done }, result: undefined };
+    await this.#change(task, (lock, now) => {
+      if (lock?.holder !== holder) return { result: undefined };
+      return { write: { holder, until: 0, done: isDone ? now : lock.done }, result: undefined };
     });
   }
 
   /** Makes a task due at once, unless somebody does it now. */
   async forget(task: string): Promise<void> {
-    await this.#change(task, (lease, now) =>
-      lease === undefined || lease.until > now
+    await this.#change(task, (lock, now) =>
+      lock === undefined || lock.until > now
         ? { result: undefined }
-        : { write: { ...lease, done: 0 }, result: undefined },
+        : { write: { ...lock, done: 0 }, result: undefined },
     );
   }
 
   #change<T>(
     task: string,
     change: (
-      lease: LeaseValue | undefined,
+      lock: TaskLockValue | undefined,
       now: number,
-    ) => { readonly write?: LeaseValue; readonly result: T },
+    ) => { readonly write?: TaskLockValue; readonly result: T },
   ): Promise<T> {
     return this.#dialect.exclusively(taskScope(task), async (transaction) => {
       const now = await readClock(this.#dialect, transaction);
       const row = await transaction
         .selectFrom("kv")
         .select("value")
-        .where("namespace", "=", leasesNamespace)
+        .where("namespace", "=", taskLocksNamespace)
         .where("key", "=", task)
         .executeTakeFirst();
-      const lease = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as LeaseValue);
-      const { write, result } = change(lease, now);
+      const lock = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as TaskLockValue);
+      const { write, result } = change(lock, now);
       if (write === undefined) return result;
-      await putRow(transaction, { namespace: leasesNamespace, key: task }, this.#dialect.json(write));
+      await putRow(transaction, { namespace: taskLocksNamespace, key: task }, this.#dialect.json(write));
       return result;
     });
   }
 }
 
-/** `readClock` is the time by the database's clock, in Unix milliseconds. */
+/** `readClock` returns the time by the database's clock, in Unix milliseconds. */
 export async function readClock(
   dialect: Dialect,
   query: Dialect["query"] | Transaction<Schema> = dialect.query,
@@ -109,8 +109,8 @@ export async function readClock(
 /** The namespace of a row for each bucket whose site somebody is changing as a whole, by its id. */
 const transfersNamespace = "static-bucket/transfers";
 
-/** Transfer is a change of a whole site under way: a push or a deploy. Times are Unix milliseconds of the database's clock. */
-interface Transfer {
+/** TransferLock is a change of a whole site under way: a push or a deploy. Times are Unix milliseconds of the database's clock. */
+interface TransferLock {
   /** Known to the program alone that has begun it. */
   readonly lease: string;
   /** What it does, for people. */
@@ -122,8 +122,8 @@ interface Transfer {
   readonly until: number;
 }
 
-/** TransferRows let one program at a time change a site as a whole. They bind only programs that ask for it. */
-export class TransferRows {
+/** TransferLockRows let one program at a time change a site as a whole. They bind only programs that ask for it. */
+export class TransferLockRows {
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {
@@ -131,13 +131,13 @@ export class TransferRows {
   }
 
   /**
-   * Begins a transfer, or renews that of the same lease. Returns the one that is under way now, the caller's or somebody else's,
-   * and whether this call began it.
+   * acquire begins a transfer, or renews the transfer of the same lease. Returns the transfer that is under way now, the caller's or
+   * somebody else's, and whether this call began it.
    */
-  take(
+  acquire(
     bucketId: number,
-    { lease, what, by, leaseMs }: Pick<Transfer, "lease" | "what" | "by"> & { readonly leaseMs: number },
-  ): Promise<{ readonly transfer: Transfer; readonly isNew: boolean }> {
+    { lease, what, by, lockMs }: Pick<TransferLock, "lease" | "what" | "by"> & { readonly lockMs: number },
+  ): Promise<{ readonly transfer: TransferLock; readonly isNew: boolean }> {
     const key = String(bucketId);
     return this.#exclusively(async (transaction) => {
       const now = await readClock(this.#dialect, transaction);
@@ -147,12 +147,12 @@ export class TransferRows {
         .where("namespace", "=", transfersNamespace)
         .where("key", "=", key)
         .executeTakeFirst();
-      const present = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as Transfer);
+      const present = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as TransferLock);
       if (present !== undefined && present.until > now && present.lease !== lease)
         return { transfer: present, isNew: false };
       const isNew = present?.lease !== lease;
       const since = isNew ? now : present.since;
-      const transfer: Transfer = { lease, what, by, since, until: now + leaseMs };
+      const transfer: TransferLock = { lease, what, by, since, until: now + lockMs };
       await putRow(transaction, { namespace: transfersNamespace, key }, this.#dialect.json(transfer));
       return { transfer, isNew };
     });
@@ -168,7 +168,8 @@ export class TransferRows {
         .where("namespace", "=", transfersNamespace)
         .where("key", "=", key)
         .executeTakeFirst();
-      if (row === undefined || (this.#dialect.fromJson(row.value) as Transfer).lease !== lease) return false;
+      if (row === undefined || (this.#dialect.fromJson(row.value) as TransferLock).lease !== lease)
+        return false;
       await transaction.deleteFrom("kv").where("id", "=", row.id).execute();
       return true;
     });

@@ -50,7 +50,7 @@ export async function lockSqlite(path: string): Promise<() => void> {
   let lock: Database;
   try {
     // Of several processes that ask at the same moment one gets the lock; the others wait until it has written its process id.
-    lock = await takeLockOrWaitForName(lockPath, real);
+    lock = await acquireLockOrWaitForName(lockPath, real);
   } catch (error) {
     lockedByThisProcess.delete(lockPath);
     if (isBusy(error)) throw inUse(path, holderOf(lockPath));
@@ -62,18 +62,18 @@ export async function lockSqlite(path: string): Promise<() => void> {
   };
 }
 
-async function takeLockOrWaitForName(lockPath: string, database: string): Promise<Database> {
+async function acquireLockOrWaitForName(lockPath: string, database: string): Promise<Database> {
   const deadline = performance.now() + maxNamelessMs;
   for (;;) {
     try {
-      return await whenFree(() => takeLock(lockPath, database), writesItsNameMs);
+      return await whenFree(() => acquireLock(lockPath, database), writesItsNameMs);
     } catch (error) {
       if (!isBusy(error) || isNamed(lockPath) || performance.now() > deadline) throw error;
     }
   }
 }
 
-function takeLock(lockPath: string, database: string): Database {
+function acquireLock(lockPath: string, database: string): Database {
   try {
     return tryLock(lockPath, database);
   } catch (error) {

@@ -27,8 +27,8 @@ export class ContentBudget {
     return this.#level() >= maxBytes;
   }
 
-  /** Whether content of this size may be brought into memory; if so, it is counted. */
-  take(bytes: number): boolean {
+  /** tryReserve counts content that is to be brought into memory. Returns false, and counts nothing, if the budget is too small. */
+  tryReserve(bytes: number): boolean {
     if (bytes <= uncountedBytes) return true;
     if (this.#level() + bytes > maxBytes) return false;
     this.add(bytes);

@@ -140,7 +140,7 @@ async function unneeded(file: OpenFile, size?: number): Promise<Body> {
 
 /** Reading a file pays only if it is cached for the next request. */
 function mayRead(bytes: number, { contentBudget }: VariantOptions): boolean {
-  return bytes <= maxWholeBytes && contentBudget.take(bytes);
+  return bytes <= maxWholeBytes && contentBudget.tryReserve(bytes);
 }
 
 interface ToCompress {

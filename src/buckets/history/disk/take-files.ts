@@ -20,12 +20,12 @@ const maxCandidates = 4;
 /** Content up to this size is hashed as a whole. */
 const maxWholeBytes = 1024 * 1024;
 
-interface TakeFilesOptions {
+interface ReuseFilesOptions {
   readonly source: DiskReader;
   readonly target: DiskReader;
   readonly paths: PathResolver;
   readonly staging: Staging;
-  /** Whether what was taken over is on the disk, and not only in its cache, at the end. */
+  /** Whether the copies are on the disk at the end, and not only in its cache. */
   readonly sync: boolean;
   readonly signal: AbortSignal;
   /** Runs work while nobody else changes a folder of the target. */
@@ -33,38 +33,38 @@ interface TakeFilesOptions {
 }
 
 /**
- * `takeFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can
+ * `reuseFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can
  * (`FICLONE`). Returns those that neither has. Content is read to compare it: nothing else on a disk tells what a file contains.
  */
-export async function takeFiles(
+export async function reuseFiles(
   files: readonly WantedFile[],
-  options: TakeFilesOptions,
+  options: ReuseFilesOptions,
 ): Promise<WantedFile[]> {
   const copied: string[] = [];
-  const missing = await takeAll(files, { ...options, onCopied: (path) => void copied.push(path) });
+  const missing = await reuseAll(files, { ...options, onCopied: (path) => void copied.push(path) });
   if (options.sync) await syncFiles(options.paths.root, copied);
   return missing;
 }
 
-async function takeAll(files: readonly WantedFile[], options: TakeEach): Promise<WantedFile[]> {
-  const elsewhere = await takeFrom(files, ({ path }) => [path], options);
+async function reuseAll(files: readonly WantedFile[], options: ReuseEachOptions): Promise<WantedFile[]> {
+  const elsewhere = await reuseFrom(files, ({ path }) => [path], options);
   const wanted = elsewhere.filter(({ size }) => size > 0);
   if (wanted.length === 0) return elsewhere;
   const bySize = await pathsBySize(options, new Set(wanted.map(({ size }) => size)));
-  const left = new Set(await takeFrom(wanted, ({ size }) => bySize.get(size) ?? [], options));
+  const left = new Set(await reuseFrom(wanted, ({ size }) => bySize.get(size) ?? [], options));
   return elsewhere.filter((file) => file.size === 0 || left.has(file));
 }
 
-interface TakeEach extends TakeFilesOptions {
+interface ReuseEachOptions extends ReuseFilesOptions {
   /** Called with the disk path of each copy. */
   readonly onCopied: (diskPath: string) => void;
 }
 
 /** `sourcesOf` are the paths at which the source may have the content. */
-async function takeFrom(
+async function reuseFrom(
   files: readonly WantedFile[],
   sourcesOf: (file: WantedFile) => readonly TreePath[],
-  options: TakeEach,
+  options: ReuseEachOptions,
 ): Promise<WantedFile[]> {
   const missing = new Set<WantedFile>();
   for (const [folder, inside] of Map.groupBy(files, ({ path }) => splitPath(path).folder)) {
@@ -75,7 +75,7 @@ async function takeFrom(
       const work = async () => {
         for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
           options.signal.throwIfAborted();
-          const done = await takeOne(file, sourcesOf(file), options);
+          const done = await reuseOne(file, sourcesOf(file), options);
           if (done === "missing") missing.add(file);
           else isChanged ||= done === "copied";
         }
@@ -88,10 +88,10 @@ async function takeFrom(
   return files.filter((file) => missing.has(file));
 }
 
-async function takeOne(
+async function reuseOne(
   wanted: WantedFile,
   sources: readonly TreePath[],
-  options: TakeEach,
+  options: ReuseEachOptions,
 ): Promise<"copied" | "present" | "missing"> {
   const { source, target } = options;
   const { path } = wanted;
@@ -134,7 +134,11 @@ async function hashOf(file: DiskFile): Promise<string> {
 }
 
 /** False if another program changed the file while it was read and copied. */
-async function copyInto(file: DiskFile, { path, sha256 }: WantedFile, options: TakeEach): Promise<boolean> {
+async function copyInto(
+  file: DiskFile,
+  { path, sha256 }: WantedFile,
+  options: ReuseEachOptions,
+): Promise<boolean> {
   const { paths, staging, signal, onCopied } = options;
   paths.assertFits(path);
   const { folder, name } = splitPath(path);
@@ -162,7 +166,7 @@ async function copyInto(file: DiskFile, { path, sha256 }: WantedFile, options: T
 }
 
 async function pathsBySize(
-  { source, signal }: TakeFilesOptions,
+  { source, signal }: ReuseFilesOptions,
   sizes: ReadonlySet<number>,
 ): Promise<Map<number, TreePath[]>> {
   const found = new Map<number, TreePath[]>();

@@ -15,12 +15,12 @@ import {
 import type { WantedFile } from "../../ports.ts";
 import { hashOfNothing, refuseLongNames, rootValue, treeIsMissing } from "../../trees/rows/locate.ts";
 
-/** Files that one transaction takes over: writers of the bucket wait for it. */
-const filesAtOnce = 1000;
+/** Files that one transaction adds: writers of the bucket wait for it. */
+const maxFilesPerTransaction = 1000;
 /** Files of the source that are searched for content at another path; those beyond are uploaded again. */
 const maxSearched = 100_000;
 
-interface TakeOptions {
+interface ReuseRowsOptions {
   readonly database: Database;
   /** The paths of the places. */
   readonly from: string;
@@ -33,37 +33,40 @@ interface TakeOptions {
 }
 
 /**
- * `takeRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files
+ * `reuseRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files
  * that neither has. Both heads are locked meanwhile, so that no row that names a blob is removed before the new one is committed.
  */
-export async function takeRows(files: readonly WantedFile[], options: TakeOptions): Promise<WantedFile[]> {
-  const elsewhere = await takeFrom(files, ({ path }) => path, options);
+export async function reuseRows(
+  files: readonly WantedFile[],
+  options: ReuseRowsOptions,
+): Promise<WantedFile[]> {
+  const elsewhere = await reuseFrom(files, ({ path }) => path, options);
   if (elsewhere.length === 0) return [];
   const wanted = new Set(elsewhere.map(({ sha256 }) => sha256));
   const found = await pathsByHash(options, wanted);
   const moved = elsewhere.filter(({ sha256 }) => found.has(sha256));
-  const left = await takeFrom(moved, ({ sha256 }) => found.get(sha256) ?? treeRoot, options);
+  const left = await reuseFrom(moved, ({ sha256 }) => found.get(sha256) ?? treeRoot, options);
   const missing = new Set(left);
   return elsewhere.filter((file) => !found.has(file.sha256) || missing.has(file));
 }
 
-async function takeFrom(
+async function reuseFrom(
   files: readonly WantedFile[],
   sourceOf: (file: WantedFile) => TreePath,
-  options: TakeOptions,
+  options: ReuseRowsOptions,
 ): Promise<WantedFile[]> {
   const missing: WantedFile[] = [];
-  for (let at = 0; at < files.length; at += filesAtOnce) {
+  for (let at = 0; at < files.length; at += maxFilesPerTransaction) {
     options.signal.throwIfAborted();
-    missing.push(...(await takeSome(files.slice(at, at + filesAtOnce), sourceOf, options)));
+    missing.push(...(await reuseBatch(files.slice(at, at + maxFilesPerTransaction), sourceOf, options)));
   }
   return missing;
 }
 
-async function takeSome(
+async function reuseBatch(
   files: readonly WantedFile[],
   sourceOf: (file: WantedFile) => TreePath,
-  { database, from, to, check, onChanged }: TakeOptions,
+  { database, from, to, check, onChanged }: ReuseRowsOptions,
 ): Promise<WantedFile[]> {
   let changed: HeadValue | undefined;
   const missing = await database.transact(async (transaction) => {
@@ -72,12 +75,12 @@ async function takeSome(
     if (source === undefined || target === undefined) throw treeIsMissing();
     await check();
     const rows = database.entries.within(transaction);
-    const taken = new TakenRows(rows, target, nowMs);
-    const had = new TreeLookup(rows, source);
-    await had.load(files.map(sourceOf));
-    await taken.lookup.load(files.map(({ path }) => path));
-    const left = files.filter((file) => !taken.add(file, had.at(sourceOf(file))));
-    changed = await taken.write();
+    const reused = new ReusedRows(rows, target, nowMs);
+    const sourceTree = new TreeLookup(rows, source);
+    await sourceTree.load(files.map(sourceOf));
+    await reused.lookup.load(files.map(({ path }) => path));
+    const left = files.filter((file) => !reused.add(file, sourceTree.at(sourceOf(file))));
+    changed = await reused.write();
     if (changed !== undefined) await database.heads.write(to, changed, transaction);
     return left;
   });
@@ -85,8 +88,8 @@ async function takeSome(
   return missing;
 }
 
-/** TakenRows collects the rows of one transaction. */
-class TakenRows {
+/** ReusedRows collects the rows of one transaction. */
+class ReusedRows {
   readonly lookup: TreeLookup;
   readonly #rows: EntryRows;
   readonly #head: HeadValue;
@@ -175,7 +178,7 @@ function contentOf(found: unknown, sha256: string): Content | undefined {
  * uses it.
  */
 async function pathsByHash(
-  { database, from, signal }: TakeOptions,
+  { database, from, signal }: ReuseRowsOptions,
   wanted: ReadonlySet<string>,
 ): Promise<Map<string, TreePath>> {
   const found = new Map<string, TreePath>();

@@ -8,7 +8,7 @@ import { Fault } from "../../../base/fault.ts";
 import type { FolderExchange } from "../../../base/local-fs/folder.ts";
 import { PathMutex } from "../../../base/path-mutex.ts";
 import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
-import { takeFiles } from "../../history/disk/take-files.ts";
+import { reuseFiles } from "../../history/disk/take-files.ts";
 import { trashHistory } from "../../history/disk/trash-history.ts";
 import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "../../history/disk/tree-places.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
@@ -20,10 +20,10 @@ import type {
   HistoryOptions,
   OpenBucket,
   ResolvedPath,
+  ReuseOptions,
   SourceAndTarget,
   StagedFile,
   StoreActivity,
-  TakeOptions,
   TreeExchange,
   TreeStore,
   VersionsSize,
@@ -160,13 +160,13 @@ export class DiskStore implements TreeStore {
     return true;
   }
 
-  take(
+  reuseContent(
     source: TreeStore,
     files: readonly WantedFile[],
-    { signal, check }: TakeOptions,
+    { signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
     const { staging, sync, stopping } = this.#options;
-    return takeFiles(files, {
+    return reuseFiles(files, {
       source: asDisk(source).reader,
       target: this.reader,
       paths: this.#paths,

@@ -10,7 +10,7 @@ import type { Logger } from "../../../log/hub.ts";
 import { type BlobStore, StoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
-import { takeRows } from "../../history/rows/take-rows.ts";
+import { reuseRows } from "../../history/rows/take-rows.ts";
 import { Versions } from "../../history/rows/versions.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import type { TreePath } from "../../path.ts";
@@ -19,9 +19,9 @@ import type {
   FileVersion,
   HistoryOptions,
   ResolvedPath,
+  ReuseOptions,
   SourceAndTarget,
   StagedFile,
-  TakeOptions,
   TreeExchange,
   TreeStore,
   VersionsSize,
@@ -180,13 +180,13 @@ export class ObjectStore implements TreeStore {
     return head === undefined || entries.isEmpty(head.root);
   }
 
-  async take(
+  async reuseContent(
     source: TreeStore,
     files: readonly WantedFile[],
-    { signal, check }: TakeOptions,
+    { signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
     const { database, heads, sync, stopping } = this.#deps;
-    const missing = await takeRows(files, {
+    const missing = await reuseRows(files, {
       database,
       from: asObjects(source).#bucketPath,
       to: this.#bucketPath,

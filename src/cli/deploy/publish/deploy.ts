@@ -5,7 +5,7 @@ import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
-import { type Held, withLease } from "../bucket-lease.ts";
+import { type LockContext, withTransferLock } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
 import { sayLeftOut } from "../left-out.ts";
 import { type LocalTree, readLocalTree, realFolder } from "../local-tree.ts";
@@ -55,14 +55,16 @@ export async function deploy(
   const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
   const deploying: Deploying = { client, bucket, tree, record, options };
   return interruptible(ctx, notice, (signal) =>
-    withLease(ctx, client, { bucket, what: "deploy" }, (held) => deployOnce(ctx, deploying, held, signal)),
+    withTransferLock(ctx, client, { bucket, what: "deploy" }, (held) =>
+      deployOnce(ctx, deploying, held, signal),
+    ),
   );
 }
 
 async function deployOnce(
   ctx: Context,
   deploying: Deploying,
-  held: Held,
+  held: LockContext,
   signal: AbortSignal,
 ): Promise<number> {
   const { client, bucket, tree, record, options } = deploying;
@@ -96,7 +98,7 @@ async function deployOnce(
 }
 
 /** Begins a deploy. One that an earlier process of this user left behind half filled is deleted first. */
-async function begin({ client, bucket, options }: Deploying, { leftDeploy }: Held): Promise<string> {
+async function begin({ client, bucket, options }: Deploying, { leftDeploy }: LockContext): Promise<string> {
   const params = { name: bucket, note: options.note, force: options.force };
   try {
     return (await client.call("static-bucket_deploy_begin", params)).deploy;

@@ -7,7 +7,7 @@ import type { Context } from "../../context.ts";
 import { type ErrorFacts, errorFacts } from "../../error-facts.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
-import { withLease } from "../bucket-lease.ts";
+import { withTransferLock } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
 import { sayLeftOut } from "../left-out.ts";
 import { realFolder } from "../local-tree.ts";
@@ -59,7 +59,7 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
 
 /** Pushes once, unless somebody else pushes to the bucket or deploys it now. */
 function pushAlone(ctx: Context, site: Site, signal: AbortSignal): Promise<PushSummary> {
-  return withLease(ctx, site.client, { bucket: site.bucket, what: "push" }, () =>
+  return withTransferLock(ctx, site.client, { bucket: site.bucket, what: "push" }, () =>
     pushOnce(ctx, site, signal),
   );
 }

@@ -30,7 +30,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
     if (slash) throw new HttpError(409, "there is no such folder; create it before locking it");
   }
   try {
-    const { lock, created } = await files.locking.take(
+    const { lock, created } = await files.locking.acquire(
       path,
       {
         ...lockInfo,
