@@ -110,7 +110,7 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
       failures: [] as Array<{ what: string; why: string }>,
     };
     for (const bucket of buckets) {
-      await database.transact((transaction) => target.restore({ path: bucket.path, transaction }));
+      await database.transact((transaction) => target.recreate({ path: bucket.path, transaction }));
       const done = await copyBucket({
         source: source.readerOf(bucket),
         target: fileStoreOf(database, target, bucket),

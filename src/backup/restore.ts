@@ -22,8 +22,8 @@ export interface RestoreOptions extends ReadOptions {
 }
 
 export interface RestoreReport extends LoadReport {
-  /** The path of the former database, if it was kept. */
-  readonly formerDatabase: string | undefined;
+  /** The path of the previous database, if it was kept. */
+  readonly previousDatabase: string | undefined;
   /** Replaced folders of buckets that could not be removed. */
   readonly remains: readonly string[];
 }
@@ -50,7 +50,7 @@ export async function restoreBackup(
   const members = new MemberQueue(membersOf(backup, reading));
   let buckets: StagedBuckets | undefined;
   let report: LoadReport;
-  let formerDatabase: string | undefined;
+  let previousDatabase: string | undefined;
   try {
     report = await target.load(withTable(shape, objects?.table ?? kv), async (insert) => {
       await loadRows(
@@ -68,7 +68,7 @@ export async function restoreBackup(
       await stageFiles(backup, members, buckets);
       await buckets.switchOver();
     }
-    formerDatabase = await target.commit();
+    previousDatabase = await target.commit();
   } catch (error) {
     try {
       await buckets?.undo();
@@ -79,7 +79,7 @@ export async function restoreBackup(
   } finally {
     await members.close();
   }
-  return { ...report, formerDatabase, remains: (await buckets?.finish()) ?? [] };
+  return { ...report, previousDatabase, remains: (await buckets?.finish()) ?? [] };
 }
 
 function shapeOf({ header: { database } }: VerifiedBackup): DatabaseShape {

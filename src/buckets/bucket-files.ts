@@ -235,8 +235,8 @@ export class BucketFiles implements BucketView {
     return this.#store;
   }
 
-  /** restore puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
-  async restore(
+  /** restoreVersion puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
+  async restoreVersion(
     wanted: VersionName,
     to: TreePath,
     conditions: WriteConditions,
@@ -245,7 +245,7 @@ export class BucketFiles implements BucketView {
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
       await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
-      const kind = await transaction.restore(wanted, target.path);
+      const kind = await transaction.restoreVersion(wanted, target.path);
       if (created) await forgetMetadata(transaction.metadata, target.path);
       return kind;
     });

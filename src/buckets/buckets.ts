@@ -207,7 +207,7 @@ export class Buckets {
       );
       // Before the other one: two rows must not be the HTTP root, not even inside of the transaction.
       if (root !== undefined) await update({ ...root, is_http_root: false });
-      if (next.path === old.path) await this.#stores.restore({ path: next.path, transaction });
+      if (next.path === old.path) await this.#stores.recreate({ path: next.path, transaction });
       else await this.#claim({ path: next.path, ...claimant, transaction });
       await update(next);
       return next;

@@ -292,11 +292,11 @@ export interface WriteTransaction extends BucketView {
   copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]>;
   setTimes(entry: FileEntry, times: Times): Promise<void>;
   /**
-   * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
-   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it has expired;
-   * `keepsNoVersions` if none are.
+   * restoreVersion puts a version back at a path; missing folders above it are created. A file replaces a file that exists there; a
+   * folder needs a free path. Afterwards a folder is not a version any more, and on a disk a file is not one either. NotFound if the
+   * version has expired; `keepsNoVersions` if the store keeps none.
    */
-  restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
+  restoreVersion(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
 }
 
 export interface MoveOptions {
@@ -475,8 +475,8 @@ export interface BucketStores {
   open(options: OpenBucket): TreeStore;
   /** Creates the location of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
   claim(claim: LocationClaim): Promise<void>;
-  /** Creates the place of a bucket whose record exists again, if it is missing. */
-  restore(claim: Omit<LocationClaim, "mayTakeOver">): Promise<void>;
+  /** recreate creates the location of a bucket whose record exists again, if the location is missing. */
+  recreate(claim: Omit<LocationClaim, "mayTakeOver">): Promise<void>;
   /** Deletes the tree at a location, which neither a record nor a deploy has any more. May take long. */
   discard(path: string): Promise<void>;
   /** Throws if the tree of a bucket could not be exchanged with one at a location that is still to be made, whatever is in them. */

@@ -79,7 +79,7 @@ export class SiteFiles {
     options: RulesOptions = {},
   ): Promise<T> {
     return unlessExchanged(async (attempt) => {
-      // Rules that are the same in both trees are still known as those of the former one.
+      // Rules that are the same in both trees are still known as those of the previous one.
       const loaded = attempt === 1 ? await this.rules(options) : await this.#reload(options);
       return work(this.#reader.pinned(loaded.tree, options), loaded);
     });

@@ -106,12 +106,12 @@ export class Connection {
     else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
     else if (message.id === ids.subscribe) this.#subscribed = true;
     if (this.ended !== undefined || !this.#subscribed) return;
-    this.#watch(this.#plan.heartbeatMs, () => this.#beat());
+    this.#watch(this.#plan.heartbeatMs, () => this.#sendHeartbeat());
     this.#wake?.();
   }
 
   /** Calls a cheap method, because a peer that vanished without closing is noticed only by its silence. */
-  #beat(): void {
+  #sendHeartbeat(): void {
     const { heartbeatMs, url } = this.#plan;
     this.#ask("node-server_hello", {}, ids.heartbeat);
     this.#watch(heartbeatMs, () =>

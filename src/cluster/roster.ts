@@ -70,12 +70,12 @@ export class Roster {
   readonly #options: RosterOptions;
   /** Tells the heartbeats of this process apart from those of another that has the same row. */
   readonly #writer: string = crypto.randomUUID();
-  #beats = 0;
+  #heartbeats = 0;
   #settings: NodeSettings | undefined;
   #listener: { readonly url: string | undefined } | undefined;
   #joined: JoinedRow | undefined;
   #timer: Disposable | undefined;
-  #beating: Promise<void> | undefined;
+  #sending: Promise<void> | undefined;
   /** Something changed while a heartbeat was under way. */
   #isStale = false;
   #hasLeft = false;
@@ -110,19 +110,19 @@ export class Roster {
   refresh(): void {
     if (this.#hasLeft || this.#settings === undefined) return;
     this.#isStale = true;
-    this.#beating ??= outsideSpans(() => this.#beatWhileStale());
+    this.#sending ??= outsideSpans(() => this.#sendWhileStale());
   }
 
   /** Resolves when the row is written, or when that takes too long. Never rejects. */
   async settled(): Promise<void> {
-    if (this.#beating !== undefined) await atMost(this.#beating, { ms: maxWaitMs });
+    if (this.#sending !== undefined) await atMost(this.#sending, { ms: maxWaitMs });
   }
 
   /** Removes the row, unless the database takes too long. Never rejects. */
   async leave(): Promise<void> {
     this.#hasLeft = true;
     this.#timer?.[Symbol.dispose]();
-    const last = this.#beating ?? Promise.resolve();
+    const last = this.#sending ?? Promise.resolve();
     const left = last.then(() => this.#quit(this.#joined));
     await atMost(left, { ms: maxWaitMs });
   }
@@ -142,23 +142,23 @@ export class Roster {
     }
   }
 
-  async #beatWhileStale(): Promise<void> {
+  async #sendWhileStale(): Promise<void> {
     while (this.#isStale) {
       this.#isStale = false;
       try {
         // A heartbeat is nothing that the log should show.
-        const nodes = await quietly(() => this.#beat());
+        const nodes = await quietly(() => this.#sendHeartbeat());
         this.#warn(nodes);
       } catch (error) {
         this.#options.log.debug("the heartbeat of this node was not written", { reason: messageOf(error) });
       }
     }
-    this.#beating = undefined;
+    this.#sending = undefined;
   }
 
-  async #beat(): Promise<readonly ClusterNode[]> {
-    const former = this.#joined;
-    const joined = this.#enter(former);
+  async #sendHeartbeat(): Promise<readonly ClusterNode[]> {
+    const previous = this.#joined;
+    const joined = this.#enter(previous);
     const { home } = joined;
     try {
       // A node that joins has just opened its database and its store.
@@ -175,16 +175,16 @@ export class Roster {
       await home.rows.remove(over.map(({ key }) => key));
       return toNodes([...rows.filter(({ key }) => key !== own.key), own], nowMs);
     } finally {
-      if (former !== joined) await this.#quit(former);
+      if (previous !== joined) await this.#quit(previous);
     }
   }
 
-  /** Returns the row in the present database: `former`, unless a reload has changed the database or the UUID. */
-  #enter(former: JoinedRow | undefined): JoinedRow {
+  /** Returns the row in the present database: `previous`, unless a reload has changed the database or the UUID. */
+  #enter(previous: JoinedRow | undefined): JoinedRow {
     const home = this.#options.acquire();
-    if (former !== undefined && former.home.rows === home.rows && former.home.uuid === home.uuid) {
+    if (previous !== undefined && previous.home.rows === home.rows && previous.home.uuid === home.uuid) {
       home.release();
-      return former;
+      return previous;
     }
     const { boot, process } = this.#options;
     this.#joined = { home, key: keyOf({ uuid: home.uuid, boot, process }) };
@@ -236,7 +236,7 @@ export class Roster {
       ready,
       files,
       ...(process !== undefined && { process }),
-      beat: `${this.#writer}/${this.#beats++}`,
+      beat: `${this.#writer}/${this.#heartbeats++}`,
     };
   }
 

@@ -105,7 +105,7 @@ export const fileVersions = {
       const from = treePath(path);
       const target = to == null ? from : treePath(to);
       const { files, conditions } = await openForChange(call, name);
-      await files.restore({ version, path: from }, target, conditions);
+      await files.restoreVersion({ version, path: from }, target, conditions);
       call.audit("file.restored", {
         bucket: name,
         path: target,

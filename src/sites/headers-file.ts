@@ -109,7 +109,7 @@ function partsOf(value: string, pattern: PathPattern): string | readonly Part[] 
  * are put together. They are percent-encoded, as they are in an address: clients choose them, and nothing of them may end a header, a
  * part of its value or a quoted text.
  */
-function filled(parts: readonly Part[], captures: Captures, maxChars: number): string | undefined {
+function fillTemplate(parts: readonly Part[], captures: Captures, maxChars: number): string | undefined {
   let text = "";
   for (const part of parts) {
     const own = typeof part === "string" ? part : (captures.get(part.placeholder) ?? "");
@@ -146,7 +146,7 @@ function merge(matches: readonly Match<Block>[], isOwnHost: boolean): ReadonlyMa
       const value =
         typeof line.value === "string" || texts === undefined
           ? line.value
-          : filled(line.value, texts, maxAnswerChars - chars);
+          : fillTemplate(line.value, texts, maxAnswerChars - chars);
       if (typeof value !== "string") return values;
       chars += line.name.length + value.length + 4;
       if (chars > maxAnswerChars) return values;

@@ -235,7 +235,7 @@ function parseTarget(text: string, names: ReadonlySet<string>): RedirectTarget |
  * for an address.
  */
 export function pathOf({ path }: RedirectTarget, captures: Captures): string | undefined {
-  return filled(path, captures, { literal: decodeURIComponent, matched: (text) => text })?.slice(1);
+  return fillTemplate(path, captures, { literal: decodeURIComponent, matched: (text) => text })?.slice(1);
 }
 
 /**
@@ -253,7 +253,7 @@ export function locationOf(
   }: { readonly base: string; readonly search: string; readonly slash?: boolean },
 ): string | undefined {
   const text = (parts: readonly Part[], matched: (value: string) => string) =>
-    filled(parts, captures, { literal: (value) => value, matched });
+    fillTemplate(parts, captures, { literal: (value) => value, matched });
   const end = slash && endsWithSplat(target) && captures.get("splat") !== "" ? "/" : "";
   const path = text(target.path, encodePath);
   const query = target.query === undefined ? search : text(target.query, encodeURIComponent);
@@ -265,7 +265,7 @@ export function locationOf(
 }
 
 /** Undefined above `maxTargetChars`, which is found out before the parts are put together: a target may repeat a long text often. */
-function filled(
+function fillTemplate(
   parts: readonly Part[],
   captures: Captures,
   {

@@ -45,7 +45,7 @@ export class Binary {
   }
 
   /** Puts the old file back in place; it stays under both names. */
-  async restore(): Promise<void> {
+  async rollBack(): Promise<void> {
     await this.#linkOver(this.oldPath, this.path);
     await this.#sync();
   }

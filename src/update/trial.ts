@@ -25,7 +25,7 @@ export type StartMode =
   | { readonly kind: "trial"; readonly from: string }
   /** The update was rolled back: this is the old version again. */
   | { readonly kind: "taken back"; readonly failed: string; readonly backup?: string | undefined }
-  /** The old binary has been restored; this process must exec into it. */
+  /** The old binary is back in place; this process must exec into it. */
   | {
       readonly kind: "give up";
       readonly from: string;
@@ -53,7 +53,7 @@ export async function beginTrial(binary: Binary, version: string): Promise<Start
     return { kind: "trial", from: trial.from };
   }
   await write(binary, { ...trial, takenBack: true });
-  await binary.restore();
+  await binary.rollBack();
   return { kind: "give up", from: trial.from, to: trial.to, backup: trial.backup };
 }
 

@@ -31,7 +31,7 @@ async function shuffle(node: ObjectNode, random: () => number, isDone: () => boo
     async () => {
       const versions = await bucket.history(treeRoot, { max: 1000 });
       const version = versions[Math.floor(random() * versions.length)];
-      if (version !== undefined) await bucket.restore(version, pick(), allowed);
+      if (version !== undefined) await bucket.restoreVersion(version, pick(), allowed);
     },
   ];
   while (!isDone()) {

@@ -40,15 +40,18 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
 
   const second = versions[1];
   if (second === undefined) throw new Error("not listed");
-  expect(await files.restore(second, path, allowed)).toBe("file");
+  expect(await files.restoreVersion(second, path, allowed)).toBe("file");
   expect(await readText(node.store, path)).toBe("two two");
   // What it replaces becomes a version, and the version stays one.
-  expect(await files.restore({ ...second, path }, path, allowed)).toBe("file");
-  expect(await files.restore(versions[2] ?? second, at("copy/of/it.txt"), allowed)).toBe("file");
+  expect(await files.restoreVersion({ ...second, path }, path, allowed)).toBe("file");
+  expect(await files.restoreVersion(versions[2] ?? second, at("copy/of/it.txt"), allowed)).toBe("file");
   expect(await readText(node.store, at("copy/of/it.txt"))).toBe("one");
   expect((await files.history(path, { max: 10 })).map(({ size }) => size)).toEqual([7, 5, 7, 3]);
   const wrong = { version: second.version + 1000, path };
-  await expect(files.restore(wrong, path, allowed)).rejects.toMatchObject({ kind: "NotFound", data: wrong });
+  await expect(files.restoreVersion(wrong, path, allowed)).rejects.toMatchObject({
+    kind: "NotFound",
+    data: wrong,
+  });
 });
 
 bothDatabases("a deleted folder comes back as it was, or one file of it", async (kind) => {
@@ -83,20 +86,22 @@ bothDatabases("a deleted folder comes back as it was, or one file of it", async 
   const [file] = await files.history(at("a/b/y.txt"), { max: 10 });
   expect(file).toMatchObject({ path: "a/b/y.txt", kind: "file", size: 9, version: folder.version });
   expect(await files.history(at("a/b/nothing"), { max: 10 })).toEqual([]);
-  await files.restore({ version: folder.version, path: at("a/b/y.txt") }, at("saved.txt"), allowed);
+  await files.restoreVersion({ version: folder.version, path: at("a/b/y.txt") }, at("saved.txt"), allowed);
   expect(await readText(node.store, at("saved.txt"))).toBe("a/b/y.txt");
-  await files.restore({ version: folder.version, path: at("a/b") }, at("inner"), allowed);
+  await files.restoreVersion({ version: folder.version, path: at("a/b") }, at("inner"), allowed);
   expect(await readText(node.store, at("inner/z.txt"))).toBe("a/b/z.txt");
 
-  await expect(files.restore(folder, at("c.txt"), allowed)).rejects.toMatchObject({
+  await expect(files.restoreVersion(folder, at("c.txt"), allowed)).rejects.toMatchObject({
     data: { reason: "path_taken", path: "c.txt" },
   });
-  await files.restore(folder, at("a"), allowed);
+  await files.restoreVersion(folder, at("a"), allowed);
   expect(await readText(node.store, at("a/x.txt"))).toBe("a/x.txt");
   expect(await node.store.reader.find(at("a/b"))).toBeUndefined();
   // A folder has one place: what came back is no version any more.
   expect(await files.history(treeRoot, { max: 10 })).toEqual([]);
-  await expect(files.restore(folder, at("again"), allowed)).rejects.toMatchObject({ kind: "NotFound" });
+  await expect(files.restoreVersion(folder, at("again"), allowed)).rejects.toMatchObject({
+    kind: "NotFound",
+  });
 });
 
 bothDatabases("what has expired is neither listed nor restored", async (kind) => {
@@ -109,7 +114,10 @@ bothDatabases("what has expired is neither listed nor restored", async (kind) =>
   expect(await files.history(path, { max: 10 })).toEqual([]);
   const head = await node.database.heads.read("site");
   const gone = { version: head?.version ?? 0, path };
-  await expect(files.restore(gone, path, allowed)).rejects.toMatchObject({ kind: "NotFound", data: gone });
+  await expect(files.restoreVersion(gone, path, allowed)).rejects.toMatchObject({
+    kind: "NotFound",
+    data: gone,
+  });
 });
 
 bothDatabases("an upload that a sweep may be about to delete is refused", async (kind) => {

@@ -8,8 +8,8 @@ import { eachDatabase, migratedDatabase, tempFolder } from "../support/node.ts";
 
 const program = resolve(import.meta.dir, "../support/exchange-process.ts");
 const filesOf = (version: string) => ({ "index.html": version, "js/app.js": `script ${version}` });
-const inSteps: FolderExchange = (first, second, aside) =>
-  exchangeInSteps({ first, second, aside, rename: renameSync });
+const inSteps: FolderExchange = (first, second, temporary) =>
+  exchangeInSteps({ first, second, temporary, rename: renameSync });
 
 describe("a system that cannot exchange two folders at once", () => {
   eachDatabase(
@@ -110,7 +110,7 @@ describe("a system that cannot exchange two folders at once", () => {
       renameSync(from, to);
     };
     await using site = await diskBuckets(database.url, staticPath, {
-      exchangeFolders: (first, second, aside) => exchangeInSteps({ first, second, aside, rename }),
+      exchangeFolders: (first, second, temporary) => exchangeInSteps({ first, second, temporary, rename }),
     });
     await site.buckets.create("site", {}, { mayTakeOver: true });
     const deploy = await site.prepare(filesOf("new"));

@@ -13,8 +13,8 @@ const rename = (from: string, to: string) => {
   renameSync(from, to);
 };
 const site = await diskBuckets(url, staticPath, {
-  exchangeFolders(first, second, aside) {
-    exchangeInSteps({ first, second, aside, rename });
+  exchangeFolders(first, second, temporary) {
+    exchangeInSteps({ first, second, temporary, rename });
     process.kill(process.pid, "SIGKILL");
   },
 });

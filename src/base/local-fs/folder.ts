@@ -140,35 +140,35 @@ const currentFolder = -100;
 const exchangeFlag = 2;
 
 /** FolderExchange exchanges the names of two folders, as `exchangeFolders` does. */
-export type FolderExchange = (first: string, second: string, aside: string) => void;
+export type FolderExchange = (first: string, second: string, temporary: string) => void;
 
 /**
  * `exchangeFolders` exchanges the names of two folders of one file system. On Linux that is one step for everybody who looks
- * (`RENAME_EXCHANGE`). Where the system or the file system cannot do that, `aside`, a free name on the same file system, takes
+ * (`RENAME_EXCHANGE`). Where the system or the file system cannot do that, `temporary`, a free name on the same file system, takes
  * the first one for a moment: then this process serves nobody meanwhile, but others may find no folder at the first name, and
- * after a crash it may be at `aside`. Throws as `rename` does; both folders have their old names then.
+ * after a crash it may be at `temporary`. Throws as `rename` does; both folders have their old names then.
  */
-export function exchangeFolders(first: string, second: string, aside: string): void {
-  if (!exchangeAtOnce(first, second)) exchangeInSteps({ first, second, aside, rename: renameSync });
+export function exchangeFolders(first: string, second: string, temporary: string): void {
+  if (!exchangeAtOnce(first, second)) exchangeInSteps({ first, second, temporary, rename: renameSync });
 }
 
 interface StepsOptions {
   readonly first: string;
   readonly second: string;
-  readonly aside: string;
+  readonly temporary: string;
   readonly rename: (from: string, to: string) => void;
 }
 
 /** `exchangeInSteps` exchanges two folders by three renames, for systems that cannot do it at once. */
-export function exchangeInSteps({ first, second, aside, rename }: StepsOptions): void {
-  rename(first, aside);
+export function exchangeInSteps({ first, second, temporary, rename }: StepsOptions): void {
+  rename(first, temporary);
   try {
     rename(second, first);
   } catch (error) {
-    rename(aside, first);
+    rename(temporary, first);
     throw error;
   }
-  rename(aside, second);
+  rename(temporary, second);
 }
 
 function exchangeAtOnce(first: string, second: string): boolean {

@@ -99,7 +99,7 @@ export class Deploys {
       if (waiting.length >= maxUnpublished) throw tooMany();
       let id = newDeployId(nowMs);
       while (rows.has(id)) id = newDeployId(nowMs + 1);
-      await this.#options.stores.restore({ path: place, transaction });
+      await this.#options.stores.recreate({ path: place, transaction });
       const value: DeployValue = {
         state: "open",
         place,

@@ -76,7 +76,7 @@ async function restoreUntil(
       );
     const replaced = await restored.replaced();
     const present = await presentDatabase(config);
-    const store = new RestoredStore(ctx, { config, configPath, former: present.store, withFiles });
+    const store = new RestoredStore(ctx, { config, configPath, previous: present.store, withFiles });
     await store.examine();
     if (replaced.length > 0 || present.exists || hasFiles(config, backup, withFiles))
       await confirm(
@@ -98,8 +98,10 @@ async function restoreUntil(
     for (const column of report.unknownColumns)
       ctx.say(`note: the values of ${column} are left out: this server has no such column`);
     for (const path of report.remains) ctx.say(`note: the replaced folder ${path} could not be removed`);
-    if (report.formerDatabase !== undefined)
-      ctx.say(`The former database is kept as ${report.formerDatabase}; remove it when you do not need it.`);
+    if (report.previousDatabase !== undefined)
+      ctx.say(
+        `The former database is kept as ${report.previousDatabase}; remove it when you do not need it.`,
+      );
     ctx.say(
       `Restored. \`node-server check --connect\` looks at the result; \`node-server serve\` starts it.`,
     );

@@ -5,7 +5,7 @@ import type { VerifiedBackup } from "../../backup/read-backup.ts";
 import { inheritedOwner, makeFolder } from "../../base/local-fs/access.ts";
 import { readRegularFile } from "../../base/local-fs/read-regular.ts";
 import {
-  formerPath,
+  backupPath,
   type Ownership,
   replaceFile,
   temporaryName,
@@ -125,7 +125,7 @@ export class RestoredConfig {
 /** Copies a file that is to be replaced; returns the path of the copy, undefined if there is no file. */
 async function backUpPrevious(path: string): Promise<string | undefined> {
   if (!existsSync(path)) return undefined;
-  const backup = formerPath(path);
+  const backup = backupPath(path);
   await writeWhole(backup, await readRegularFile(path), await stat(path));
   return backup;
 }

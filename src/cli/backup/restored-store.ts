@@ -14,7 +14,7 @@ export interface RestoredStoreOptions {
   readonly config: Config;
   readonly configPath: string;
   /** What the database said that is replaced; undefined if there was none. */
-  readonly former: StoreValue | undefined;
+  readonly previous: StoreValue | undefined;
   /** Whether files are restored into the store. */
   readonly withFiles: boolean;
 }
@@ -35,21 +35,21 @@ export class RestoredStore {
 
   /** Throws if files would be restored into a store of another database. */
   async examine(): Promise<void> {
-    const { config, former, withFiles } = this.#options;
+    const { config, previous, withFiles } = this.#options;
     const { url } = config.files;
     if (url === undefined || !withFiles) return;
     const mark = await readMark(openBlobs({ ...config.files, url }, { sync: config.sync_uploads }));
-    assertNotForeign(mark, former?.database, url);
+    assertNotForeign(mark, previous?.database, url);
   }
 
   /** To be called when the database is in its place. What the backup does not name is kept in the store for a while. */
   async finish(): Promise<void> {
-    const { config, configPath, former, withFiles } = this.#options;
+    const { config, configPath, previous, withFiles } = this.#options;
     const { url, keep_removed_days: keepDays } = config.files;
-    if (url === undefined || (former === undefined && !withFiles)) return;
+    if (url === undefined || (previous === undefined && !withFiles)) return;
     await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ stores }) => {
-      if (former !== undefined)
-        await stores.change((_, now) => ({ ...former, keep_orphans_until: retainedUntil(now, keepDays) }));
+      if (previous !== undefined)
+        await stores.change((_, now) => ({ ...previous, keep_orphans_until: retainedUntil(now, keepDays) }));
       if (!withFiles) return;
       const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
       await claimStore(stores, blobs, { url, keepDays });

@@ -53,7 +53,7 @@ export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOption
     if (!options.json) await ctx.print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
     return exitCodes.done;
   }
-  ctx.say(`node-server: ${standText(nodes, tag, ended)}`);
+  ctx.say(`node-server: ${outcomeText(nodes, tag, ended)}`);
   return exitCodes.failed;
 }
 
@@ -165,8 +165,8 @@ function planText({ state, url, from }: PlannedNode, tag: Tag, turn: number): st
   return `${from} to ${tag.version}${turn === 0 ? ", the canary" : ""} (${url})`;
 }
 
-/** Says where an update that did not come to its end has left the cluster. */
-function standText(nodes: readonly PlannedNode[], tag: Tag, why: "failed" | "interrupted"): string {
+/** outcomeText describes the state in which an unfinished update has left the cluster. */
+function outcomeText(nodes: readonly PlannedNode[], tag: Tag, why: "failed" | "interrupted"): string {
   const named = (state: PlannedNode["state"]) =>
     nodes.filter((node) => node.state === state).map(({ name }) => visible(name));
   const failed = nodes.find(({ state }) => state === "failed");

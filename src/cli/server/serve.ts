@@ -227,7 +227,7 @@ async function tryToExec(binary: Binary): Promise<string> {
   } catch (error) {
     const reason = messageOf(error);
     try {
-      await binary.restore();
+      await binary.rollBack();
       await endTrial(binary);
       return `${reason}; the old one is back in place and continues to run`;
     } catch (second) {

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { inheritedOwner } from "../../base/local-fs/access.ts";
 import { Folder } from "../../base/local-fs/folder.ts";
-import { formerPath, isTemporaryName, temporaryName } from "../../base/local-fs/replace-file.ts";
+import { backupPath, isTemporaryName, temporaryName } from "../../base/local-fs/replace-file.ts";
 import { nextTurn } from "../../base/turns.ts";
 import { type Dialect, schemaScope } from "../dialect.ts";
 import { businessTables } from "../migrations/tables.ts";
@@ -135,7 +135,7 @@ function sizeOf(value: PortableValue): number {
 
 const sideFiles = ["-wal", "-shm"];
 
-/** SqliteLoadTarget builds a new file beside the database, which then takes its place; the former one is kept under another name. */
+/** SqliteLoadTarget builds a new file beside the database, which then takes its place; the previous one is kept under another name. */
 export class SqliteLoadTarget implements LoadTarget {
   readonly #path: string;
   readonly #newPath: string;
@@ -201,11 +201,11 @@ export class SqliteLoadTarget implements LoadTarget {
     if (owner !== undefined) await lchown(this.#newPath, owner.uid, owner.gid);
   }
 
-  /** Gives the former file a second name, so that there is a database at its path at every moment. */
+  /** Gives the previous file a second name, so that there is a database at its path at every moment. */
   async #backUpOld(): Promise<string | undefined> {
     const exists = existsSync(this.#path);
     if (exists) foldLog(this.#path);
-    const backup = formerPath(this.#path, sideFiles);
+    const backup = backupPath(this.#path, sideFiles);
     if (exists) await link(this.#path, backup);
     // Usually SQLite has removed them. They remain of a damaged or missing file, and SQLite would apply them to the new one.
     for (const end of sideFiles) await renameIfThere(this.#path + end, backup + end);

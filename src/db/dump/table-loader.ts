@@ -26,7 +26,7 @@ export interface LoadTarget {
   load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport>;
   /** Opens what was loaded for reading; to be closed before `commit`. */
   loaded(): Promise<DatabaseSnapshot>;
-  /** Puts the new tables in force. Returns the path of the former database, if that was kept. */
+  /** Puts the new tables in force. Returns the path of the previous database, if that was kept. */
   commit(): Promise<string | undefined>;
   discard(): Promise<void>;
 }

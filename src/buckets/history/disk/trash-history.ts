@@ -86,9 +86,9 @@ async function partsOf(
   const inner = isInside ? (parseTreePath(pathBelow(path, top)) ?? treeRoot) : treeRoot;
   const entry = await reader.find(inner);
   if (entry === undefined) return [];
-  const formerPath = (at: TreePath) => (at === treeRoot ? top : transplant(at, treeRoot, top));
+  const originalPath = (at: TreePath) => (at === treeRoot ? top : transplant(at, treeRoot, top));
   const toPart = ({ path, size, modifiedMs }: ListedFile, kind: Part["kind"]) => ({
-    path: formerPath(path),
+    path: originalPath(path),
     kind,
     size: kind === "folder" ? 0 : size,
     modifiedMs,
@@ -105,7 +105,7 @@ function byPath(a: VersionName, b: VersionName): number {
   return a.path < b.path ? -1 : a.path > b.path ? 1 : 0;
 }
 
-interface TrashRestoreOptions {
+interface VersionRestoreOptions {
   readonly trash: BucketTrash;
   /** Keeps the file that is replaced. */
   readonly trashWriter: TrashWriter | undefined;
@@ -124,13 +124,13 @@ interface Source {
 }
 
 /**
- * TrashRestore moves what is in the trash back into the bucket. It is no version any more then. The rename is the change: a crash
+ * VersionRestore moves what is in the trash back into the bucket, where it is not a version any more. The rename is the change: a crash
  * leaves it in the trash or in the bucket.
  */
-export class TrashRestore {
-  readonly #options: TrashRestoreOptions;
+export class VersionRestore {
+  readonly #options: VersionRestoreOptions;
 
-  constructor(options: TrashRestoreOptions) {
+  constructor(options: VersionRestoreOptions) {
     this.#options = options;
   }
 
@@ -142,7 +142,7 @@ export class TrashRestore {
     throw trash.isOn || !(await trash.isEmpty()) ? noSuchVersion(wanted) : keepsNoVersions();
   }
 
-  /** run moves what `find` found to a name of the bucket, as `WriteTransaction.restore` says. */
+  /** run moves what `find` found to a name of the bucket, as `WriteTransaction.restoreVersion` describes. */
   async run(found: FoundItem, wanted: VersionName, target: NameInFolder): Promise<FileVersion["kind"]> {
     if (found.path !== wanted.path)
       return inside(found, wanted, (source) => this.#move(source, wanted, target));

@@ -9,14 +9,14 @@ import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
 import { statOrUndefined } from "../../trees/disk/stat.ts";
 
-/** asideOf is where the first of two trees is for a moment while they are exchanged, if the system cannot do that in one step. */
-export function asideOf(other: string): string {
+/** temporaryPathOf returns the path of the first of two trees during their exchange, if the system cannot do that in one step. */
+export function temporaryPathOf(other: string): string {
   return `${other}.aside`;
 }
 
 /**
- * refuseOtherDisk throws unless both are folders, not links, on one file system: their names could not be exchanged. Of one that
- * does not exist yet, it is where it would be.
+ * refuseOtherDisk throws unless both are folders, not links, on one file system: otherwise their names cannot be exchanged. For a
+ * folder that does not exist yet, the file system of its future location counts.
  */
 export async function refuseOtherDisk(root: string, other: string): Promise<void> {
   const [mine, theirs, above] = await Promise.all([
@@ -36,7 +36,7 @@ async function statAbove(path: string): Promise<Stats> {
   return (await statOrUndefined(above, stat)) ?? (above === path ? stat(path) : statAbove(above));
 }
 
-/** isOnOtherDisk is the Fault for a folder whose name cannot be exchanged with one below static_path. */
+/** isOnOtherDisk returns the Fault for a folder whose name cannot be exchanged with one below static_path. */
 export function isOnOtherDisk(): Fault {
   return new Fault(
     "Other",
@@ -53,11 +53,11 @@ export async function syncNames(root: string, other: string): Promise<void> {
   }
 }
 
-/** settleAside puts the tree that a crash left aside where it belongs: back at its own name if that is free, else at the other one. */
-export async function settleAside(root: string, other: string): Promise<void> {
-  const aside = asideOf(other);
-  if ((await statOrUndefined(aside, lstat)) === undefined) return;
-  await rename(aside, (await statOrUndefined(root, lstat)) === undefined ? root : other);
+/** recoverExchange moves a tree that a crash left at its temporary path: back to its own name if that is free, else to the other one. */
+export async function recoverExchange(root: string, other: string): Promise<void> {
+  const temporary = temporaryPathOf(other);
+  if ((await statOrUndefined(temporary, lstat)) === undefined) return;
+  await rename(temporary, (await statOrUndefined(root, lstat)) === undefined ? root : other);
   await syncNames(root, other);
 }
 

@@ -10,7 +10,12 @@ import { PathMutex } from "../../../base/path-mutex.ts";
 import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
 import { reuseFiles } from "../../history/disk/take-files.ts";
 import { trashHistory } from "../../history/disk/trash-history.ts";
-import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "../../history/disk/tree-places.ts";
+import {
+  isOnOtherDisk,
+  refuseOtherDisk,
+  syncNames,
+  temporaryPathOf,
+} from "../../history/disk/tree-places.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../../path.ts";
@@ -202,7 +207,7 @@ export class DiskStore implements TreeStore {
       // Otherwise a power cut could leave the exchange, and nothing that says so.
       if (sync) await work.flush();
       try {
-        exchangeFolders(root, other, asideOf(other));
+        exchangeFolders(root, other, temporaryPathOf(other));
         this.reader.exchanged();
         theirs.reader.exchanged();
       } catch (error) {

@@ -7,7 +7,7 @@ import type { Logger } from "../../../log/hub.ts";
 import { GrowingFiles } from "../../history/disk/growing-files.ts";
 import { Trash, TrashRetention } from "../../history/disk/trash.ts";
 import type { DiskTrash } from "../../history/disk/trash-keeper.ts";
-import { DiscardedTrees, refuseOtherDisk, settleAside } from "../../history/disk/tree-places.ts";
+import { DiscardedTrees, recoverExchange, refuseOtherDisk } from "../../history/disk/tree-places.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
@@ -128,8 +128,8 @@ export class DiskStores implements BucketStores {
     await claimFolder({ staticPath: this.#staticPath, path, mayTakeOver });
   }
 
-  async restore({ path }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
-    await restoreFolder(resolve(this.#staticPath, path));
+  async recreate({ path }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
+    await recreateFolder(resolve(this.#staticPath, path));
   }
 
   discard(path: string): Promise<void> {
@@ -145,7 +145,7 @@ export class DiskStores implements BucketStores {
   }
 
   settleExchange(path: string, other: string): Promise<void> {
-    return settleAside(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
+    return recoverExchange(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
   }
 
   async missing(paths: readonly string[]): Promise<string[]> {
@@ -210,8 +210,8 @@ async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim): Prom
   }
 }
 
-/** restoreFolder creates the folder of an existing bucket again if it is missing from the disk. */
-async function restoreFolder(diskPath: string): Promise<void> {
+/** recreateFolder creates the folder of an existing bucket again if it is missing from the disk. */
+async function recreateFolder(diskPath: string): Promise<void> {
   try {
     await mkdir(diskPath, { recursive: true });
   } catch (error) {

@@ -5,7 +5,7 @@ import { codeOf, Fault } from "../../../base/fault.ts";
 import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
-import { TrashRestore } from "../../history/disk/trash-history.ts";
+import { VersionRestore } from "../../history/disk/trash-history.ts";
 import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-keeper.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
@@ -63,7 +63,7 @@ export class DiskWriter implements WriteTransaction {
   /** Undefined if what is deleted or replaced is gone. */
   readonly #trashWriter: TrashWriter | undefined;
   /** Undefined if there is nothing to restore from. */
-  readonly #restore: TrashRestore | undefined;
+  readonly #versionRestore: VersionRestore | undefined;
 
   constructor(
     reader: DiskReader,
@@ -80,7 +80,7 @@ export class DiskWriter implements WriteTransaction {
     if (trash === undefined) return;
     const shared = { trash: trash.files, staging, calls: this.#changes, sync, stopping };
     if (trash.files.isOn) this.#trashWriter = new TrashWriter({ ...trash, ...shared, reader });
-    this.#restore = new TrashRestore({ ...shared, trashWriter: this.#trashWriter, paths });
+    this.#versionRestore = new VersionRestore({ ...shared, trashWriter: this.#trashWriter, paths });
   }
 
   /** stage implements `FileStore.stage`. */
@@ -159,8 +159,8 @@ export class DiskWriter implements WriteTransaction {
     );
   }
 
-  async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
-    const restore = this.#restore;
+  async restoreVersion(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
+    const restore = this.#versionRestore;
     if (restore === undefined) throw keepsNoVersions();
     this.#paths.assertFits(to);
     const { folder, name } = splitPath(to);
@@ -338,23 +338,23 @@ async function replaceWith(
     if (same && next.isFile() && next.nlink > 1) await rm(source, { force: true });
     return [];
   }
-  const aside = await staging.allocateBeside(parent, { restoreTo: name });
+  const backup = await staging.allocateBeside(parent, { restoreTo: name });
   try {
-    await rename(target, aside.path);
+    await rename(target, backup.path);
     try {
       await rename(source, target);
     } catch (error) {
-      await rename(aside.path, target);
+      await rename(backup.path, target);
       throw error;
     }
-    const failures = await removeTreeAt(dirname(aside.path), basename(aside.path), path);
+    const failures = await removeTreeAt(dirname(backup.path), basename(backup.path), path);
     if (failures.length > 0) {
       await rename(target, source);
-      await rename(aside.path, target);
+      await rename(backup.path, target);
     }
     return failures;
   } finally {
-    await aside.done();
+    await backup.done();
   }
 }
 

@@ -184,7 +184,7 @@ export class EntryWriter implements WriteTransaction {
     await this.#write(this.#updated(located, located.names.length, { ...changes, version }));
   }
 
-  async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
+  async restoreVersion(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
     const found = await this.#options.findVersion(wanted);
     if (found === undefined) throw noSuchVersion(wanted);
     const old = entryOf(await this.reader.locate(to));

@@ -131,7 +131,7 @@ export class ObjectStores implements BucketStores {
     if (await removed.retainsAny(path, transaction)) throw keepsFiles();
   }
 
-  async restore({ path, transaction }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
+  async recreate({ path, transaction }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
     await this.#options.database.heads.create(path, transaction);
   }
 

@@ -60,7 +60,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     count: options.processes,
     async rollBack() {
       const binary = new Binary(realpathSync(process.execPath));
-      await binary.restore();
+      await binary.rollBack();
       await endTrial(binary);
     },
     onStopping: (maxMs) => notifier.stopping(maxMs),
