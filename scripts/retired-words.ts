@@ -94,7 +94,7 @@ const retired: Readonly<Record<string, string>> = {
   TrashKeeper: "TrashWriter",
   onKept: "onCommitted",
   keptAfter: "committedAfter",
-  StoreCare: "StoreMaintenance",
+  StoreCare: "StorageMaintenance",
   TrashCare: "TrashRetention",
   UploadCare: "UploadExpiry",
   DeployCare: "DeployMaintenance",

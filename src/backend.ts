@@ -15,7 +15,7 @@ import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { checkLocations } from "./buckets/maintenance/store-identity.ts";
-import { openStores } from "./buckets/open-stores.ts";
+import { openStorage } from "./buckets/open-stores.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";
 import {
@@ -31,7 +31,7 @@ import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
-import { type BackendSettings, backendSettings, filesSource, storeSettings } from "./settings.ts";
+import { type BackendSettings, backendSettings, filesSource, storageSettings } from "./settings.ts";
 
 /** The least time that a replaced database stays open for the calls that began on it. */
 const drainTimeoutMs = 30_000;
@@ -253,8 +253,8 @@ export class BackendPart implements Part<BackendSettings> {
   async #openBuckets(database: Database, settings: BackendSettings, serverUuid: string): Promise<Buckets> {
     const shared = { staleSeconds: settings.database.stale_seconds, log: this.#log };
     try {
-      const stores = await openStores(database, { ...storeSettings(settings), serverUuid, ...shared });
-      return new Buckets(database, { stores, ...shared, keepDeploys: settings.keep_deploys });
+      const storage = await openStorage(database, { ...storageSettings(settings), serverUuid, ...shared });
+      return new Buckets(database, { storage, ...shared, keepDeploys: settings.keep_deploys });
     } catch (error) {
       const named = await database.namingDamage(error);
       await database.close();
@@ -270,7 +270,7 @@ export class BackendPart implements Part<BackendSettings> {
     // Before a Super Token is created in a database that is not the right one.
     const storeId = isOtherStore ? await buckets.verifyIdentity() : present.services.storeId;
     await this.#requireSuperToken(database, settings);
-    await buckets.store.check();
+    await buckets.storeHealth.check();
     if (isOtherStore)
       await checkLocations(buckets, { url, previous: present?.services.buckets, log: this.#log });
     if (present === undefined) await this.#clearStore(buckets);

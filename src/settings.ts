@@ -132,7 +132,7 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
 }
 
 /** `storeSettings` is which store keeps the files of the buckets, and how. */
-export function storeSettings({ files, static_path, sync_uploads, trash_days }: BackendSettings) {
+export function storageSettings({ files, static_path, sync_uploads, trash_days }: BackendSettings) {
   return { files, staticPath: static_path, syncUploads: sync_uploads, trashDays: trash_days };
 }
 

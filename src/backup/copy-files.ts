@@ -7,8 +7,8 @@ import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
 import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
-import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
-import type { BucketStores, FileReader } from "../buckets/ports.ts";
+import { openStorage, type StorageSettings } from "../buckets/open-stores.ts";
+import type { BucketStorage, FileReader } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { EntryReader } from "../buckets/trees/rows/entry-reader.ts";
 import { openHeads } from "../buckets/trees/rows/heads.ts";
@@ -18,7 +18,7 @@ import { metadataRows } from "../db/rows/metadata-rows.ts";
 import type { StoreRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 
-type Files = StoreSettings["files"];
+type Files = StorageSettings["files"];
 
 export interface CopyFilesOptions {
   readonly database: DatabaseSettings;
@@ -113,7 +113,7 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
       await database.transact((transaction) => target.recreate({ path: bucket.path, transaction }));
       const done = await copyBucket({
         source: source.readerOf(bucket),
-        target: fileStoreOf(database, target, bucket),
+        target: treeOf(database, target, bucket),
         deletesOthers,
         meter,
         signal,
@@ -158,10 +158,10 @@ interface Source {
 /** Opens a store to read it. Nothing is written to it, not even what would prove that it could be. */
 async function openSource(database: Database, options: CopyFilesOptions, files: Files): Promise<Source> {
   if (files.url === undefined) {
-    const stores = await openTarget(database, options, files);
+    const storage = await openTarget(database, options, files);
     return {
-      readerOf: (bucket) => fileStoreOf(database, stores, bucket).reader,
-      close: () => stores.close(),
+      readerOf: (bucket) => treeOf(database, storage, bucket).reader,
+      close: () => storage.close(),
     };
   }
   const log = options.hub.logger("server");
@@ -178,8 +178,8 @@ function openTarget(
   database: Database,
   { staticPath, serverUuid, hub }: CopyFilesOptions,
   files: Files,
-): Promise<BucketStores> {
-  return openStores(database, {
+): Promise<BucketStorage> {
+  return openStorage(database, {
     // What is read back must come from the store.
     files: { ...files, cache_bytes: 0 },
     staticPath,
@@ -192,9 +192,9 @@ function openTarget(
   });
 }
 
-function fileStoreOf(database: Database, stores: BucketStores, bucket: Bucket) {
+function treeOf(database: Database, storage: BucketStorage, bucket: Bucket) {
   const metadata = Metadata.ofBucket(bucket.name, metadataRows(database));
-  return stores.open({ bucket, metadata, onChanged() {} });
+  return storage.open({ bucket, metadata, onChanged() {} });
 }
 
 async function measure(

@@ -24,11 +24,11 @@ import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
 import { treeRoot } from "./path.ts";
 import type {
-  BucketStores,
+  BucketStorage,
   FileEntry,
   LocationClaim,
   OpenBucket,
-  StoreActivity,
+  StorageActivity,
   StoreHealth,
   TreeStore,
 } from "./ports.ts";
@@ -44,7 +44,7 @@ import {
 
 interface BucketsOptions {
   /** Closed with the buckets. */
-  readonly stores: BucketStores;
+  readonly storage: BucketStorage;
   /** How long plain HTTP is served from the last known records while the database is away. */
   readonly staleSeconds: number;
   /** How many published trees of a bucket are kept, the present one included. */
@@ -64,7 +64,7 @@ export class Buckets {
   /** The files and bytes of each bucket, counted in the background. */
   readonly usage: BucketUsage;
   readonly #database: Database;
-  readonly #stores: BucketStores;
+  readonly #storage: BucketStorage;
   readonly #cache: BucketCache;
   readonly #trees: OpenedTrees;
   /** Trees that are published, were published, or are being prepared. */
@@ -73,37 +73,37 @@ export class Buckets {
   readonly uploads: Uploads;
   readonly #uploadExpiry: UploadExpiry;
 
-  constructor(database: Database, { stores, staleSeconds, keepDeploys, log }: BucketsOptions) {
+  constructor(database: Database, { storage, staleSeconds, keepDeploys, log }: BucketsOptions) {
     const { clock } = database;
     this.#database = database;
-    this.#stores = stores;
+    this.#storage = storage;
     this.#cache = new BucketCache({
       read: (keys, begunAt) => this.#readStates(keys, begunAt),
-      onSilence: () => stores.heads?.databaseIsAway(),
+      onSilence: () => storage.heads?.databaseIsAway(),
       staleMs: staleSeconds * 1000,
       polls: !database.canReadSync,
       clock,
     });
     this.#trees = new OpenedTrees({
       database,
-      stores,
+      storage,
       onChanged: ({ name, path }, how) => {
         // The state of other files is not in the database.
-        if (stores.heads !== undefined) database.notifications.send("buckets");
+        if (storage.heads !== undefined) database.notifications.send("buckets");
         if (isDeployPath(path)) return;
         this.usage.changed(name);
-        if (stores.heads === undefined && how !== "exchanged") this.deploys.maintenance.noteChange(path);
+        if (storage.heads === undefined && how !== "exchanged") this.deploys.maintenance.noteChange(path);
       },
     });
     this.deploys = new Deploys({
       database,
-      stores,
+      storage,
       keep: keepDeploys,
       open: (bucket) => this.#openTree(bucket),
       forget: (bucket) => this.#trees.forget(bucket),
       log,
     });
-    this.uploads = new Uploads({ rows: database.uploads, contents: stores.partialContents, log });
+    this.uploads = new Uploads({ rows: database.uploads, contents: storage.partialContents, log });
     this.#uploadExpiry = new UploadExpiry(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
@@ -114,13 +114,13 @@ export class Buckets {
   }
 
   /** Whether the store of all buckets can be used. */
-  get store(): StoreHealth {
-    return this.#stores.health;
+  get storeHealth(): StoreHealth {
+    return this.#storage.health;
   }
 
   /** What is going on in all buckets. */
-  get activity(): StoreActivity {
-    return this.#stores.activity;
+  get activity(): StorageActivity {
+    return this.#storage.activity;
   }
 
   /**
@@ -128,12 +128,12 @@ export class Buckets {
    * another database.
    */
   verifyIdentity(): Promise<string> {
-    return this.#stores.verifyIdentity();
+    return this.#storage.verifyIdentity();
   }
 
   /** start begins what the store does by itself. */
   start(): void {
-    this.#stores.start();
+    this.#storage.start();
     this.#uploadExpiry.start();
   }
 
@@ -143,12 +143,12 @@ export class Buckets {
     this.#cache.close();
     await this.#uploadExpiry.close();
     await this.deploys.maintenance.close();
-    await this.#stores.close();
+    await this.#storage.close();
   }
 
   /** clearStore finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
   async clearStore(): Promise<string[]> {
-    const remaining = await this.#stores.clear();
+    const remaining = await this.#storage.clear();
     await this.deploys.maintenance.recover();
     return remaining;
   }
@@ -157,13 +157,13 @@ export class Buckets {
   async withoutLocation(): Promise<string[]> {
     const { buckets } = this.#database;
     const records = await buckets.byNames(await buckets.names());
-    const missing = new Set(await this.#stores.missing(records.map(({ path }) => path)));
+    const missing = new Set(await this.#storage.missing(records.map(({ path }) => path)));
     return records.flatMap(({ name, path }) => (missing.has(path) ? [name] : [])).sort();
   }
 
   /** stopCopies ends running copies because the server stops; they remove what they made so far. */
   stopCopies(): void {
-    this.#stores.stopCopies();
+    this.#storage.stopCopies();
   }
 
   async create(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
@@ -207,7 +207,7 @@ export class Buckets {
       );
       // Before the other one: two rows must not be the HTTP root, not even inside of the transaction.
       if (root !== undefined) await update({ ...root, is_http_root: false });
-      if (next.path === old.path) await this.#stores.recreate({ path: next.path, transaction });
+      if (next.path === old.path) await this.#storage.recreate({ path: next.path, transaction });
       else await this.#claim({ path: next.path, ...claimant, transaction });
       await update(next);
       return next;
@@ -301,7 +301,7 @@ export class Buckets {
 
   #openTree(bucket: Pick<Bucket, "name" | "path">) {
     // Otherwise every file would be answered as deleted, and a client that synchronises would delete its own copies.
-    if (this.store.isMissing) throw storeIsMissing();
+    if (this.storeHealth.isMissing) throw storeIsMissing();
     return this.#trees.open(bucket);
   }
 
@@ -326,14 +326,14 @@ export class Buckets {
   async #claim(claim: LocationClaim): Promise<void> {
     const { path, mayTakeOver, transaction } = claim;
     if (!mayTakeOver && (await this.deploys.existAt(path, transaction))) throw hasDeploys();
-    await this.#stores.claim(claim);
+    await this.#storage.claim(claim);
   }
 
   async #readStates(
     keys: ReadonlySet<BucketKey>,
     begunAt: number,
   ): Promise<ReadonlyMap<BucketKey, BucketState>> {
-    const { heads } = this.#stores;
+    const { heads } = this.#storage;
     const names = [...keys].filter((key) => key !== httpRoot);
     const states = new Map<BucketKey, BucketState>();
     try {
@@ -396,7 +396,7 @@ function noBucket(name: string): Fault {
 
 interface OpenedTreesOptions {
   readonly database: Database;
-  readonly stores: BucketStores;
+  readonly storage: BucketStorage;
   /** Called when files of a bucket or a deploy may have changed. */
   readonly onChanged: (bucket: BucketLocation, ...how: Parameters<OpenBucket["onChanged"]>) => void;
 }
@@ -414,10 +414,10 @@ class OpenedTrees {
     const key = `${name}\n${path}`;
     const present = this.#opened.get(key);
     if (present !== undefined) return present;
-    const { database, stores, onChanged } = this.#options;
+    const { database, storage, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
-    const store = stores.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
+    const store = storage.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
     const opened = { store, files: new BucketFiles(store, metadata) };
     this.#opened.set(key, opened);
     return opened;

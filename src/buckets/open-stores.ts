@@ -1,12 +1,12 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./blobs/open-blobs.ts";
-import { StoreMaintenance } from "./maintenance/store-care.ts";
+import { StorageMaintenance } from "./maintenance/store-care.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
-import type { BucketStores } from "./ports.ts";
-import { DiskStores } from "./trees/disk/disk-stores.ts";
-import { ObjectStores } from "./trees/rows/object-stores.ts";
+import type { BucketStorage } from "./ports.ts";
+import { DiskStorage } from "./trees/disk/disk-stores.ts";
+import { ObjectStorage } from "./trees/rows/object-stores.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {
@@ -18,7 +18,7 @@ export interface FilesSettings extends Omit<BlobSettings, "url"> {
   readonly keep_removed_days: number;
 }
 
-export interface StoreSettings {
+export interface StorageSettings {
   readonly files: FilesSettings;
   readonly staticPath: string;
   /** For how many days deleted and replaced plain files are kept. */
@@ -31,27 +31,27 @@ export interface StoreSettings {
   readonly log: Logger;
 }
 
-/** openStores opens the store that the configuration names. Throws what an operator has to do if it cannot be used. */
-export async function openStores(database: Database, settings: StoreSettings): Promise<BucketStores> {
+/** openStorage opens the storage that the configuration names. Throws what an operator has to do if it cannot be used. */
+export async function openStorage(database: Database, settings: StorageSettings): Promise<BucketStorage> {
   const { files, syncUploads, log } = settings;
   const { clock } = database;
   const { url } = files;
   if (url === undefined) {
     const hasBuckets = async () => (await database.buckets.names()).length > 0;
     const identity = new StoreIdentity({ database, blobs: undefined, url, log });
-    return new DiskStores({ ...settings, hasBuckets, identity, clock });
+    return new DiskStorage({ ...settings, hasBuckets, identity, clock });
   }
   const holdsContent = !settings.mayBeEmpty && (await database.removed.current.haveContent());
   const blobs = openBlobs({ ...files, url }, { sync: syncUploads, holdsContent });
   await proveBlobs(blobs);
   const identity = new StoreIdentity({ database, blobs, url, log });
-  return new ObjectStores({
+  return new ObjectStorage({
     database,
     blobs,
     identity,
     content: openContent(blobs, { path: files.cache_path ?? "", maxBytes: files.cache_bytes, log }),
     health: watchBlobs(blobs, { url, log, clock }),
-    maintenance: new StoreMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
+    maintenance: new StorageMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
     keepRemovedDays: files.keep_removed_days,
     staleSeconds: settings.staleSeconds,

@@ -423,8 +423,8 @@ export interface StoreHealth {
   check(): Promise<void>;
 }
 
-/** StoreActivity is what stores report to those who measure them. */
-export interface StoreActivity {
+/** StorageActivity is what a storage reports to those who measure it. */
+export interface StorageActivity {
   /** Files whose content is arriving. */
   uploads: number;
 }
@@ -457,10 +457,10 @@ export interface LocationClaim {
   readonly transaction: DatabaseTransaction;
 }
 
-/** BucketStores keeps the files of all buckets. */
-export interface BucketStores {
+/** BucketStorage keeps the files of all buckets. */
+export interface BucketStorage {
   readonly health: StoreHealth;
-  readonly activity: StoreActivity;
+  readonly activity: StorageActivity;
   /** The content of resumable uploads. */
   readonly partialContents: PartialContents;
   /** Undefined if the state of the files is not in the database. */
@@ -498,7 +498,7 @@ export interface BucketStores {
   /** Begins what the store does by itself. To be called once its configuration is in force. */
   start(): void;
   /**
-   * Ends what runs in the background; calls that run may still use the stores until the database is closed, which has to wait until this
+   * Ends what runs in the background; calls that run may still use the storage until the database is closed, which has to wait until this
    * resolves.
    */
   close(): Promise<void>;

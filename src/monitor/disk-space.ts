@@ -30,7 +30,7 @@ export class DiskSpace {
   }
 
   space(disk: DiskName): Space | undefined {
-    return disk === "database" ? this.#database : this.#services().buckets.store.space;
+    return disk === "database" ? this.#database : this.#services().buckets.storeHealth.space;
   }
 
   get families(): Family[] {

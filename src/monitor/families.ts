@@ -104,7 +104,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       samples: () =>
         labelled("component", [
           ["database", Number(services().database.isReachable)],
-          ["store", Number(!services().buckets.store.isLost)],
+          ["store", Number(!services().buckets.storeHealth.isLost)],
         ]),
     },
     {
@@ -114,7 +114,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       samples: () =>
         labelled("component", [
           ["database", services().database.losses],
-          ["store", services().buckets.store.losses],
+          ["store", services().buckets.storeHealth.losses],
         ]),
     },
     gauge(

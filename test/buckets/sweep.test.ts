@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { StoreMaintenance } from "../../src/buckets/maintenance/store-care.ts";
+import { StorageMaintenance } from "../../src/buckets/maintenance/store-care.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import { ListedBlobs, sweep } from "../../src/buckets/maintenance/sweep.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";
@@ -157,7 +157,11 @@ bothDatabases("of two servers one sweeps, once a day, and the log says what was 
     const shared = { database, blobs: store.blobs, log: store.hub.logger("server") };
     const identity = new StoreIdentity({ ...shared, url: "file:///of-the-test" });
     await identity.verify();
-    return new StoreMaintenance({ ...shared, identity, serverUuid: "00000000-0000-4000-8000-000000000000" });
+    return new StorageMaintenance({
+      ...shared,
+      identity,
+      serverUuid: "00000000-0000-4000-8000-000000000000",
+    });
   };
   const [first, second] = await Promise.all([careOf(store.database), careOf(other)]);
   const orphan = await oldBlob(store.folder, "orphan");

@@ -4,7 +4,7 @@ import type { FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { Buckets } from "../../src/buckets/buckets.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
-import { DiskStores } from "../../src/buckets/trees/disk/disk-stores.ts";
+import { DiskStorage } from "../../src/buckets/trees/disk/disk-stores.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
@@ -27,7 +27,7 @@ export async function diskBuckets(
   const hub = new LogHub();
   const log = hub.logger("test");
   const database = await openDatabase(settingsFor(databaseUrl), hub, { create: true });
-  const stores = new DiskStores({
+  const storage = new DiskStorage({
     staticPath,
     syncUploads: false,
     trashDays: 0,
@@ -38,7 +38,7 @@ export async function diskBuckets(
     log,
     clock: database.clock,
   });
-  const buckets = new Buckets(database, { stores, staleSeconds: 0, keepDeploys: 10, log });
+  const buckets = new Buckets(database, { storage, staleSeconds: 0, keepDeploys: 10, log });
   const own = { name: "site", path: "site" };
   return {
     buckets,

@@ -9,7 +9,7 @@ import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import { locksNamespace, propertiesNamespace } from "../metadata/kv-keys.ts";
-import { type BucketStores, folderIsGone, type TreeStore } from "../ports.ts";
+import { type BucketStorage, folderIsGone, type TreeStore } from "../ports.ts";
 import type { Bucket } from "../record.ts";
 import { byPublication, nameOfDeploy } from "./deploy-record.ts";
 import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
@@ -35,7 +35,7 @@ interface TreeTotal {
 
 export interface DeployMaintenanceOptions {
   readonly database: Database;
-  readonly stores: BucketStores;
+  readonly storage: BucketStorage;
   /** How many published trees of a bucket are kept, the present one included. */
   readonly keep: number;
   /** Returns the same object for the same name and path until it is forgotten. */
@@ -212,12 +212,12 @@ export class DeployMaintenance {
 
   /** Finds out whether an exchange that has begun has happened. Only a store without transactions leaves one. */
   async #settle(bucket: BucketLocation): Promise<void> {
-    const { stores, open, log } = this.#options;
+    const { storage, open, log } = this.#options;
     const rows = await this.#rows.list(bucket.path);
     const [id, begun] = [...rows].find(([, { switching }]) => switching !== undefined) ?? [];
     if (id === undefined || begun?.switching === undefined || begun.place === null) return;
     const { place, switching, tree } = begun;
-    await stores.settleExchange(bucket.path, place);
+    await storage.settleExchange(bucket.path, place);
     const present = await open(bucket).store.treeId();
     // Without the folder, nobody can say which tree is where.
     if (present === undefined) throw folderIsGone();
@@ -260,7 +260,7 @@ export class DeployMaintenance {
       for (const { place, deploy } of await this.#rows.dropped())
         try {
           if (deploy !== null) await this.forget(deploy, place);
-          await this.#options.stores.discard(place);
+          await this.#options.storage.discard(place);
           await this.#rows.forgetDropped(place);
         } catch (error) {
           failures.push(error);

@@ -91,7 +91,7 @@ export class Deploys {
     await this.maintenance.clean(bucket);
     const place = newDeployPath(bucket.path);
     // Before anybody fills it.
-    await this.#options.stores.assertExchangeable(bucket.path, place);
+    await this.#options.storage.assertExchangeable(bucket.path, place);
     return this.#rows.change(bucket.path, async ({ rows, nowMs, transaction, write }) => {
       const other = [...rows].find(([, { state, touched }]) => state === "open" && nowMs - touched < busyMs);
       if (other !== undefined && !force) throw isOpen(...other);
@@ -99,7 +99,7 @@ export class Deploys {
       if (waiting.length >= maxUnpublished) throw tooMany();
       let id = newDeployId(nowMs);
       while (rows.has(id)) id = newDeployId(nowMs + 1);
-      await this.#options.stores.recreate({ path: place, transaction });
+      await this.#options.storage.recreate({ path: place, transaction });
       const value: DeployValue = {
         state: "open",
         place,

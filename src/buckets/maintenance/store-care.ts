@@ -1,4 +1,4 @@
-// This folder is what runs beside requests, most of it for object stores. The StoreMaintenance of this file works once a day,
+// This folder is what runs beside requests, most of it for object stores. The StorageMaintenance of this file works once a day,
 // on one of all nodes. sweep.ts deletes blobs that nothing names, purge-removed.ts rows whose time has passed;
 // manifest.ts writes what would replace a lost database. store-identity.ts and store-mark.ts keep a database and its
 // store together; store-watch.ts reports a store that is lost. check-blobs.ts, copy-blobs.ts and restored-trees.ts
@@ -27,7 +27,7 @@ const maxWaitMs = 10 * 60_000;
 /** A start has more urgent work. */
 const firstWaitMs = 10_000;
 
-interface StoreMaintenanceOptions {
+interface StorageMaintenanceOptions {
   readonly database: Database;
   readonly blobs: BlobStore;
   /** Asked before anything is deleted. */
@@ -37,15 +37,15 @@ interface StoreMaintenanceOptions {
 }
 
 /**
- * StoreMaintenance works on an object store once a day: it sweeps what nothing names any more, and writes the manifests. Of all
+ * StorageMaintenance works on an object store once a day: it sweeps what nothing names any more, and writes the manifests. Of all
  * servers that share a database, the one that holds the task's lock does it.
  */
-export class StoreMaintenance {
-  readonly #options: StoreMaintenanceOptions;
+export class StorageMaintenance {
+  readonly #options: StorageMaintenanceOptions;
   readonly #holder: string;
   readonly #task: RecurringTask;
 
-  constructor(options: StoreMaintenanceOptions) {
+  constructor(options: StorageMaintenanceOptions) {
     this.#options = options;
     const run = async () => Math.min(await this.#runOrRetry(), maxWaitMs);
     this.#task = new RecurringTask(run, options.database.clock);

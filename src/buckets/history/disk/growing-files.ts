@@ -6,7 +6,7 @@ import type {
   AssembledFile,
   PartialContents,
   PieceOfUpload,
-  StoreActivity,
+  StorageActivity,
   StoredPiece,
   WholeUpload,
 } from "../../ports.ts";
@@ -22,7 +22,7 @@ interface GrowingFilesOptions {
   readonly folder: string;
   /** Whether a piece is on the disk, and not only in its cache, when it counts as stored. */
   readonly sync: boolean;
-  readonly activity: StoreActivity;
+  readonly activity: StorageActivity;
 }
 
 /** GrowingFiles keeps the content of each upload in one file, which grows and becomes the file of the bucket by a rename. */

@@ -28,7 +28,7 @@ import type {
   ReuseOptions,
   SourceAndTarget,
   StagedFile,
-  StoreActivity,
+  StorageActivity,
   TreeExchange,
   TreeStore,
   VersionsSize,
@@ -45,7 +45,7 @@ import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 const maxAttempts = 20;
 
 export interface DiskStoreOptions extends DiskWriterOptions {
-  readonly activity: StoreActivity;
+  readonly activity: StorageActivity;
   readonly exchangeFolders: FolderExchange;
   /** Called when files may have changed. */
   readonly onChanged: OpenBucket["onChanged"];
@@ -59,7 +59,7 @@ export class DiskStore implements TreeStore {
   readonly #paths: PathResolver;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
-  readonly #activity: StoreActivity;
+  readonly #activity: StorageActivity;
   readonly #onChanged: OpenBucket["onChanged"];
   readonly #trash: BucketTrash | undefined;
 

@@ -12,7 +12,7 @@ import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
 import { treeRoot } from "../../path.ts";
-import type { BucketStores, LocationClaim, OpenBucket, StoreActivity, TreeStore } from "../../ports.ts";
+import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, TreeStore } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskStore } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
@@ -29,7 +29,7 @@ const stagingFolder = "~staging";
 /** Beside it, the folder of resumable uploads, which a start does not clear. */
 const uploadsFolder = "~uploads";
 
-interface DiskStoresOptions {
+interface DiskStorageOptions {
   readonly staticPath: string;
   readonly syncUploads: boolean;
   /** For how many days what is deleted or replaced is kept in the trash; 0 for not at all. */
@@ -46,12 +46,12 @@ interface DiskStoresOptions {
   readonly clock: Clock;
 }
 
-/** DiskStores keeps the files of all buckets as plain files, each bucket in its folder below `static_path`. */
-export class DiskStores implements BucketStores {
+/** DiskStorage keeps the files of all buckets as plain files, each bucket in its folder below `static_path`. */
+export class DiskStorage implements BucketStorage {
   readonly health: StoreWatch;
-  readonly activity: StoreActivity = { uploads: 0 };
+  readonly activity: StorageActivity = { uploads: 0 };
   readonly partialContents: GrowingFiles;
-  readonly #identity: DiskStoresOptions["identity"];
+  readonly #identity: DiskStorageOptions["identity"];
   readonly #staticPath: string;
   readonly #sync: boolean;
   readonly #exchangeFolders: FolderExchange;
@@ -62,7 +62,7 @@ export class DiskStores implements BucketStores {
   readonly #log: Logger;
   readonly #stopping = new AbortController();
 
-  constructor(options: DiskStoresOptions) {
+  constructor(options: DiskStorageOptions) {
     const { staticPath, syncUploads, serverUuid, hasBuckets, identity, log, clock } = options;
     const path = resolve(staticPath);
     const examiner = new FolderExaminer({ path, hasBuckets });

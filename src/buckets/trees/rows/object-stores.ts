@@ -6,13 +6,13 @@ import type { BlobStore, StoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
-import type { StoreMaintenance } from "../../maintenance/store-care.ts";
+import type { StorageMaintenance } from "../../maintenance/store-care.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
-  BucketStores,
+  BucketStorage,
   LocationClaim,
   OpenBucket,
-  StoreActivity,
+  StorageActivity,
   StoreHealth,
   TreeStore,
 } from "../../ports.ts";
@@ -25,17 +25,17 @@ const checkPauseMs = 1000;
 /** Failures of the blob store are logged once in this time. */
 const notePauseMs = 60_000;
 
-interface ObjectStoresOptions {
+interface ObjectStorageOptions {
   readonly database: Database;
   readonly blobs: BlobStore;
-  /** Sends blobs. It is closed with the stores. */
+  /** Sends blobs. It is closed with the storage. */
   readonly content: ContentSource & { close?(): void };
-  /** Checks the blob store. It is closed with the stores. */
+  /** Checks the blob store. It is closed with the storage. */
   readonly health: StoreHealth & { close(): void };
   /** Keeps database and store together. */
   readonly identity: Pick<StoreIdentity, "verify" | "start">;
   /** Works on the store once a day. */
-  readonly maintenance: Pick<StoreMaintenance, "start" | "close">;
+  readonly maintenance: Pick<StorageMaintenance, "start" | "close">;
   readonly syncUploads: boolean;
   /** How long what was deleted or replaced is kept. */
   readonly keepRemovedDays: number;
@@ -45,13 +45,13 @@ interface ObjectStoresOptions {
 }
 
 /**
- * ObjectStores keeps the files of all buckets as rows of the database and blobs. The rows of a bucket stay when its record is
+ * ObjectStorage keeps the files of all buckets as rows of the database and blobs. The rows of a bucket stay when its record is
  * deleted, as its files on a disk do.
  */
-export class ObjectStores implements BucketStores {
+export class ObjectStorage implements BucketStorage {
   readonly health: StoreHealth;
-  readonly activity: StoreActivity = { uploads: 0 };
-  readonly #options: ObjectStoresOptions;
+  readonly activity: StorageActivity = { uploads: 0 };
+  readonly #options: ObjectStorageOptions;
   readonly #deps: ObjectStoreDeps;
   readonly heads: Heads;
   readonly partialContents: PartBlobs;
@@ -61,7 +61,7 @@ export class ObjectStores implements BucketStores {
   /** When a failure of the blob store was last logged. */
   #notedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: ObjectStoresOptions) {
+  constructor(options: ObjectStorageOptions) {
     const { database, blobs, content, syncUploads, keepRemovedDays, staleSeconds, log } = options;
     this.#options = options;
     this.health = options.health;
