@@ -15,7 +15,7 @@ import { openHeads } from "../buckets/trees/rows/heads.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/load-target.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
-import type { StoreRows } from "../db/rows/store-rows.ts";
+import type { StoreIdentityRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 
 type Files = StorageSettings["files"];
@@ -74,16 +74,16 @@ export async function copyFiles(options: CopyFilesOptions): Promise<CopyFilesRep
 
 /** Between two blob stores the rows stay as they are. */
 async function copyAllBlobs(
-  { removed: rows, stores }: Database,
+  { removed: rows, storeIdentity }: Database,
   { begin, signal }: CopyFilesOptions,
   { from, to }: { readonly from: BlobSettings; readonly to: BlobSettings },
 ): Promise<CopyFilesReport> {
   const [source, target] = [openBlobs(from, { sync: true }), openBlobs(to, { sync: true })];
   await proveBlobs(target, signal);
-  const { store } = await markTarget(stores, target, to.url);
+  const { store } = await markTarget(storeIdentity, target, to.url);
   const meter = begin(await measureBlobs(rows));
   const { copied, unchanged, failures, lost } = await copyBlobs({ rows, source, target, meter, signal });
-  if (failures.length === 0) await copiedTo(stores, store);
+  if (failures.length === 0) await copiedTo(storeIdentity, store);
   return {
     buckets: undefined,
     copied,
@@ -98,7 +98,8 @@ async function copyAllBlobs(
 async function copyBuckets(database: Database, options: CopyFilesOptions): Promise<CopyFilesReport> {
   const { from, to, deletesOthers, begin, signal } = options;
   const target = await openTarget(database, options, to);
-  const store = to.url === undefined ? diskStore : await markOf(database.stores, { ...to, url: to.url });
+  const store =
+    to.url === undefined ? diskStore : await markOf(database.storeIdentity, { ...to, url: to.url });
   const source = await openSource(database, options, from);
   try {
     const buckets = await database.buckets.byNames(await database.buckets.names());
@@ -126,7 +127,7 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
     }
     const isComplete = report.failures.length === 0 && report.others.length === 0;
     if (isComplete) {
-      await copiedTo(database.stores, store);
+      await copiedTo(database.storeIdentity, store);
       // Only the published files were copied: the trees of the deploys stay in the former store.
       await database.deploys.removeAll();
     }
@@ -141,12 +142,12 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
 }
 
 /** The id of the target, which becomes this database's own if it is empty. */
-async function markOf(rows: StoreRows, to: BlobSettings): Promise<string> {
+async function markOf(rows: StoreIdentityRows, to: BlobSettings): Promise<string> {
   const { store } = await markTarget(rows, openBlobs(to, { sync: true }), to.url);
   return store;
 }
 
-function markTarget(rows: StoreRows, target: BlobStore, url: string): Promise<StoreMark> {
+function markTarget(rows: StoreIdentityRows, target: BlobStore, url: string): Promise<StoreMark> {
   return markStore(rows, target, { url, store: Bun.randomUUIDv7() });
 }
 

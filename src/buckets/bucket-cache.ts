@@ -305,19 +305,19 @@ export class BucketCache {
     if (record === undefined) {
       this.#found.delete(key);
       // A name of any length can be asked for; only those that a bucket can have are worth the memory.
-      if (key === httpRoot || isBucketName(key)) store(this.#missing, key, entry);
+      if (key === httpRoot || isBucketName(key)) putLast(this.#missing, key, entry);
       dropOldest(this.#missing, maxMissing);
       return;
     }
     this.#missing.delete(key);
-    store(this.#found, record.name, entry);
-    if (key !== record.name) store(this.#found, key, { ...entry });
+    putLast(this.#found, record.name, entry);
+    if (key !== record.name) putLast(this.#found, key, { ...entry });
     dropOldest(this.#found, maxRecords);
   }
 }
 
 /** Puts an entry last. */
-function store(entries: Map<BucketKey, CacheEntry>, key: BucketKey, entry: CacheEntry): void {
+function putLast(entries: Map<BucketKey, CacheEntry>, key: BucketKey, entry: CacheEntry): void {
   entries.delete(key);
   entries.set(key, entry);
 }

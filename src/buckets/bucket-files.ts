@@ -8,7 +8,6 @@ import {
   type FileEntry,
   type FileReader,
   type FileStats,
-  type FileStore,
   type FileVersion,
   folderExists,
   type HistoryOptions,
@@ -19,6 +18,7 @@ import {
   type SourceAndTarget,
   type StagedFile,
   type Times,
+  type TreeFiles,
   type VersionName,
   type WriteConditions,
   type WriteTransaction,
@@ -77,19 +77,19 @@ export class BucketFiles implements BucketView {
   readonly locking: BucketLocks;
   /** The rules by which its files are served over HTTP. */
   readonly site: SiteFiles;
-  readonly #store: FileStore;
+  readonly #tree: TreeFiles;
 
-  constructor(store: FileStore, metadata: Metadata) {
-    this.#store = store;
-    this.reader = store.reader;
+  constructor(tree: TreeFiles, metadata: Metadata) {
+    this.#tree = tree;
+    this.reader = tree.reader;
     this.metadata = metadata;
-    this.locking = new BucketLocks(store, metadata);
-    this.site = new SiteFiles(store.reader);
+    this.locking = new BucketLocks(tree, metadata);
+    this.site = new SiteFiles(tree.reader);
   }
 
   /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    return this.#store.stage(content, path);
+    return this.#tree.stage(content, path);
   }
 
   /** examine throws what `write` would throw now, before a client sends a large body for it. */
@@ -157,7 +157,7 @@ export class BucketFiles implements BucketView {
 
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
   async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#store.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
+    return this.#tree.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
       await conditions.assertPreconditions(source, transaction);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
@@ -225,14 +225,14 @@ export class BucketFiles implements BucketView {
     });
   }
 
-  /** history implements `FileStore.history`. */
+  /** history implements `TreeFiles.history`. */
   history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
-    return this.#store.history(path, options);
+    return this.#tree.history(path, options);
   }
 
   /** versions gives access to what was deleted or replaced and can be restored. */
-  get versions(): Pick<FileStore, "retentionDays" | "measureVersions" | "purge"> {
-    return this.#store;
+  get versions(): Pick<TreeFiles, "retentionDays" | "measureVersions" | "purge"> {
+    return this.#tree;
   }
 
   /** restoreVersion puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
@@ -257,7 +257,7 @@ export class BucketFiles implements BucketView {
     conditions: WriteConditions,
     work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
   ): Promise<T> {
-    return this.#store.transact(path, async (transaction, target) => {
+    return this.#tree.transact(path, async (transaction, target) => {
       await conditions.assertPreconditions(target, transaction);
       return work(transaction, target);
     });
@@ -272,7 +272,7 @@ export class BucketFiles implements BucketView {
       readonly target: TreePath;
     }) => Promise<readonly Failure[]>,
   ): Promise<TransferResult> {
-    return this.#store.transactBoth(paths, async (transaction, { source, target }) => {
+    return this.#tree.transactBoth(paths, async (transaction, { source, target }) => {
       await conditions.assertPreconditions(source, transaction);
       const [from, to] = [source.path, target.path];
       if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
@@ -321,11 +321,11 @@ interface Release {
 
 /** BucketLocks takes, refreshes and releases the WebDAV locks of a bucket (RFC 4918 §6). Times of expiry are by the store's clock. */
 class BucketLocks {
-  readonly #store: FileStore;
+  readonly #tree: TreeFiles;
   readonly #metadata: Metadata;
 
-  constructor(store: FileStore, metadata: Metadata) {
-    this.#store = store;
+  constructor(tree: TreeFiles, metadata: Metadata) {
+    this.#tree = tree;
     this.#metadata = metadata;
   }
 
@@ -339,8 +339,8 @@ class BucketLocks {
     conditions: WriteConditions,
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
-      await this.#store.transactMetadata(({ metadata }) => metadata.locks.sweep());
-    return this.#store.transact(path, async (transaction, target) => {
+      await this.#tree.transactMetadata(({ metadata }) => metadata.locks.sweep());
+    return this.#tree.transact(path, async (transaction, target) => {
       await conditions.assertPreconditions(target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;
@@ -360,7 +360,7 @@ class BucketLocks {
 
   /** refresh makes a lock on or above a path, which the caller holds, valid for `timeoutMs` from now. Undefined if there is none. */
   async refresh(path: TreePath, timeoutMs: number, conditions: WriteConditions): Promise<Lock | undefined> {
-    return this.#store.transactMetadata(async (view) => {
+    return this.#tree.transactMetadata(async (view) => {
       const covering = await this.#covering(view, path, conditions);
       const held = covering.find((lock) => conditions.holdsLock(lock));
       const { locks } = view.metadata;
@@ -373,7 +373,7 @@ class BucketLocks {
     path: TreePath,
     { token, conditions, mayRelease }: Release,
   ): Promise<"released" | "missing" | "forbidden"> {
-    return this.#store.transactMetadata(async (view) => {
+    return this.#tree.transactMetadata(async (view) => {
       const held = (await this.#covering(view, path, conditions)).find((lock) => lock.token === token);
       if (held === undefined) return "missing";
       if (!mayRelease(held)) return "forbidden";

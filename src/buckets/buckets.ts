@@ -30,7 +30,7 @@ import type {
   OpenBucket,
   StorageActivity,
   StoreHealth,
-  TreeStore,
+  Tree,
 } from "./ports.ts";
 import {
   type Bucket,
@@ -234,9 +234,9 @@ export class Buckets {
     const { path } = await this.update(name, { enable: false }, { mayTakeOver: true, movesHttpRoot: false });
     const location = { name, path };
     await this.deploys.deleteAll(location);
-    const { store } = this.#openTree(location);
-    await removeAll(store);
-    await store.purge();
+    const { tree } = this.#openTree(location);
+    await removeAll(tree);
+    await tree.purge();
     await this.delete(name);
   }
 
@@ -353,11 +353,11 @@ export class Buckets {
 }
 
 /** removeAll removes everything in a tree, also what clients have locked. Throws the first failure. */
-async function removeAll(store: TreeStore): Promise<void> {
+async function removeAll(tree: Tree): Promise<void> {
   for (;;) {
-    const entries = await firstEntries(store);
+    const entries = await firstEntries(tree);
     if (entries.length === 0) return;
-    await store.transact(treeRoot, async (transaction) => {
+    await tree.transact(treeRoot, async (transaction) => {
       for (const entry of entries) {
         const [failure] = await transaction.remove(entry);
         if (failure !== undefined) throw failure.fault;
@@ -366,7 +366,7 @@ async function removeAll(store: TreeStore): Promise<void> {
   }
 }
 
-async function firstEntries({ reader }: TreeStore): Promise<FileEntry[]> {
+async function firstEntries({ reader }: Tree): Promise<FileEntry[]> {
   for await (const entries of reader.entries(treeRoot)) if (entries.length > 0) return entries;
   return [];
 }
@@ -417,8 +417,8 @@ class OpenedTrees {
     const { database, storage, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
-    const store = storage.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
-    const opened = { store, files: new BucketFiles(store, metadata) };
+    const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
+    const opened = { tree, files: new BucketFiles(tree, metadata) };
     this.#opened.set(key, opened);
     return opened;
   }

@@ -2,7 +2,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
 import { retryDamaged } from "./blobs/content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
-import type { Failure, FileEntry, FileReader, FileStore } from "./ports.ts";
+import type { Failure, FileEntry, FileReader, TreeFiles } from "./ports.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
 const filesAtOnce = 8;
@@ -18,7 +18,7 @@ export interface CopyMeter {
 
 export interface CopyBucketOptions {
   readonly source: FileReader;
-  readonly target: FileStore;
+  readonly target: TreeFiles;
   /** Whether files and folders that only the target has are deleted there. */
   readonly deletesOthers: boolean;
   readonly meter: CopyMeter;

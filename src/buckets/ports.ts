@@ -318,8 +318,8 @@ export interface SourceAndTarget<P> {
   readonly target: P;
 }
 
-/** FileStore keeps the files of one bucket. */
-export interface FileStore {
+/** TreeFiles reads and changes the files of one tree. */
+export interface TreeFiles {
   readonly reader: FileReader;
   /** Stores content outside of the bucket, however long it takes to arrive. `path` is only named in errors. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile>;
@@ -383,8 +383,8 @@ export interface ReuseOptions {
   check(): Promise<void>;
 }
 
-/** TreeStore is the store of one bucket, or of a deploy of it, and what can be done with the whole tree. */
-export interface TreeStore extends FileStore {
+/** Tree has the files of a bucket, or of a deploy of it, and what can be done with the whole tree. */
+export interface Tree extends TreeFiles {
   /**
    * treeId names the tree wherever it is; null if the store needs no name to know which tree is where, undefined if there is none
    * at this location.
@@ -397,9 +397,9 @@ export interface TreeStore extends FileStore {
    * reuseContent adds the files whose content `source` has, at whatever path, and returns the files whose content neither tree has.
    * What it adds survives a power cut as uploads do.
    */
-  reuseContent(source: TreeStore, files: readonly WantedFile[], options: ReuseOptions): Promise<WantedFile[]>;
+  reuseContent(source: Tree, files: readonly WantedFile[], options: ReuseOptions): Promise<WantedFile[]>;
   /** Exchanges the whole tree with another one of the same kind, at once for every reader and after all earlier changes of both. */
-  exchangeWith(other: TreeStore, work: TreeExchange): Promise<void>;
+  exchangeWith(other: Tree, work: TreeExchange): Promise<void>;
 }
 
 export interface DiskSpace {
@@ -472,7 +472,7 @@ export interface BucketStorage {
    */
   verifyIdentity(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
-  open(options: OpenBucket): TreeStore;
+  open(options: OpenBucket): Tree;
   /** Creates the location of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
   claim(claim: LocationClaim): Promise<void>;
   /** recreate creates the location of a bucket whose record exists again, if the location is missing. */

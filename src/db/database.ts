@@ -30,7 +30,7 @@ import { TaskLockRows, TransferLockRows } from "./rows/lease-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
 import { RemovedRows } from "./rows/removed-rows.ts";
-import { StoreRows } from "./rows/store-rows.ts";
+import { StoreIdentityRows } from "./rows/store-rows.ts";
 import { TokenRows, TokenUseRows } from "./rows/token-rows.ts";
 import { UploadRows } from "./rows/upload-rows.ts";
 import { openSqlite } from "./sqlite/sqlite.ts";
@@ -80,7 +80,7 @@ export class Database {
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
   /** Which store the files are in. */
-  readonly stores: StoreRows;
+  readonly storeIdentity: StoreIdentityRows;
   /** Who changes the site of a bucket as a whole. */
   readonly transferLocks: TransferLockRows;
   /** Uploads that can be resumed. */
@@ -105,7 +105,7 @@ export class Database {
     this.links = new LinkRows(dialect);
     this.nodes = new NodeRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
-    this.stores = new StoreRows(dialect);
+    this.storeIdentity = new StoreIdentityRows(dialect);
     this.transferLocks = new TransferLockRows(dialect);
     this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;

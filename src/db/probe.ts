@@ -15,8 +15,8 @@ import { unknownVersions } from "./migrations/migrations.ts";
 import { damagedRow } from "./rows/kv-rows.ts";
 import {
   namesContent,
-  StoredNames,
-  StoreRows,
+  ObjectRows,
+  StoreIdentityRows,
   type StoreValue,
   storeKey,
   storeNamespace,
@@ -43,8 +43,8 @@ export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Pr
     if (!(await dialect.hasSchema())) return withoutContent("empty");
     refuseNewer(await readNewer(dialect));
     if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
-    const names = new StoredNames(dialect.query, dialect);
-    const store = await new StoreRows(dialect).read();
+    const names = new ObjectRows(dialect.query, dialect);
+    const store = await new StoreIdentityRows(dialect).read();
     return { state: "ready", namesContent: await names.haveContent(), store };
   } finally {
     await dialect.close();

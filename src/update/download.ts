@@ -78,7 +78,7 @@ export async function download(
         sent.update(chunk);
         progress({ bytes, total });
       });
-      const done = await store(file, isPacked ? unpacked(wire) : wire);
+      const done = await writeAndHash(file, isPacked ? unpacked(wire) : wire);
       await file.sync();
       checkDigests(response.headers, sent.digest(), done.sha256);
       return done;
@@ -220,7 +220,7 @@ function unpacked(wire: AsyncGenerator<Uint8Array<ArrayBuffer>>): AsyncIterable<
   return source.pipeThrough(new DecompressionStream("zstd"));
 }
 
-async function store(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<Downloaded> {
+async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<Downloaded> {
   const [sha256, blake2b] = [createHash("sha256"), createHash("blake2b512")];
   let bytes = 0;
   for await (const chunk of content) {

@@ -11,19 +11,19 @@ import {
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
-import { DiskStore, type DiskStoreOptions } from "../../src/buckets/trees/disk/disk-store.ts";
+import { DiskTree, type DiskTreeOptions } from "../../src/buckets/trees/disk/disk-store.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { tempFolder } from "../support/node.ts";
 
-async function diskStore(changes: Partial<DiskStoreOptions> = {}) {
+async function diskStore(changes: Partial<DiskTreeOptions> = {}) {
   const folder = await tempFolder();
   const root = join(folder.path, "site");
   mkdirSync(root);
   const staging = new Staging(join(folder.path, "staging"));
   const database = await openTestDatabase("sqlite");
-  const store = new DiskStore(root, {
+  const store = new DiskTree(root, {
     metadata: database.metadata("site"),
     staging,
     sync: false,

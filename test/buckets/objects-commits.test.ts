@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import { folderPath } from "../../src/buckets/path.ts";
-import type { ObjectStore } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 import { tier } from "../support/tier.ts";
@@ -12,7 +12,7 @@ const rounds = tier === "fast" ? 50 : 200;
 const at = (text: string) => folderPath(text);
 
 /** Puts a text where nothing exists, as a PUT with `If-None-Match: *` does. */
-async function create(store: ObjectStore, path: string, text: string): Promise<"created" | "exists"> {
+async function create(store: RowTree, path: string, text: string): Promise<"created" | "exists"> {
   await using staged = await store.stage(Buffer.from(text), at(path));
   try {
     await store.transact(at(path), async (transaction, target) => {
@@ -101,7 +101,7 @@ bothDatabases("two nodes that count in one file under If-Match lose no update", 
   const [first] = stores;
   if (first === undefined) throw new Error("no store");
   await putText(first, at("counter"), "0");
-  const increment = async (store: ObjectStore): Promise<boolean> => {
+  const increment = async (store: RowTree): Promise<boolean> => {
     await using file = await store.reader.open(at("counter"));
     const next = Number(Buffer.from(await file.bytes()).toString()) + 1;
     await using staged = await store.stage(Buffer.from(String(next)), at("counter"));

@@ -3,14 +3,14 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { folderPath } from "../../src/buckets/path.ts";
 import type { FileSnapshot } from "../../src/buckets/ports.ts";
-import type { ObjectStore } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
 import { bothDatabases } from "../support/node.ts";
 import { objectNodes, putText } from "../support/object-store.ts";
 
 const at = (text: string) => folderPath(text);
 const isCurrent = (snapshot: FileSnapshot) => snapshot.isCurrent(new Map());
 
-async function snapshotOf(store: ObjectStore, path: string): Promise<FileSnapshot> {
+async function snapshotOf(store: RowTree, path: string): Promise<FileSnapshot> {
   const entry = await store.reader.find(at(path));
   return entry?.snapshot() ?? store.reader.snapshotOfMissing(at(path));
 }

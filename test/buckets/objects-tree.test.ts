@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { folderPath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileEntry } from "../../src/buckets/ports.ts";
-import type { ObjectStore } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
 import { removedNamespace } from "../../src/db/rows/entry-rows.ts";
 import type { RemovedValue } from "../../src/db/rows/entry-values.ts";
 import { bothDatabases } from "../support/node.ts";
@@ -10,27 +10,27 @@ import { blobKeys, objectNodes, putText, readText } from "../support/object-stor
 const at = (text: string) => folderPath(text);
 const { signal } = new AbortController();
 
-async function entryAt(store: ObjectStore, path: string): Promise<FileEntry> {
+async function entryAt(store: RowTree, path: string): Promise<FileEntry> {
   const entry = await store.reader.find(at(path));
   if (entry === undefined) throw new Error(`${path} is missing`);
   return entry;
 }
 
-function move(store: ObjectStore, from: string, to: string, makeParents = false) {
+function move(store: RowTree, from: string, to: string, makeParents = false) {
   return store.transactBoth({ source: at(from), target: at(to) }, async (transaction, { source, target }) => {
     if (source.entry === undefined) throw new Error(`${from} is missing`);
     return transaction.move(source.entry, target.path, { makeParents, signal });
   });
 }
 
-function copy(store: ObjectStore, from: string, to: string, recursive = true) {
+function copy(store: RowTree, from: string, to: string, recursive = true) {
   return store.transactBoth({ source: at(from), target: at(to) }, async (transaction, { source, target }) => {
     if (source.entry === undefined) throw new Error(`${from} is missing`);
     return transaction.copy(source.entry, target.path, { recursive, signal });
   });
 }
 
-const paths = async (store: ObjectStore) => {
+const paths = async (store: RowTree) => {
   const found: string[] = [];
   for await (const { path, kind } of store.reader.walk(treeRoot))
     found.push(kind === "folder" ? `${path}/` : path);

@@ -11,7 +11,7 @@ eachBlobStore(
   async (blobs) => {
     await using rows = await objectRows("sqlite");
     await blobs.put(checkProbe, { path: "check" }, never);
-    const mark = await markStore(rows.database.stores, blobs, store);
+    const mark = await markStore(rows.database.storeIdentity, blobs, store);
     expect(await readMark(blobs)).toEqual(mark);
   },
 );
@@ -21,6 +21,8 @@ eachBlobStore(
   async (blobs) => {
     await using rows = await objectRows("sqlite");
     await blobs.put(Buffer.alloc(checkProbe.length, "x"), { path: "site/file" }, never);
-    await expect(markStore(rows.database.stores, blobs, store)).rejects.toThrow("nothing says whose it is");
+    await expect(markStore(rows.database.storeIdentity, blobs, store)).rejects.toThrow(
+      "nothing says whose it is",
+    );
   },
 );

@@ -4,7 +4,7 @@ import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
 import { FolderBlobs, FolderContent, FolderPaths } from "../../src/buckets/blobs/folder.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
 import { type Heads, openHeads } from "../../src/buckets/trees/rows/heads.ts";
-import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/trees/rows/object-store.ts";
+import { RowTree, type RowTreeDeps } from "../../src/buckets/trees/rows/object-store.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
 import { metadataRows } from "../../src/db/rows/metadata-rows.ts";
 import { isUnavailable } from "../../src/db/unavailable.ts";
@@ -17,7 +17,7 @@ export interface ObjectNode {
   readonly database: Database;
   readonly blobs: BlobStore;
   readonly heads: Heads;
-  readonly store: ObjectStore;
+  readonly store: RowTree;
   readonly stop: AbortController;
   /** Looks at the bucket, as a server does while it is asked for. */
   look(): Promise<void>;
@@ -31,7 +31,7 @@ export interface ObjectNodes extends AsyncDisposable {
   readonly databaseUrl: string;
   /** Another node that shares the database and the blobs. */
   open(
-    options?: Partial<ObjectStoreDeps> & { readonly settings?: Partial<DatabaseSettings> },
+    options?: Partial<RowTreeDeps> & { readonly settings?: Partial<DatabaseSettings> },
   ): Promise<ObjectNode>;
 }
 
@@ -57,7 +57,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
       const heads = openHeads({ database, staleMs: 60_000 });
       const stop = new AbortController();
       let changed = 0;
-      const store = new ObjectStore(
+      const store = new RowTree(
         {
           database,
           blobs,
@@ -68,7 +68,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
           stopping: stop.signal,
           activity: { uploads: 0 },
           assertReachable: () => {},
-          onStoreFault: () => {},
+          onBlobStoreFault: () => {},
           log,
           ...changes,
         },
@@ -112,8 +112,8 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
 
 /** Uploads a text and puts it in place. */
 export async function putText(
-  store: ObjectStore,
-  path: Parameters<ObjectStore["stage"]>[1],
+  store: RowTree,
+  path: Parameters<RowTree["stage"]>[1],
   text: string,
   options = { makeParents: true },
 ) {
@@ -121,10 +121,7 @@ export async function putText(
   return await store.transact(path, (transaction, target) => transaction.put(staged, target.path, options));
 }
 
-export async function readText(
-  store: ObjectStore,
-  path: Parameters<ObjectStore["stage"]>[1],
-): Promise<string> {
+export async function readText(store: RowTree, path: Parameters<RowTree["stage"]>[1]): Promise<string> {
   await using file = await store.reader.open(path);
   return new TextDecoder().decode(await file.bytes());
 }

@@ -69,6 +69,9 @@ function blobsIn(folder: string) {
 /** As the command does that restores. */
 async function claim(databaseUrl: string, blobs: BlobSettings): Promise<void> {
   const database = await openDatabase(settingsFor(databaseUrl), hub, { create: false });
-  await claimStore(database.stores, openBlobs(blobs, { sync: false }), { url: blobs.url, keepDays: 7 });
+  await claimStore(database.storeIdentity, openBlobs(blobs, { sync: false }), {
+    url: blobs.url,
+    keepDays: 7,
+  });
   await database.close();
 }

@@ -83,7 +83,7 @@ export function blobKeyTimeMs(key: string): number {
   return Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16);
 }
 
-interface StoreFaultOptions {
+interface BlobStoreFaultOptions {
   /** The detail for clients, who cannot change the configuration or the network of the server. */
   readonly publicDetail: string;
   readonly reason?: "unavailable" | "disk_full" | "blob_missing";
@@ -91,11 +91,11 @@ interface StoreFaultOptions {
   readonly cause?: unknown;
 }
 
-/** StoreFault is a failure of the blob store. Its detail is for the operator, and has advice about the configuration. */
-export class StoreFault extends Fault {
+/** BlobStoreFault is a failure of the blob store. Its detail is for the operator, and has advice about the configuration. */
+export class BlobStoreFault extends Fault {
   readonly publicDetail: string;
 
-  constructor(detail: string, { publicDetail, reason, blob, cause }: StoreFaultOptions) {
+  constructor(detail: string, { publicDetail, reason, blob, cause }: BlobStoreFaultOptions) {
     const data = { ...(reason !== undefined && { reason }), ...(blob !== undefined && { blob }) };
     super("IoError", detail, data, { cause });
     this.publicDetail = publicDetail;
@@ -104,11 +104,11 @@ export class StoreFault extends Fault {
 
 /** publicDetailOf is the detail of a fault as strangers may read it. */
 export function publicDetailOf(fault: Fault): string {
-  return fault instanceof StoreFault ? fault.publicDetail : fault.detail;
+  return fault instanceof BlobStoreFault ? fault.publicDetail : fault.detail;
 }
 
 /** BlobMissingFault says that the store answers, but does not hold a blob that the database names, or holds other content under its key. */
-export class BlobMissingFault extends StoreFault {
+export class BlobMissingFault extends BlobStoreFault {
   constructor(key: string, options: { readonly problem?: string; readonly cause?: unknown } = {}) {
     const { problem = "missing from the store", cause } = options;
     const publicDetail = `the content of the file is ${problem}`;
@@ -132,8 +132,8 @@ export class BlobDamagedFault extends BlobMissingFault {
  * storeUnavailable is the Fault of a store that cannot be reached, or does not answer in time. It passes by itself, or an
  * operator ends it.
  */
-export function storeUnavailable(detail: string, cause?: unknown): StoreFault {
-  return new StoreFault(detail, {
+export function storeUnavailable(detail: string, cause?: unknown): BlobStoreFault {
+  return new BlobStoreFault(detail, {
     publicDetail: "the store of the files does not answer",
     reason: "unavailable",
     cause,
@@ -141,8 +141,8 @@ export function storeUnavailable(detail: string, cause?: unknown): StoreFault {
 }
 
 /** storeUnusable is the Fault of a store that refuses until an operator has changed something. */
-export function storeUnusable(detail: string, cause?: unknown): StoreFault {
-  return new StoreFault(detail, { publicDetail: "the store of the files cannot be used now", cause });
+export function storeUnusable(detail: string, cause?: unknown): BlobStoreFault {
+  return new BlobStoreFault(detail, { publicDetail: "the store of the files cannot be used now", cause });
 }
 
 /** `checkProbe` is the content of the blob that `BlobStore.check` writes, reads and deletes. */

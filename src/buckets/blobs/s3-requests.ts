@@ -1,6 +1,6 @@
 import type { S3Options } from "bun";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { StoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
+import { BlobStoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
 import type { Deadline } from "./deadline.ts";
 
 const maxAttempts = 4;
@@ -147,7 +147,7 @@ export function s3Fault(code: string, action: S3Action): Fault {
       `the object store does not allow ${action}; allow it for access_key_id of [files], or correct the keys`,
     );
   if (fullCodes.has(code) || code === "HTTP 507")
-    return new StoreFault(full, { publicDetail: full, reason: "disk_full" });
+    return new BlobStoreFault(full, { publicDetail: full, reason: "disk_full" });
   if (code === "EntityTooLarge") return new Fault("IoError", tooLarge);
   const detail = details[code];
   if (detail !== undefined) return storeUnusable(detail);

@@ -9,7 +9,7 @@ import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import { locksNamespace, propertiesNamespace } from "../metadata/kv-keys.ts";
-import { type BucketStorage, folderIsGone, type TreeStore } from "../ports.ts";
+import { type BucketStorage, folderIsGone, type Tree } from "../ports.ts";
 import type { Bucket } from "../record.ts";
 import { byPublication, nameOfDeploy } from "./deploy-record.ts";
 import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
@@ -25,7 +25,7 @@ export type BucketLocation = Pick<Bucket, "name" | "path">;
 /** OpenedTree is what belongs to a bucket, or to a deploy of it. */
 export interface OpenedTree {
   readonly files: BucketFiles;
-  readonly store: TreeStore;
+  readonly tree: Tree;
 }
 
 interface TreeTotal {
@@ -169,7 +169,7 @@ export class DeployMaintenance {
       if (files !== null || state === "open") continue;
       const tree = place === null ? this.#options.open(bucket) : this.openDeploy(bucket, id, place);
       // Its folder was deleted by another program.
-      if ((await tree.store.treeId()) === undefined) continue;
+      if ((await tree.tree.treeId()) === undefined) continue;
       const total = { files: 0, bytes: 0 };
       for await (const { sizes } of tree.files.reader.fileSizes()) {
         total.files += sizes.length;
@@ -218,11 +218,11 @@ export class DeployMaintenance {
     if (id === undefined || begun?.switching === undefined || begun.place === null) return;
     const { place, switching, tree } = begun;
     await storage.settleExchange(bucket.path, place);
-    const present = await open(bucket).store.treeId();
+    const present = await open(bucket).tree.treeId();
     // Without the folder, nobody can say which tree is where.
     if (present === undefined) throw folderIsGone();
     const isDone = present === tree;
-    const previousTree = (await this.openDeploy(bucket, id, place).store.treeId()) ?? null;
+    const previousTree = (await this.openDeploy(bucket, id, place).tree.treeId()) ?? null;
     await this.#rows.change(bucket.path, async (changes) => {
       const now = changes.rows.get(id);
       if (now?.switching === undefined) return;

@@ -103,7 +103,7 @@ export class Deploys {
       const value: DeployValue = {
         state: "open",
         place,
-        tree: (await this.maintenance.openDeploy(bucket, id, place).store.treeId()) ?? null,
+        tree: (await this.maintenance.openDeploy(bucket, id, place).tree.treeId()) ?? null,
         at: nowMs,
         ...maker,
         touched: nowMs,
@@ -124,8 +124,8 @@ export class Deploys {
     id: string,
     { files, check, signal }: ReuseOptions & { readonly files: readonly WantedFile[] },
   ): Promise<WantedFile[]> {
-    const { store } = await this.openForChange(bucket, id);
-    return store.reuseContent(this.#options.open(bucket).store, files, {
+    const { tree } = await this.openForChange(bucket, id);
+    return tree.reuseContent(this.#options.open(bucket).tree, files, {
       signal,
       check: async () => {
         await check();
@@ -196,7 +196,7 @@ export class Deploys {
   async list(bucket: BucketLocation): Promise<Deploy[]> {
     await this.maintenance.clean(bucket);
     await this.maintenance.count(bucket);
-    const version = await this.#options.open(bucket).store.version();
+    const version = await this.#options.open(bucket).tree.version();
     return [...(await this.#rows.list(bucket.path))]
       .map(([id, value]) => ({ id, ...value, changed: value.changed || isChanged(value, version) }))
       .sort(byPublication);
@@ -256,8 +256,8 @@ export class Deploys {
       if (chosen === undefined) throw noDeploy(id);
       const { place } = chosen;
       if (place === null) return { deploy: id, replaced: null };
-      const { store: published, files } = this.#options.open(bucket);
-      const { store: prepared } = this.maintenance.openDeploy(bucket, id, place);
+      const { tree: published, files } = this.#options.open(bucket);
+      const { tree: prepared } = this.maintenance.openDeploy(bucket, id, place);
       const treeSwitch = new TreeSwitch({
         id,
         chosen: { ...chosen, place },

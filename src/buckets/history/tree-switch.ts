@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import { treeRoot } from "../path.ts";
-import type { BucketView, TreeExchange, TreeStore, WriteConditions } from "../ports.ts";
+import type { BucketView, Tree, TreeExchange, WriteConditions } from "../ports.ts";
 import { isClosed, newDeployId, noDeploy } from "./deploy-record.ts";
 
 interface TreeSwitchOptions {
@@ -10,8 +10,8 @@ interface TreeSwitchOptions {
   /** The row by which the switch was chosen. */
   readonly chosen: DeployValue & { readonly place: string };
   /** The published tree, and that of the deploy. */
-  readonly published: TreeStore;
-  readonly prepared: TreeStore;
+  readonly published: Tree;
+  readonly prepared: Tree;
   readonly conditions: WriteConditions;
   /** Whether it counts as a new publication; otherwise the deploy goes back to what it was before. */
   readonly isNew: boolean;

@@ -1,7 +1,7 @@
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { StoredNames } from "../../db/rows/store-rows.ts";
+import type { ObjectRows } from "../../db/rows/store-rows.ts";
 import { BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
 import { walkEntries } from "./manifest.ts";
 import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
@@ -185,7 +185,7 @@ interface Reached {
 }
 
 /** `everything` are the files and folders of all buckets, and those that were removed. */
-export async function* everything(names: StoredNames): AsyncGenerator<Reached> {
+export async function* everything(names: ObjectRows): AsyncGenerator<Reached> {
   for await (const heads of names.heads())
     for (const { key: bucket, value: head } of heads) {
       for await (const entry of walkEntries(names, head.root)) yield { bucket, ...entry, isRemoved: false };

@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import { forEachConcurrently } from "../../base/for-each.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { StoredName } from "../../db/rows/store-rows.ts";
+import type { ObjectRow } from "../../db/rows/store-rows.ts";
 import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../blobs/content.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
@@ -136,7 +136,7 @@ async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
     }
 }
 
-function toNamed({ blob, size, hash }: StoredName): NamedBlob | undefined {
+function toNamed({ blob, size, hash }: ObjectRow): NamedBlob | undefined {
   return blob === null || hash === null ? undefined : { key: blob, size, hash };
 }
 

@@ -1,7 +1,7 @@
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { NamedRow, StoredNames } from "../../db/rows/store-rows.ts";
+import type { NamedRow, ObjectRows } from "../../db/rows/store-rows.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 
 /** The size at which a piece of a manifest is sent. */
@@ -59,7 +59,7 @@ export async function writeManifests({
   return written;
 }
 
-async function headOf(names: StoredNames, bucketPath: string): Promise<HeadValue | undefined> {
+async function headOf(names: ObjectRows, bucketPath: string): Promise<HeadValue | undefined> {
   for await (const heads of names.heads()) {
     const found = heads.find(({ key }) => key === bucketPath);
     if (found !== undefined) return found.value;
@@ -68,7 +68,7 @@ async function headOf(names: StoredNames, bucketPath: string): Promise<HeadValue
 }
 
 async function* manifestOf(
-  names: StoredNames,
+  names: ObjectRows,
   bucket: string,
   { root, version }: HeadValue,
 ): AsyncGenerator<Uint8Array> {
@@ -92,7 +92,7 @@ function lineOf(path: string, value: EntryValue): ManifestLine {
 
 /** `walkEntries` returns everything below a folder, a folder before what it contains. */
 export async function* walkEntries(
-  names: StoredNames,
+  names: ObjectRows,
   folderId: string,
 ): AsyncGenerator<{ readonly path: string; readonly value: EntryValue }> {
   const pending = [{ id: folderId, prefix: "" }];

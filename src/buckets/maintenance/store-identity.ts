@@ -1,7 +1,7 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
 import { maintenanceTask } from "../../db/rows/lease-rows.ts";
-import type { StoreRows, StoreValue } from "../../db/rows/store-rows.ts";
+import type { StoreIdentityRows, StoreValue } from "../../db/rows/store-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { quietly } from "../../log/span.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
@@ -46,7 +46,7 @@ export class StoreIdentity {
    */
   async verify(): Promise<string> {
     const { database, blobs } = this.#options;
-    const value = await database.stores.read();
+    const value = await database.storeIdentity.read();
     if (blobs === undefined) {
       if (value !== undefined) await this.#assertPresent(value, diskStore);
       this.#store = diskStore;
@@ -57,7 +57,7 @@ export class StoreIdentity {
     if (value !== undefined && (mark === undefined || mark.database === value.database))
       await this.#assertPresent(value, mark?.store);
     const store = mark?.store ?? (await this.#nextStore());
-    const marked = await markStore(database.stores, blobs, { url: this.#shownUrl, store });
+    const marked = await markStore(database.storeIdentity, blobs, { url: this.#shownUrl, store });
     this.#store = marked.store;
     return marked.store;
   }
@@ -76,14 +76,17 @@ export class StoreIdentity {
   async assertOwner(): Promise<number> {
     const { database, blobs } = this.#options;
     if (!this.#isRecorded) await this.#record();
-    if (blobs !== undefined) await assertOwner(database.stores, blobs);
-    return (await database.stores.read())?.keep_orphans_until ?? 0;
+    if (blobs !== undefined) await assertOwner(database.storeIdentity, blobs);
+    return (await database.storeIdentity.read())?.keep_orphans_until ?? 0;
   }
 
   /** The id for a store without a mark. Nodes that start at once get the same. */
   async #nextStore(): Promise<string> {
     const next = Bun.randomUUIDv7();
-    const value = await this.#options.database.stores.change((old) => ({ ...old, next: old.next ?? next }));
+    const value = await this.#options.database.storeIdentity.change((old) => ({
+      ...old,
+      next: old.next ?? next,
+    }));
     return value.next ?? next;
   }
 
@@ -96,10 +99,10 @@ export class StoreIdentity {
     const store = this.#store;
     if (store === undefined) return;
     // A server that never had another store than plain files needs no row.
-    if (store === diskStore && (await database.stores.read()) === undefined) return;
+    if (store === diskStore && (await database.storeIdentity.read()) === undefined) return;
     const url = this.#shownUrl;
     let isOther = false;
-    await database.stores.change((old, now) => {
+    await database.storeIdentity.change((old, now) => {
       isOther = old.store !== store;
       if (!isOther) return { ...old, url, opened: now };
       const { database, keep_orphans_until } = old;
@@ -143,12 +146,12 @@ export function stale({ url: previousUrl = "another store" }: StoreValue, url: s
 }
 
 /** copiedTo notes that a store has all files of this database. `store` is the id in its mark, or `disk`. */
-export async function copiedTo(rows: StoreRows, store: string): Promise<void> {
+export async function copiedTo(rows: StoreIdentityRows, store: string): Promise<void> {
   await rows.change((old, now) => ({ ...old, copied: { store, at: now } }));
 }
 
 /** claimDisk makes plain files the store of this database, whatever was before. */
-export async function claimDisk(rows: StoreRows): Promise<void> {
+export async function claimDisk(rows: StoreIdentityRows): Promise<void> {
   await rows.change(({ database }, now) => ({ database, store: diskStore, url: diskUrl, opened: now }));
 }
 

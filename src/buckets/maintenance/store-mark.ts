@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import type { StoreRows } from "../../db/rows/store-rows.ts";
+import type { StoreIdentityRows } from "../../db/rows/store-rows.ts";
 import { type BlobStore, isCheckProbe } from "../blobs/blob-store.ts";
 
 const markName = "owner.json";
@@ -42,7 +42,7 @@ async function writeMark(blobs: BlobStore, mark: StoreMark): Promise<void> {
  * `store`. Throws if another database owns it, or may own it.
  */
 export async function markStore(
-  rows: StoreRows,
+  rows: StoreIdentityRows,
   blobs: BlobStore,
   { url, store }: { readonly url: string; readonly store: string },
 ): Promise<StoreMark> {
@@ -65,7 +65,7 @@ export async function markStore(
 }
 
 /** assertOwner throws unless this database owns the store, and used it last: whoever does not must delete nothing in it. */
-export async function assertOwner(rows: StoreRows, blobs: BlobStore): Promise<void> {
+export async function assertOwner(rows: StoreIdentityRows, blobs: BlobStore): Promise<void> {
   const [value, mark] = [await rows.read(), await readMark(blobs)];
   if (mark?.database === value?.database && mark?.store === value?.store) return;
   throw new Fault(
@@ -83,7 +83,7 @@ interface ClaimOptions {
 
 /** claimStore makes this database the owner of a store, whatever was before. */
 export async function claimStore(
-  rows: StoreRows,
+  rows: StoreIdentityRows,
   blobs: BlobStore,
   { url, keepDays }: ClaimOptions,
 ): Promise<void> {
@@ -102,7 +102,7 @@ export async function claimStore(
  * takeOver makes the copy of a database the owner of the store that both would use: what one of them uploads, the other would
  * take for orphans. The original is refused from then on.
  */
-export async function takeOver(rows: StoreRows, blobs: BlobStore): Promise<void> {
+export async function takeOver(rows: StoreIdentityRows, blobs: BlobStore): Promise<void> {
   const [value, mark] = [await rows.read(), await readMark(blobs)];
   if (mark === undefined || value?.database !== mark.database) return;
   const database = Bun.randomUUIDv7();

@@ -7,7 +7,7 @@ import { readMark, takeOver } from "../../buckets/maintenance/store-mark.ts";
 import { sqliteFilePart } from "../../config/key.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseSettings, openDatabase } from "../../db/database.ts";
-import type { StoreRows } from "../../db/rows/store-rows.ts";
+import type { StoreIdentityRows } from "../../db/rows/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
@@ -149,11 +149,11 @@ async function usedStore({ files, sync_uploads: sync }: Config): Promise<BlobSto
 
 async function withStores(
   settings: DatabaseSettings,
-  work: (stores: StoreRows) => Promise<void>,
+  work: (stores: StoreIdentityRows) => Promise<void>,
 ): Promise<void> {
   const database = await openDatabase(settings, new LogHub(), { create: false });
   try {
-    await work(database.stores);
+    await work(database.storeIdentity);
   } finally {
     await database.close();
   }

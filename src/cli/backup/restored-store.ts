@@ -47,12 +47,15 @@ export class RestoredStore {
     const { config, configPath, previous, withFiles } = this.#options;
     const { url, keep_removed_days: keepDays } = config.files;
     if (url === undefined || (previous === undefined && !withFiles)) return;
-    await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ stores }) => {
+    await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ storeIdentity }) => {
       if (previous !== undefined)
-        await stores.change((_, now) => ({ ...previous, keep_orphans_until: retainedUntil(now, keepDays) }));
+        await storeIdentity.change((_, now) => ({
+          ...previous,
+          keep_orphans_until: retainedUntil(now, keepDays),
+        }));
       if (!withFiles) return;
       const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
-      await claimStore(stores, blobs, { url, keepDays });
+      await claimStore(storeIdentity, blobs, { url, keepDays });
     });
   }
 }

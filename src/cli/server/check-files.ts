@@ -34,7 +34,9 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
   if (claim) await refuseRunning(ctx, { config, path: configPath });
   if (url === undefined) {
     if (claim) {
-      await withDatabase(ctx, config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
+      await withDatabase(ctx, config, { create: false, configPath }, ({ storeIdentity }) =>
+        claimDisk(storeIdentity),
+      );
       ctx.say("The files of this database are plain files below static_path now.");
     }
     if (json) await ctx.print(`${JSON.stringify({ store: "disk" })}\n`);
@@ -45,51 +47,56 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
     return exitCodes.done;
   }
   const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
-  return withDatabase(ctx, config, { create: false, configPath }, async ({ removed: rows, stores }) => {
-    if (claim) {
-      await proveBlobs(blobs, signal);
-      await claimStore(stores, blobs, { url, keepDays: config.files.keep_removed_days });
-      ctx.say(`This database is the owner of ${url} now.`);
-    }
-    if (repair) await assertOwner(stores, blobs);
-    const line = new StatusLine(ctx);
-    let report: BlobReport;
-    let deleted = 0;
-    let damaged: readonly BlobOfFile[] = [];
-    try {
-      report = await checkBlobs({
-        rows,
-        blobs,
-        signal,
-        progress: ({ doing, count }) => line.update(() => `${doing}: ${count.toLocaleString("en-US")}`),
-      });
-      if (content)
-        damaged = withoutBroken(
-          await checkContent({
-            rows,
-            blobs,
-            signal,
-            progress: (bytes) =>
-              line.update(() => `reading: ${sizeText(bytes)} of ${sizeText(report.bytes)}`),
-          }),
-          report,
-        );
-      // It looks again at all names, and by itself.
-      if (repair && report.orphans.count > 0) {
-        line.update(() => "deleting orphans");
-        ({ deletedBlobs: deleted } = await deleteOrphans({ rows, blobs, signal, isConfirmed: true }));
+  return withDatabase(
+    ctx,
+    config,
+    { create: false, configPath },
+    async ({ removed: rows, storeIdentity }) => {
+      if (claim) {
+        await proveBlobs(blobs, signal);
+        await claimStore(storeIdentity, blobs, { url, keepDays: config.files.keep_removed_days });
+        ctx.say(`This database is the owner of ${url} now.`);
       }
-    } finally {
-      line.clear();
-    }
-    if (json)
-      await ctx.print(
-        `${JSON.stringify(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), null, 2)}\n`,
-      );
-    else await show(ctx, { ...report, damaged, deleted }, { repair, content });
-    const hasOrphans = report.orphans.count > 0 && !repair;
-    return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;
-  });
+      if (repair) await assertOwner(storeIdentity, blobs);
+      const line = new StatusLine(ctx);
+      let report: BlobReport;
+      let deleted = 0;
+      let damaged: readonly BlobOfFile[] = [];
+      try {
+        report = await checkBlobs({
+          rows,
+          blobs,
+          signal,
+          progress: ({ doing, count }) => line.update(() => `${doing}: ${count.toLocaleString("en-US")}`),
+        });
+        if (content)
+          damaged = withoutBroken(
+            await checkContent({
+              rows,
+              blobs,
+              signal,
+              progress: (bytes) =>
+                line.update(() => `reading: ${sizeText(bytes)} of ${sizeText(report.bytes)}`),
+            }),
+            report,
+          );
+        // It looks again at all names, and by itself.
+        if (repair && report.orphans.count > 0) {
+          line.update(() => "deleting orphans");
+          ({ deletedBlobs: deleted } = await deleteOrphans({ rows, blobs, signal, isConfirmed: true }));
+        }
+      } finally {
+        line.clear();
+      }
+      if (json)
+        await ctx.print(
+          `${JSON.stringify(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), null, 2)}\n`,
+        );
+      else await show(ctx, { ...report, damaged, deleted }, { repair, content });
+      const hasOrphans = report.orphans.count > 0 && !repair;
+      return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;
+    },
+  );
 }
 
 /** A blob of another size is reported as that. */

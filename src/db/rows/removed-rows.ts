@@ -5,7 +5,7 @@ import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.t
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";
 import { readClock } from "./lease-rows.ts";
-import { type NamedRow, StoredNames } from "./store-rows.ts";
+import { type NamedRow, ObjectRows } from "./store-rows.ts";
 
 /** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */
 const maxRowsPerChange = 200;
@@ -26,13 +26,13 @@ export class RemovedRows {
   }
 
   /** The rows as they are now: each batch is read when it is asked for. */
-  get current(): StoredNames {
-    return new StoredNames(this.#dialect.query, this.#dialect);
+  get current(): ObjectRows {
+    return new ObjectRows(this.#dialect.query, this.#dialect);
   }
 
   /** Runs `work` with the rows of one moment. */
-  readSnapshot<T>(work: (names: StoredNames) => Promise<T>): Promise<T> {
-    return this.#dialect.readSnapshot((snapshot) => work(new StoredNames(snapshot, this.#dialect)));
+  readSnapshot<T>(work: (names: ObjectRows) => Promise<T>): Promise<T> {
+    return this.#dialect.readSnapshot((snapshot) => work(new ObjectRows(snapshot, this.#dialect)));
   }
 
   /** Returns those of these rows of a bucket that exist, as a transaction sees them. */

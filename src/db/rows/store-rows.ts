@@ -29,8 +29,8 @@ export interface StoreValue {
   readonly keep_orphans_until?: number;
 }
 
-/** StoreRows is the row that ties the database to the store of its files. */
-export class StoreRows {
+/** StoreIdentityRows has the row that ties the database to the store of its files. */
+export class StoreIdentityRows {
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {
@@ -71,8 +71,8 @@ export class StoreRows {
 /** Rows of a batch: reading them takes SQLite, which stops everybody else meanwhile, about two milliseconds. */
 const batchRows = 500;
 
-/** StoredName is what one row names: a blob, a folder, or neither. */
-export interface StoredName {
+/** ObjectRow is what one row names: a blob, a folder, or neither. */
+export interface ObjectRow {
   readonly blob: string | null;
   /** The size that the blob has by this row, in bytes. */
   readonly size: number;
@@ -101,8 +101,8 @@ interface RemovedVersion {
 export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(namespace, 1, ${filesPrefix.length}) = '${filesPrefix}'
   THEN coalesce(value ->> 'blob', value -> 'entry' ->> 'blob') END IS NOT NULL LIMIT 1`;
 
-/** StoredNames reads the rows of the object store as they were at one moment. */
-export class StoredNames {
+/** ObjectRows reads the rows of the object store as they were at one moment. */
+export class ObjectRows {
   readonly #query: Kysely<Schema>;
   readonly #dialect: Pick<Dialect, "fromJson" | "byCodePoints" | "numberOfKey">;
 
@@ -117,7 +117,7 @@ export class StoredNames {
   }
 
   /** What all rows name, of all buckets, removed and deployed files included, in batches and in no order. */
-  async *all(): AsyncGenerator<readonly StoredName[]> {
+  async *all(): AsyncGenerator<readonly ObjectRow[]> {
     // Values of other namespaces are not ours, and may be of any form.
     const isOurs = sql`substr(namespace, 1, ${sql.lit(filesPrefix.length)}) = ${sql.lit(filesPrefix)}`;
     const either = (name: string) =>
@@ -145,7 +145,7 @@ export class StoredNames {
     return this.#rows<EntryValue>(folderNamespace(folderId));
   }
 
-  /** Is to `entries` what an order that does not depend on the database is to its own: by code points, after `after`. */
+  /** inOrder yields what `entries` does, after `after` and by code points: the same order on every database. */
   inOrder(folderId: string, after?: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
     return this.#rows<EntryValue>(folderNamespace(folderId), {
       after,

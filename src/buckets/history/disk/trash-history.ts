@@ -32,7 +32,7 @@ interface Part {
   readonly modifiedMs: number;
 }
 
-/** trashHistory implements `FileStore.history`. It reads the names of all that is kept, and looks at as many as it returns. */
+/** trashHistory implements `TreeFiles.history`. It reads the names of everything in the trash, and the stats of as many items as it returns. */
 export async function trashHistory(
   trash: BucketTrash,
   path: TreePath,

@@ -2,14 +2,14 @@ import type { Fault } from "../../../base/fault.ts";
 import {
   BlobDamagedFault,
   BlobMissingFault,
+  BlobStoreFault,
   type StoredBlob,
-  StoreFault,
   storeUnavailable,
 } from "../../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
 import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
-import type { ObjectStoreDeps } from "../../trees/rows/object-store.ts";
+import type { RowTreeDeps } from "../../trees/rows/object-store.ts";
 import { noUpload } from "../faults.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
@@ -17,8 +17,8 @@ const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
 const neverAborted = new AbortController().signal;
 
 type PartBlobsOptions = Pick<
-  ObjectStoreDeps,
-  "blobs" | "activity" | "assertReachable" | "onStoreFault" | "stopping" | "log"
+  RowTreeDeps,
+  "blobs" | "activity" | "assertReachable" | "onBlobStoreFault" | "stopping" | "log"
 >;
 
 /**
@@ -72,13 +72,13 @@ export class PartBlobs implements PartialContents {
   }
 
   async #put(content: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<StoredBlob> {
-    const { blobs, activity, assertReachable, onStoreFault } = this.#options;
+    const { blobs, activity, assertReachable, onBlobStoreFault } = this.#options;
     assertReachable();
     activity.uploads += 1;
     try {
       return await blobs.put(content, { path }, signal);
     } catch (error) {
-      if (error instanceof StoreFault) onStoreFault(error);
+      if (error instanceof BlobStoreFault) onBlobStoreFault(error);
       if (error instanceof BlobDamagedFault) throw error;
       throw error instanceof BlobMissingFault ? noUpload() : error;
     } finally {

@@ -8,7 +8,7 @@ import type { Database } from "../../../db/database.ts";
 import type { DatabaseTransaction } from "../../../db/dialect.ts";
 import { isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts";
-import type { StoredNames } from "../../../db/rows/store-rows.ts";
+import type { ObjectRows } from "../../../db/rows/store-rows.ts";
 import { walkEntries } from "../../maintenance/manifest.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
 import type { FileVersion, HistoryOptions, VersionName, VersionsSize } from "../../ports.ts";
@@ -34,7 +34,7 @@ export class Versions {
   }
 
   /**
-   * list implements `FileStore.history`. It reads what was removed from the newest on, and of removed folders only as much as the answer
+   * list implements `TreeFiles.history`. It reads what was removed from the newest on, and of removed folders only as much as the answer
    * has: files of one version are in the order of their paths, in which a folder can be read.
    */
   async list(path: TreePath, { max, after, filesOnly = false }: HistoryOptions): Promise<FileVersion[]> {
@@ -71,7 +71,7 @@ export class Versions {
     return found.slice(0, max);
   }
 
-  /** measure implements `FileStore.measureVersions`. */
+  /** measure implements `TreeFiles.measureVersions`. */
   async measure(): Promise<VersionsSize> {
     const { removed } = this.#database;
     const now = await removed.now();
@@ -165,7 +165,7 @@ interface Top {
 
 /** `filesInOrder` returns the files below a folder in the order of their paths, after the path of these names. */
 async function* filesInOrder(
-  names: StoredNames,
+  names: ObjectRows,
   folderId: string,
   after: readonly string[],
   prefix = "",

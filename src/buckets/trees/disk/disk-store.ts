@@ -1,4 +1,4 @@
-// This folder keeps the trees of buckets as plain files below `static_path`. disk-stores.ts opens the DiskStore of
+// This folder keeps the trees of buckets as plain files below `static_path`. disk-stores.ts opens the DiskTree of
 // this file for each bucket. resolve.ts maps a path to the disk and proves that it stays inside the bucket; read.ts
 // and write.ts read and change what it finds. New content is complete in staging.ts before a rename puts it in place.
 // local-now.ts does the short cases of a local disk without waiting. entry.ts, snapshot.ts and stat.ts say what a file
@@ -29,8 +29,8 @@ import type {
   SourceAndTarget,
   StagedFile,
   StorageActivity,
+  Tree,
   TreeExchange,
-  TreeStore,
   VersionsSize,
   WantedFile,
   WriteTransaction,
@@ -44,18 +44,18 @@ import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
 const maxAttempts = 20;
 
-export interface DiskStoreOptions extends DiskWriterOptions {
+export interface DiskTreeOptions extends DiskWriterOptions {
   readonly activity: StorageActivity;
   readonly exchangeFolders: FolderExchange;
   /** Called when files may have changed. */
   readonly onChanged: OpenBucket["onChanged"];
 }
 
-/** DiskStore keeps a bucket as plain files below its folder. Its turns hold within this process only. */
-export class DiskStore implements TreeStore {
+/** DiskTree keeps a bucket as plain files below its folder. Its turns hold within this process only. */
+export class DiskTree implements Tree {
   readonly reader: DiskReader;
   readonly metadata: Metadata;
-  readonly #options: DiskStoreOptions;
+  readonly #options: DiskTreeOptions;
   readonly #paths: PathResolver;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
@@ -63,7 +63,7 @@ export class DiskStore implements TreeStore {
   readonly #onChanged: OpenBucket["onChanged"];
   readonly #trash: BucketTrash | undefined;
 
-  constructor(root: string, options: DiskStoreOptions) {
+  constructor(root: string, options: DiskTreeOptions) {
     this.#options = options;
     this.#activity = options.activity;
     this.#onChanged = options.onChanged;
@@ -166,7 +166,7 @@ export class DiskStore implements TreeStore {
   }
 
   reuseContent(
-    source: TreeStore,
+    source: Tree,
     files: readonly WantedFile[],
     { signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
@@ -187,7 +187,7 @@ export class DiskStore implements TreeStore {
   }
 
   /** The turn of the bucket is taken before that of the other tree. */
-  async exchangeWith(other: TreeStore, work: TreeExchange): Promise<void> {
+  async exchangeWith(other: Tree, work: TreeExchange): Promise<void> {
     const theirs = asDisk(other);
     await this.#mutex.run([treeRoot], () =>
       theirs.#mutex.run([treeRoot], () => this.#exchangeInTurn(theirs, work)),
@@ -195,7 +195,7 @@ export class DiskStore implements TreeStore {
     this.#onChanged("exchanged");
   }
 
-  async #exchangeInTurn(theirs: DiskStore, work: TreeExchange): Promise<void> {
+  async #exchangeInTurn(theirs: DiskTree, work: TreeExchange): Promise<void> {
     const [root, other] = [this.#paths.root, theirs.#paths.root];
     const { sync, exchangeFolders } = this.#options;
     try {
@@ -252,7 +252,7 @@ export class DiskStore implements TreeStore {
   }
 }
 
-function asDisk(store: TreeStore): DiskStore {
-  if (store instanceof DiskStore) return store;
+function asDisk(tree: Tree): DiskTree {
+  if (tree instanceof DiskTree) return tree;
   throw new TypeError("the other tree is of another store");
 }

@@ -12,9 +12,9 @@ import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
 import { treeRoot } from "../../path.ts";
-import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, TreeStore } from "../../ports.ts";
+import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, Tree } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { DiskStore } from "./disk-store.ts";
+import { DiskTree } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
 import { openOrCreate } from "./resolve.ts";
 import { Staging } from "./staging.ts";
@@ -103,8 +103,8 @@ export class DiskStorage implements BucketStorage {
     return this.#identity.verify();
   }
 
-  open({ bucket, metadata, onChanged }: OpenBucket): TreeStore {
-    return new DiskStore(resolve(this.#staticPath, bucket.path), {
+  open({ bucket, metadata, onChanged }: OpenBucket): Tree {
+    return new DiskTree(resolve(this.#staticPath, bucket.path), {
       metadata,
       staging: this.#staging,
       sync: this.#sync,

@@ -83,7 +83,7 @@ export class DiskWriter implements WriteTransaction {
     this.#versionRestore = new VersionRestore({ ...shared, trashWriter: this.#trashWriter, paths });
   }
 
-  /** stage implements `FileStore.stage`. */
+  /** stage implements `TreeFiles.stage`. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
     const options = { sync: this.#sync, calls: this.#changes };
     return this.#attempt(path, async () => {

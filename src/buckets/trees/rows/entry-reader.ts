@@ -3,7 +3,7 @@ import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.t
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { BlobMissingFault, type StoredBlob, StoreFault } from "../../blobs/blob-store.ts";
+import { BlobMissingFault, BlobStoreFault, type StoredBlob } from "../../blobs/blob-store.ts";
 import type { BlobContent } from "../../blobs/content.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
@@ -35,7 +35,7 @@ interface EntryReaderOptions extends SnapshotRows {
   readonly bucket: string;
   readonly log: Logger;
   /** Called when the blob store fails, other than by having lost content. */
-  readonly onStoreFault?: (fault: StoreFault) => void;
+  readonly onBlobStoreFault?: (fault: BlobStoreFault) => void;
   /** The space of the store's own disk, if it has one. */
   readonly diskUsage?: () => Promise<DiskUsage | undefined>;
   /** Reads the tree that was the bucket's when this head was read, also after another one was published; default: the bucket's own. */
@@ -240,16 +240,16 @@ export class EntryReader implements FileReader {
     { blob }: FileValue,
     open: () => Promise<BlobContent>,
   ): Promise<BlobContent> {
-    const { bucket, log, onStoreFault } = this.#options;
-    const report = (fault: StoreFault) => {
+    const { bucket, log, onBlobStoreFault } = this.#options;
+    const report = (fault: BlobStoreFault) => {
       if (fault instanceof BlobMissingFault)
         log.event("blob.missing", fault.publicDetail, { bucket, path, blob: blob ?? "" });
-      else onStoreFault?.(fault);
+      else onBlobStoreFault?.(fault);
     };
     try {
       return new ReportedContent(await open(), report);
     } catch (error) {
-      if (error instanceof StoreFault) report(error);
+      if (error instanceof BlobStoreFault) report(error);
       throw error;
     }
   }
@@ -343,9 +343,9 @@ class ObjectFile implements OpenFile {
 /** ReportedContent is the content of a blob that calls `report` if the store fails while it is read. */
 class ReportedContent implements BlobContent {
   readonly #content: BlobContent;
-  readonly #report: (fault: StoreFault) => void;
+  readonly #report: (fault: BlobStoreFault) => void;
 
-  constructor(content: BlobContent, report: (fault: StoreFault) => void) {
+  constructor(content: BlobContent, report: (fault: BlobStoreFault) => void) {
     this.#content = content;
     this.#report = report;
   }
@@ -393,7 +393,7 @@ class ReportedContent implements BlobContent {
   }
 
   #noted(error: unknown): unknown {
-    if (error instanceof StoreFault) this.#report(error);
+    if (error instanceof BlobStoreFault) this.#report(error);
     return error;
   }
 }

@@ -1,5 +1,5 @@
 // This folder keeps the trees of buckets as rows of the database; the content is in blobs/. object-stores.ts opens the
-// ObjectStore of this file for each bucket. locate.ts follows a path through the rows, entry-reader.ts reads what it
+// RowTree of this file for each bucket. locate.ts follows a path through the rows, entry-reader.ts reads what it
 // finds, entry-writer.ts changes it. committer.ts runs changes in a transaction that locks the head of the bucket,
 // many together. heads.ts knows the version of each bucket, so that plain HTTP seldom has to ask the database;
 // known-rows.ts is for the time while it is away. open-readers.ts reads the trees without a server.
@@ -7,7 +7,7 @@
 import type { Database } from "../../../db/database.ts";
 import { metadataRowsWithin } from "../../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { type BlobStore, StoreFault } from "../../blobs/blob-store.ts";
+import { type BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
 import { reuseRows } from "../../history/rows/take-rows.ts";
@@ -22,8 +22,8 @@ import type {
   ReuseOptions,
   SourceAndTarget,
   StagedFile,
+  Tree,
   TreeExchange,
-  TreeStore,
   VersionsSize,
   WantedFile,
   WriteTransaction,
@@ -38,8 +38,8 @@ const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */
 const neverAborted = new AbortController().signal;
 
-/** ObjectStoreDeps is what the stores of all buckets share. */
-export interface ObjectStoreDeps {
+/** RowTreeDeps is what the trees of all buckets share. */
+export interface RowTreeDeps {
   readonly database: Database;
   readonly blobs: BlobStore;
   readonly content: ContentSource;
@@ -54,11 +54,11 @@ export interface ObjectStoreDeps {
   /** Throws while the blob store is known not to answer. */
   readonly assertReachable: () => void;
   /** Called when the blob store fails, other than by having lost content. */
-  readonly onStoreFault: (fault: StoreFault) => void;
+  readonly onBlobStoreFault: (fault: BlobStoreFault) => void;
   readonly log: Logger;
 }
 
-interface ObjectStoreOptions {
+interface RowTreeOptions {
   readonly bucket: { readonly name: string; readonly path: string };
   readonly metadata: Metadata;
   /** Called when files have changed. */
@@ -66,21 +66,21 @@ interface ObjectStoreOptions {
 }
 
 /**
- * ObjectStore keeps the names of a bucket as rows of the database, and the content as blobs. Content is uploaded first, outside
+ * RowTree keeps the names of a bucket as rows of the database, and the content as blobs. Content is uploaded first, outside
  * of any transaction; the commit of the rows is the write. It is atomic for all nodes that share the database.
  */
-export class ObjectStore implements TreeStore {
+export class RowTree implements Tree {
   readonly reader: EntryReader;
   readonly metadata: Metadata;
-  readonly #deps: ObjectStoreDeps;
+  readonly #deps: RowTreeDeps;
   readonly #bucketPath: string;
   readonly #readerOptions;
   readonly #versions: Versions;
   readonly #changes: ChangeQueue<EntryWriter>;
-  readonly #onChanged: ObjectStoreOptions["onChanged"];
+  readonly #onChanged: RowTreeOptions["onChanged"];
 
-  constructor(deps: ObjectStoreDeps, { bucket, metadata, onChanged }: ObjectStoreOptions) {
-    const { database, blobs, heads, content, log, sync, onStoreFault } = deps;
+  constructor(deps: RowTreeDeps, { bucket, metadata, onChanged }: RowTreeOptions) {
+    const { database, blobs, heads, content, log, sync, onBlobStoreFault } = deps;
     this.#deps = deps;
     this.#bucketPath = bucket.path;
     this.metadata = metadata;
@@ -91,7 +91,7 @@ export class ObjectStore implements TreeStore {
       heads,
       content,
       log,
-      onStoreFault,
+      onBlobStoreFault,
       diskUsage: async () => blobs.diskUsage?.(),
     };
     this.reader = new EntryReader({ ...this.#readerOptions, entries: database.entries });
@@ -120,7 +120,7 @@ export class ObjectStore implements TreeStore {
       await using _ = new StagedBlob({ blob, blobs, log });
       return new StagedBlob({ blob: undefined, blobs, log });
     } catch (error) {
-      if (error instanceof StoreFault) this.#deps.onStoreFault(error);
+      if (error instanceof BlobStoreFault) this.#deps.onBlobStoreFault(error);
       throw error;
     } finally {
       activity.uploads -= 1;
@@ -181,14 +181,14 @@ export class ObjectStore implements TreeStore {
   }
 
   async reuseContent(
-    source: TreeStore,
+    source: Tree,
     files: readonly WantedFile[],
     { signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
     const { database, heads, sync, stopping } = this.#deps;
     const missing = await reuseRows(files, {
       database,
-      from: asObjects(source).#bucketPath,
+      from: asRows(source).#bucketPath,
       to: this.#bucketPath,
       signal: AbortSignal.any([signal, stopping]),
       check,
@@ -199,9 +199,9 @@ export class ObjectStore implements TreeStore {
   }
 
   /** The bucket's head is locked before that of the other tree, as `take` does. */
-  async exchangeWith(other: TreeStore, work: TreeExchange): Promise<void> {
+  async exchangeWith(other: Tree, work: TreeExchange): Promise<void> {
     const { database, heads, sync } = this.#deps;
-    const otherPath = asObjects(other).#bucketPath;
+    const otherPath = asRows(other).#bucketPath;
     const published = await work.transact(async (changes) => {
       const { transaction } = changes;
       const { head: mine, nowMs } = await database.heads.lock(this.#bucketPath, transaction);
@@ -240,7 +240,7 @@ export class ObjectStore implements TreeStore {
   }
 }
 
-function asObjects(store: TreeStore): ObjectStore {
-  if (store instanceof ObjectStore) return store;
+function asRows(tree: Tree): RowTree {
+  if (tree instanceof RowTree) return tree;
   throw new TypeError("the other tree is of another store");
 }

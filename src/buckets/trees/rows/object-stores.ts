@@ -2,7 +2,7 @@ import { Fault } from "../../../base/fault.ts";
 import type { Database } from "../../../db/database.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { outsideSpans } from "../../../log/span.ts";
-import type { BlobStore, StoreFault } from "../../blobs/blob-store.ts";
+import type { BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
@@ -14,10 +14,10 @@ import type {
   OpenBucket,
   StorageActivity,
   StoreHealth,
-  TreeStore,
+  Tree,
 } from "../../ports.ts";
 import { type Heads, openHeads } from "./heads.ts";
-import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
+import { RowTree, type RowTreeDeps } from "./object-store.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Requests that fail because of the blob store have it checked once in this time. */
@@ -52,7 +52,7 @@ export class ObjectStorage implements BucketStorage {
   readonly health: StoreHealth;
   readonly activity: StorageActivity = { uploads: 0 };
   readonly #options: ObjectStorageOptions;
-  readonly #deps: ObjectStoreDeps;
+  readonly #deps: RowTreeDeps;
   readonly heads: Heads;
   readonly partialContents: PartBlobs;
   readonly #stopping = new AbortController();
@@ -76,7 +76,7 @@ export class ObjectStorage implements BucketStorage {
       stopping: this.#stopping.signal,
       activity: this.activity,
       assertReachable: () => this.#assertReachable(),
-      onStoreFault: (fault) => this.#noteFault(fault),
+      onBlobStoreFault: (fault) => this.#noteFault(fault),
       log,
     };
     this.partialContents = new PartBlobs(this.#deps);
@@ -99,7 +99,7 @@ export class ObjectStorage implements BucketStorage {
    * Logs a failure of the blob store once a minute, unless `store.lost` has reported it. Clients are told nothing about the
    * configuration, so the reason must be in the log.
    */
-  #noteFault({ detail }: StoreFault): void {
+  #noteFault({ detail }: BlobStoreFault): void {
     this.#checkSoon();
     const now = this.#options.database.clock.monotonic();
     if (this.health.isLost || now - this.#notedAt < notePauseMs) return;
@@ -118,8 +118,8 @@ export class ObjectStorage implements BucketStorage {
     void this.health.check();
   }
 
-  open(bucket: OpenBucket): TreeStore {
-    return new ObjectStore(this.#deps, bucket);
+  open(bucket: OpenBucket): Tree {
+    return new RowTree(this.#deps, bucket);
   }
 
   async claim({ path, mayTakeOver, transaction }: LocationClaim): Promise<void> {
