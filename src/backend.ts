@@ -15,7 +15,7 @@ import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { checkLocations } from "./buckets/maintenance/store-identity.ts";
-import { openStorage } from "./buckets/open-stores.ts";
+import { openStorage } from "./buckets/open-storage.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";
 import {

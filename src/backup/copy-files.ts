@@ -7,7 +7,7 @@ import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
 import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
-import { openStorage, type StorageSettings } from "../buckets/open-stores.ts";
+import { openStorage, type StorageSettings } from "../buckets/open-storage.ts";
 import type { BucketStorage, FileReader } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { EntryReader } from "../buckets/trees/rows/entry-reader.ts";

@@ -1,7 +1,7 @@
 // Buckets keep the files. The Buckets of this file manage the records (record.ts, cached by bucket-cache.ts) and hand
 // out the files of each bucket. bucket-files.ts is the one way to change files for every protocol, and asks in each
 // change whether a lock forbids it; ports.ts has the interfaces that it works through, path.ts the only form of a path.
-// trees/ has the two kinds of trees, blobs/ the content of one of them, and open-stores.ts chooses. history/ has
+// trees/ has the two kinds of trees, blobs/ the content of one of them, and open-storage.ts chooses. history/ has
 // versions, deploys and uploads, maintenance/ what runs beside requests, metadata/ locks and properties. site-files.ts,
 // search.ts and bucket-usage.ts read the trees for rules, searches and counts.
 
@@ -16,7 +16,7 @@ import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles } from "./bucket-files.ts";
 import { BucketUsage } from "./bucket-usage.ts";
-import type { BucketLocation, OpenedTree } from "./history/deploy-care.ts";
+import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
 import { UploadExpiry, Uploads } from "./history/uploads.ts";

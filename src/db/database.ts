@@ -1,7 +1,7 @@
 // Db is the only module that writes SQL, and Database in this file is its one interface, the same for SQLite and
 // PostgreSQL. dialect.ts names every difference between the two, which sqlite/ and postgres/ implement on the
 // connections of driver.ts. rows/ has the typed records that other modules read and write, migrations/ the tables.
-// operator/ runs the operator's own SQL apart from the server's, dump/ copies a whole database. kept-values.ts caches
+// operator/ runs the operator's own SQL apart from the server's, dump/ copies a whole database. row-cache.ts caches
 // rows while the database is unchanged. unavailable.ts and write-watch.ts are about a database that fails, and
 // probe.ts tells what a start would find.
 
@@ -26,8 +26,8 @@ import { DeployRows } from "./rows/deploy-rows.ts";
 import { EntryRows } from "./rows/entry-rows.ts";
 import { HeadRows } from "./rows/head-rows.ts";
 import { KvRows, namingDamage } from "./rows/kv-rows.ts";
-import { TaskLockRows, TransferLockRows } from "./rows/lease-rows.ts";
 import { LinkRows } from "./rows/link-rows.ts";
+import { TaskLockRows, TransferLockRows } from "./rows/lock-rows.ts";
 import { NodeRows } from "./rows/node-rows.ts";
 import { RemovedRows } from "./rows/removed-rows.ts";
 import { StoreIdentityRows } from "./rows/store-rows.ts";

@@ -11,7 +11,7 @@ import {
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
-import { DiskTree, type DiskTreeOptions } from "../../src/buckets/trees/disk/disk-store.ts";
+import { DiskTree, type DiskTreeOptions } from "../../src/buckets/trees/disk/disk-tree.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";

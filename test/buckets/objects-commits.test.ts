@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import { folderPath } from "../../src/buckets/path.ts";
-import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/row-tree.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 import { tier } from "../support/tier.ts";

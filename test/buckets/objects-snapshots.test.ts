@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { folderPath } from "../../src/buckets/path.ts";
 import type { FileSnapshot } from "../../src/buckets/ports.ts";
-import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/row-tree.ts";
 import { bothDatabases } from "../support/node.ts";
 import { objectNodes, putText } from "../support/object-store.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { folderPath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileEntry } from "../../src/buckets/ports.ts";
-import type { RowTree } from "../../src/buckets/trees/rows/object-store.ts";
+import type { RowTree } from "../../src/buckets/trees/rows/row-tree.ts";
 import { removedNamespace } from "../../src/db/rows/entry-rows.ts";
 import type { RemovedValue } from "../../src/db/rows/entry-values.ts";
 import { bothDatabases } from "../support/node.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { StorageMaintenance } from "../../src/buckets/maintenance/store-care.ts";
+import { StorageMaintenance } from "../../src/buckets/maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import { ListedBlobs, sweep } from "../../src/buckets/maintenance/sweep.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";

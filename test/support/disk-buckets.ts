@@ -4,7 +4,7 @@ import type { FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { Buckets } from "../../src/buckets/buckets.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
-import { DiskStorage } from "../../src/buckets/trees/disk/disk-stores.ts";
+import { DiskStorage } from "../../src/buckets/trees/disk/disk-storage.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

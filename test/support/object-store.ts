@@ -4,7 +4,7 @@ import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
 import { FolderBlobs, FolderContent, FolderPaths } from "../../src/buckets/blobs/folder.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
 import { type Heads, openHeads } from "../../src/buckets/trees/rows/heads.ts";
-import { RowTree, type RowTreeDeps } from "../../src/buckets/trees/rows/object-store.ts";
+import { RowTree, type RowTreeDeps } from "../../src/buckets/trees/rows/row-tree.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
 import { metadataRows } from "../../src/db/rows/metadata-rows.ts";
 import { isUnavailable } from "../../src/db/unavailable.ts";

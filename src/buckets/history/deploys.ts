@@ -1,6 +1,6 @@
 // This folder is about files that are not, or not yet, the present ones. The Deploys of this file are whole trees that
 // take each other's place at once: deploy-record.ts has their names, tree-switch.ts the rows of an exchange,
-// deploy-care.ts recovery and removal. uploads.ts are files that arrive in several requests. Each kind of tree keeps
+// deploy-maintenance.ts recovery and removal. uploads.ts are files that arrive in several requests. Each kind of tree keeps
 // deleted files and pieces of uploads in its own way: disk/ with a trash folder and growing files, rows/ with rows and
 // blobs. faults.ts has the errors of all of them.
 
@@ -14,7 +14,7 @@ import {
   DeployMaintenance,
   type DeployMaintenanceOptions,
   type OpenedTree,
-} from "./deploy-care.ts";
+} from "./deploy-maintenance.ts";
 import {
   byPublication,
   type Deploy,

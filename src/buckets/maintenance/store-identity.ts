@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Database } from "../../db/database.ts";
-import { maintenanceTask } from "../../db/rows/lease-rows.ts";
+import { maintenanceTask } from "../../db/rows/lock-rows.ts";
 import type { StoreIdentityRows, StoreValue } from "../../db/rows/store-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { quietly } from "../../log/span.ts";

@@ -10,7 +10,7 @@ import { build } from "../../build.ts";
 import type { Logger } from "../../log/hub.ts";
 import { type Dialect, type Schema, schemaScope } from "../dialect.ts";
 import { putRow } from "../rows/kv-rows.ts";
-import { readClock } from "../rows/lease-rows.ts";
+import { readClock } from "../rows/lock-rows.ts";
 import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
 import {
   lastUnrecorded,

@@ -2,7 +2,7 @@ import { sql, type Transaction } from "kysely";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import type { DeployValue } from "./entry-values.ts";
 import { deleteRow, putRow, type RowName } from "./kv-rows.ts";
-import { readClock } from "./lease-rows.ts";
+import { readClock } from "./lock-rows.ts";
 
 const deploysPrefix = "static-files/deploys/";
 const droppedNamespace = "static-files/dropped-trees";

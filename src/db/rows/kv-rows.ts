@@ -2,7 +2,7 @@
 // statement. Tokens, buckets and agents have tables of their own. Everything else is JSON in the table `kv`, which
 // this file reads and writes by namespace and key; each file owns its namespaces and the form of their values. The
 // files of an object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts
-// ties a database to its store. lease-rows.ts lets one of several servers do a task.
+// ties a database to its store. lock-rows.ts lets one of several servers do a task.
 
 import {
   type CompiledQuery,
@@ -14,7 +14,7 @@ import {
 } from "kysely";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
-import { RowCache } from "../kept-values.ts";
+import { RowCache } from "../row-cache.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Dialect } from "../dialect.ts";
 import { newestMigration } from "../migrations/migrations.ts";
 import { putRow } from "./kv-rows.ts";
-import { readClock } from "./lease-rows.ts";
+import { readClock } from "./lock-rows.ts";
 
 /** `nodesNamespace` is the namespace of a row for each process of each node. A backup does not bring them along. */
 export const nodesNamespace = "nodes";

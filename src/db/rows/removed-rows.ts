@@ -4,7 +4,7 @@ import type { Dialect, Schema } from "../dialect.ts";
 import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";
-import { readClock } from "./lease-rows.ts";
+import { readClock } from "./lock-rows.ts";
 import { type NamedRow, ObjectRows } from "./store-rows.ts";
 
 /** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */

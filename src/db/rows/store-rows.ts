@@ -3,7 +3,7 @@ import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
 import { damagedRow, putRow } from "./kv-rows.ts";
-import { readClock } from "./lease-rows.ts";
+import { readClock } from "./lock-rows.ts";
 
 /** `storeNamespace` is the namespace of one row, which a backup does not bring along. */
 export const storeNamespace = "static-files/store";

@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
 import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
-import { RowCache } from "../kept-values.ts";
+import { RowCache } from "../row-cache.ts";
 import { type Query, superTokenRolls } from "./kv-rows.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */

@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
-import { readClock } from "./lease-rows.ts";
+import { readClock } from "./lock-rows.ts";
 
 const uploadsPrefix = "static-files/uploads/";
 const partsPrefix = "static-files/upload-parts/";

@@ -22,7 +22,7 @@ import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
 import { isAbsence, statOrUndefined } from "../../trees/disk/stat.ts";
 import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
-import type { NameInFolder, TrashWriter } from "./trash-keeper.ts";
+import type { NameInFolder, TrashWriter } from "./trash-writer.ts";
 
 /** Something in an item, at the path that it had. */
 interface Part {

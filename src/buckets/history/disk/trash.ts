@@ -1,7 +1,7 @@
 // This folder is the history of buckets whose files are plain files. This file opens the trash of each bucket
-// (bucket-trash.ts, where each name has the days that `trash_days` gave it) and deletes what is old. trash-keeper.ts
+// (bucket-trash.ts, where each name has the days that `trash_days` gave it) and deletes what is old. trash-writer.ts
 // puts there what a change is about to delete or replace; trash-history.ts lists it and moves it back. growing-files.ts
-// has the content of resumable uploads. take-files.ts fills a deploy from another tree by shared blocks, tree-places.ts
+// has the content of resumable uploads. reuse-files.ts fills a deploy from another tree by shared blocks, tree-exchange.ts
 // settles what a crash leaves of an exchange, and discards whole trees.
 
 import { readdir } from "node:fs/promises";

@@ -9,7 +9,7 @@ import {
 import { retryDamaged, verified } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
 import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
-import type { RowTreeDeps } from "../../trees/rows/object-store.ts";
+import type { RowTreeDeps } from "../../trees/rows/row-tree.ts";
 import { noUpload } from "../faults.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");

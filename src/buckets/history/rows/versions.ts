@@ -1,7 +1,7 @@
 // This folder is the history of buckets whose names are rows. The Versions of this file list and find what was deleted
 // or replaced: its row was moved to another namespace, and its blob stays until a sweep; trees/rows/entry-writer.ts
 // moves the row back. part-blobs.ts keeps each piece of a resumable upload as a blob, so that any node can go on with
-// the upload. take-rows.ts gives a deploy the files that another tree has already, by rows that name the same blobs.
+// the upload. reuse-rows.ts gives a deploy the files that another tree has already, by rows that name the same blobs.
 
 import { Pacer } from "../../../base/turns.ts";
 import type { Database } from "../../../db/database.ts";

@@ -27,11 +27,11 @@ import { listedFiles, toListed } from "../../search.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
-import type { OpenedFile } from "./local-now.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 import { storedHash } from "./stored-hash.ts";
+import type { OpenedFile } from "./sync-folder.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;

@@ -24,6 +24,7 @@ import {
   treeRoot,
 } from "../../path.ts";
 import { type FileEntry, folderIsGone, notFound } from "../../ports.ts";
+import { isAbsence, statOrUndefined } from "./stat.ts";
 import {
   attemptSync,
   inFolderSync,
@@ -31,8 +32,7 @@ import {
   openFileSync,
   type SyncFolder,
   statPathSync,
-} from "./local-now.ts";
-import { isAbsence, statOrUndefined } from "./stat.ts";
+} from "./sync-folder.ts";
 
 /** The longest name on Linux file systems. */
 const maxNameBytes = 255;

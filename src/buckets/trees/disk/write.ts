@@ -6,7 +6,7 @@ import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/loc
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { VersionRestore } from "../../history/disk/trash-history.ts";
-import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-keeper.ts";
+import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-writer.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../../path.ts";
@@ -27,12 +27,12 @@ import {
 import { copyTree } from "./copy.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
-import { attemptSync } from "./local-now.ts";
 import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { type PathResolver, refuseTooDeep } from "./resolve.ts";
 import { DiskStagedFile, fillFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
+import { attemptSync } from "./sync-folder.ts";
 
 export interface DiskWriterOptions {
   readonly metadata: Metadata;

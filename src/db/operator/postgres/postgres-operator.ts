@@ -1,6 +1,6 @@
 // This folder runs an operator's statements on PostgreSQL, each request on a connection of its own. statements.ts
 // splits the text as PostgreSQL would. wire.ts speaks the protocol: an answer has to stop after a number of rows, and
-// to have the position of an error. values.ts converts between PostgreSQL's text format and JSON. This file runs the
+// to have the position of an error. pg-json.ts converts between PostgreSQL's text format and JSON. This file runs the
 // pieces of a request, and cancels what exceeds its time.
 
 import type { Clock } from "../../../base/clock.ts";
@@ -18,8 +18,8 @@ import {
   type SqlRequest,
   stoppedFault,
 } from "../operator-sql.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-json.ts";
 import { changesRows, commitsByItself, endsTransaction, splitPgStatements } from "./statements.ts";
-import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
 import {
   int16,
   int32,

@@ -6,7 +6,7 @@ import type { BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
-import type { StorageMaintenance } from "../../maintenance/store-care.ts";
+import type { StorageMaintenance } from "../../maintenance/storage-maintenance.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
   BucketStorage,
@@ -17,7 +17,7 @@ import type {
   Tree,
 } from "../../ports.ts";
 import { type Heads, openHeads } from "./heads.ts";
-import { RowTree, type RowTreeDeps } from "./object-store.ts";
+import { RowTree, type RowTreeDeps } from "./row-tree.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Requests that fail because of the blob store have it checked once in this time. */

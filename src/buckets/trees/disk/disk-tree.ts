@@ -1,21 +1,21 @@
-// This folder keeps the trees of buckets as plain files below `static_path`. disk-stores.ts opens the DiskTree of
+// This folder keeps the trees of buckets as plain files below `static_path`. disk-storage.ts opens the DiskTree of
 // this file for each bucket. resolve.ts maps a path to the disk and proves that it stays inside the bucket; read.ts
 // and write.ts read and change what it finds. New content is complete in staging.ts before a rename puts it in place.
-// local-now.ts does the short cases of a local disk without waiting. entry.ts, snapshot.ts and stat.ts say what a file
+// sync-folder.ts does the short cases of a local disk without waiting. entry.ts, snapshot.ts and stat.ts say what a file
 // is and whether it changed since; copy.ts and remove-tree.ts work on whole trees.
 
 import { Fault } from "../../../base/fault.ts";
 import type { FolderExchange } from "../../../base/local-fs/folder.ts";
 import { PathMutex } from "../../../base/path-mutex.ts";
 import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
-import { reuseFiles } from "../../history/disk/take-files.ts";
+import { reuseFiles } from "../../history/disk/reuse-files.ts";
 import { trashHistory } from "../../history/disk/trash-history.ts";
 import {
   isOnOtherDisk,
   refuseOtherDisk,
   syncNames,
   temporaryPathOf,
-} from "../../history/disk/tree-places.ts";
+} from "../../history/disk/tree-exchange.ts";
 import { keepsNoVersions } from "../../history/faults.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../../path.ts";

@@ -6,15 +6,15 @@ import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../..
 import type { Logger } from "../../../log/hub.ts";
 import { GrowingFiles } from "../../history/disk/growing-files.ts";
 import { Trash, TrashRetention } from "../../history/disk/trash.ts";
-import type { DiskTrash } from "../../history/disk/trash-keeper.ts";
-import { DiscardedTrees, recoverExchange, refuseOtherDisk } from "../../history/disk/tree-places.ts";
+import type { DiskTrash } from "../../history/disk/trash-writer.ts";
+import { DiscardedTrees, recoverExchange, refuseOtherDisk } from "../../history/disk/tree-exchange.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
 import { treeRoot } from "../../path.ts";
 import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, Tree } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { DiskTree } from "./disk-store.ts";
+import { DiskTree } from "./disk-tree.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
 import { openOrCreate } from "./resolve.ts";
 import { Staging } from "./staging.ts";

@@ -1,12 +1,12 @@
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./blobs/open-blobs.ts";
-import { StorageMaintenance } from "./maintenance/store-care.ts";
+import { StorageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
 import type { BucketStorage } from "./ports.ts";
-import { DiskStorage } from "./trees/disk/disk-stores.ts";
-import { ObjectStorage } from "./trees/rows/object-stores.ts";
+import { DiskStorage } from "./trees/disk/disk-storage.ts";
+import { ObjectStorage } from "./trees/rows/object-storage.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {

@@ -7,7 +7,7 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import type { Database } from "../../db/database.ts";
-import { maintenanceTask } from "../../db/rows/lease-rows.ts";
+import { maintenanceTask } from "../../db/rows/lock-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { isDeployPath } from "../history/deploy-record.ts";

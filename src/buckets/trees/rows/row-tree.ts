@@ -1,4 +1,4 @@
-// This folder keeps the trees of buckets as rows of the database; the content is in blobs/. object-stores.ts opens the
+// This folder keeps the trees of buckets as rows of the database; the content is in blobs/. object-storage.ts opens the
 // RowTree of this file for each bucket. locate.ts follows a path through the rows, entry-reader.ts reads what it
 // finds, entry-writer.ts changes it. committer.ts runs changes in a transaction that locks the head of the bucket,
 // many together. heads.ts knows the version of each bucket, so that plain HTTP seldom has to ask the database;
@@ -10,7 +10,7 @@ import type { Logger } from "../../../log/hub.ts";
 import { type BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
 import type { ContentSource } from "../../blobs/content.ts";
 import { StagedBlob } from "../../blobs/staged-blob.ts";
-import { reuseRows } from "../../history/rows/take-rows.ts";
+import { reuseRows } from "../../history/rows/reuse-rows.ts";
 import { Versions } from "../../history/rows/versions.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import type { TreePath } from "../../path.ts";
