@@ -16,7 +16,7 @@ import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { checkLocations } from "./buckets/maintenance/store-identity.ts";
 import { openStorage } from "./buckets/open-storage.ts";
-import type { Part, Prepared } from "./config/live.ts";
+import type { Part, PreparedChange } from "./config/live.ts";
 import { resolveLinkKey, resolveServerUuid } from "./config/server-uuid.ts";
 import {
   type Database,
@@ -189,7 +189,7 @@ export class BackendPart implements Part<BackendSettings> {
     this.#passwords = new Passwords(options.services.clock);
   }
 
-  async prepare(settings: BackendSettings): Promise<Prepared> {
+  async prepare(settings: BackendSettings): Promise<PreparedChange> {
     const file = databaseFile(settings.database.database_url);
     if (this.#slot.present !== undefined) requireFile(settings.database);
     const lock = await this.#lock.prepare(file);

@@ -5,7 +5,7 @@ import type { ConsoleFiles } from "./bundle.ts";
 import type { ProcessGroup } from "./process-group.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
-import type { Installed } from "./update/updater.ts";
+import type { InstalledProgram } from "./update/updater.ts";
 
 /** NodeOptions are what a node is opened with, beside its configuration. */
 export interface NodeOptions {
@@ -19,7 +19,7 @@ export interface NodeOptions {
   readonly workingDirectory: string;
   /** The program that can be updated; `restart` closes the node and executes the binary on the disk. */
   readonly program?: {
-    readonly installed: Installed;
+    readonly installed: InstalledProgram;
     restart(): void;
     /** Receives the path of a copy of the database that was made before a migration. */
     onMigrationBackup?(path: string): Promise<void>;

@@ -288,14 +288,14 @@ class Listeners {
   }
 }
 
-interface Measured {
+interface MetricsDeps {
   readonly backend: BackendSlot;
   readonly cluster: Cluster;
   readonly http: Http;
   readonly listeners: Listeners;
 }
 
-function newMetrics(core: Core, { backend, cluster, http: { deps }, listeners }: Measured): Metrics {
+function newMetrics(core: Core, { backend, cluster, http: { deps }, listeners }: MetricsDeps): Metrics {
   const { recorders, hub, present, failures, options, clock } = core;
   return openMetrics({
     recorders,
@@ -343,7 +343,7 @@ function newLiveConfig({ options: { configPath, group }, hub, overrides }: Core)
   });
 }
 
-interface Controlled {
+interface ControlDeps {
   readonly live: LiveConfig;
   readonly cluster: Cluster;
   readonly background: Background;
@@ -352,7 +352,7 @@ interface Controlled {
 type Control = ReturnType<typeof newControl>;
 
 /** `newControl` makes what a signal or a call may do to the whole node. */
-function newControl(core: Core, { live, cluster: { readiness, roster }, background }: Controlled) {
+function newControl(core: Core, { live, cluster: { readiness, roster }, background }: ControlDeps) {
   const { present, log, clock } = core;
   const { group, program } = core.options;
   const reload = async () => {
@@ -384,7 +384,7 @@ function newControl(core: Core, { live, cluster: { readiness, roster }, backgrou
 }
 
 /** NodeParts are the parts of a node, made and not opened. */
-interface NodeParts extends Measured, Controlled {
+interface NodeParts extends MetricsDeps, ControlDeps {
   readonly metrics: Metrics;
   readonly control: Control;
 }

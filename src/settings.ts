@@ -131,7 +131,7 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
   return url === undefined ? { staticPath: static_path } : { blobs: { ...files, url } };
 }
 
-/** `storeSettings` is which store keeps the files of the buckets, and how. */
+/** `storageSettings` returns which store keeps the files of the buckets, and how. */
 export function storageSettings({ files, static_path, sync_uploads, trash_days }: BackendSettings) {
   return { files, staticPath: static_path, syncUploads: sync_uploads, trashDays: trash_days };
 }

@@ -99,7 +99,7 @@ export class Mailbox<T> implements EventQueue<T> {
   }
 }
 
-/** Dropped takes the place of `count` items of a stream that were dropped because the reader was too slow. */
-export class Dropped {
+/** DropNotice takes the place of `count` items of a stream that were dropped because the reader was too slow. */
+export class DropNotice {
   constructor(readonly count: number) {}
 }

@@ -1,5 +1,5 @@
-/** Queued is long work that is done in small pieces. */
-interface Queued {
+/** QueuedWork is long work that is done in small pieces. */
+interface QueuedWork {
   /** Does a small piece. Returns false when nothing is left for now. */
   work(): boolean;
 }
@@ -9,7 +9,7 @@ const maxPiecesPerTurn = 8;
 
 /** Turns shares the event loop between clients: long work is done in pieces, and new requests are handled between them. */
 export class Turns {
-  readonly #waiting = new Set<Queued>();
+  readonly #waiting = new Set<QueuedWork>();
   /** Callers of `pause`, by lane (such as a connection). Lanes are served round-robin. */
   readonly #paused = new Map<object, Array<() => void>>();
   #number = 0;
@@ -32,7 +32,7 @@ export class Turns {
   }
 
   /** Runs `queued` in the coming turns until it has nothing left. */
-  add(queued: Queued): void {
+  add(queued: QueuedWork): void {
     this.#waiting.add(queued);
     this.#arm();
   }

@@ -24,7 +24,8 @@ interface Usage {
   readonly newestMs: number | null;
 }
 
-interface Counted extends Usage {
+/** UsageCount is the usage of a bucket, with when and how long it was counted. */
+interface UsageCount extends Usage {
   readonly countedAt: number;
   readonly tookMs: number;
 }
@@ -42,7 +43,7 @@ interface BucketUsageOptions {
  */
 export class BucketUsage {
   readonly #options: BucketUsageOptions;
-  readonly #counted = new Map<string, Counted>();
+  readonly #counted = new Map<string, UsageCount>();
   /** Buckets that were changed since their last count began. */
   readonly #changed = new Set<string>();
   #records: readonly Bucket[] = [];

@@ -16,8 +16,8 @@ import type { RelativePath } from "./paths.ts";
 import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, settings } from "./schema.ts";
 
-/** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
-export interface Prepared {
+/** PreparedChange is a change that is ready but not in force. Exactly one of its two functions is called, once. */
+export interface PreparedChange {
   /**
    * Puts the change in force and closes what it replaces. Must not throw, because parts that committed earlier are not rolled back:
    * everything that can fail belongs in `prepare`.
@@ -37,7 +37,7 @@ export interface Part<S = unknown> {
    * Opens what the slice needs, beside what is in force. If it throws, a start fails; a reload discards what the parts before it
    * prepared, in reverse order, and everything stays as it was.
    */
-  prepare(slice: S): Promise<Prepared>;
+  prepare(slice: S): Promise<PreparedChange>;
   /**
    * Called by a reload for a part whose slice is unchanged, such as to open a rotated log file again. It is called also if a later
    * part of the same reload fails.
@@ -79,7 +79,7 @@ interface LiveOptions {
 interface ReadyPart {
   readonly part: Part;
   readonly slice: unknown;
-  readonly change: Prepared;
+  readonly change: PreparedChange;
 }
 
 const target = "server";

@@ -16,8 +16,8 @@ import { unavailable } from "./unavailable.ts";
 /** Execute runs one statement on one connection. Throws a `Fault` with the database's own message. */
 export type Execute = (sql: string, params: readonly unknown[]) => Promise<QueryResult<unknown>>;
 
-/** Reserved is a connection that is used for one transaction only, until `release`. */
-export interface Reserved {
+/** ReservedConnection is a connection that is used for one transaction only, until `release`. */
+export interface ReservedConnection {
   readonly execute: Execute;
   release(): void;
 }
@@ -29,7 +29,7 @@ export interface ConnectionSource {
   /** Runs a single SELECT without taking a permit. A source without it runs them by `execute`. */
   readonly read?: Execute;
   /** Reserves a connection for a transaction. */
-  reserve(): Promise<Reserved>;
+  reserve(): Promise<ReservedConnection>;
   /** The statement that begins a transaction. */
   readonly begin: string;
   close(): Promise<void>;
@@ -144,7 +144,7 @@ class SourceConnection implements DatabaseConnection {
   readonly #source: ConnectionSource;
   readonly #driver: PooledDriver;
   readonly #log: Logger;
-  #reserved: Reserved | undefined;
+  #reserved: ReservedConnection | undefined;
 
   constructor(source: ConnectionSource, driver: PooledDriver, log: Logger) {
     this.#source = source;

@@ -2,7 +2,7 @@ import { mayActFor } from "../auth/authorise.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { noUpload, tooManyBytes } from "../buckets/history/faults.ts";
-import type { NewUpload, Received, Upload } from "../buckets/history/uploads.ts";
+import type { NewUpload, Upload, UploadProgress } from "../buckets/history/uploads.ts";
 import { childPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
 import { errorReason } from "./content/plain.ts";
 import { bodyChunks, declaredLength } from "./request/body-chunks.ts";
@@ -102,7 +102,7 @@ async function create(dav: DavRequest): Promise<Response> {
   const hasBody = request.headers.has("content-type");
   if (hasBody) requireBody(at, wanted, 0);
   const upload = await uploads.begin(bucket, { ...wanted, by: caller.key });
-  const answer = (received: Received) =>
+  const answer = (received: UploadProgress) =>
     new Response(null, {
       status: 201,
       headers: { location: addressOf(dav, upload), ...headersOf(upload), ...stateOf(received) },
@@ -112,7 +112,7 @@ async function create(dav: DavRequest): Promise<Response> {
 }
 
 /** An upload without bytes is finished at once, or it was never begun: its offset would say that it is complete. */
-async function receiveEmpty(dav: DavRequest, upload: Upload): Promise<Received> {
+async function receiveEmpty(dav: DavRequest, upload: Upload): Promise<UploadProgress> {
   try {
     return await receive(dav, upload, 0);
   } catch (error) {
@@ -207,7 +207,7 @@ function requireBody({ request }: DavRequest, { length }: Pick<Upload, "length">
   if (from + (declaredLength(request) ?? 0) > length) throw tooManyBytes(length);
 }
 
-async function receive(dav: DavRequest, upload: Upload, from: number): Promise<Received> {
+async function receive(dav: DavRequest, upload: Upload, from: number): Promise<UploadProgress> {
   const { request, bucket, files, path, uploads, audit, restartIdleTimer, makesParents } = dav;
   return uploads.receive(bucket.path, upload, {
     from,
@@ -244,7 +244,7 @@ function headersOf({ expires }: Upload): Record<string, string> {
 }
 
 /** The offset, and once the file is in place what PUT would have answered. */
-function stateOf({ offset, outcome }: Received): Record<string, string> {
+function stateOf({ offset, outcome }: UploadProgress): Record<string, string> {
   return {
     "upload-offset": String(offset),
     ...(outcome && {

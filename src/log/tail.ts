@@ -1,4 +1,4 @@
-import { Dropped, Mailbox } from "../base/mailbox.ts";
+import { DropNotice, Mailbox } from "../base/mailbox.ts";
 import { formatTimestamp, type LogEntry } from "./entry.ts";
 import { type EventCode, type EventFields, events } from "./events.ts";
 import type { Filter } from "./filter.ts";
@@ -10,16 +10,16 @@ export const tailCapacity = 512;
 /**
  * `openTail` yields the entries that pass `filter` from now on, until `stop` fires. Entries arrive in order. If the reader is more
  * than `tailCapacity` entries behind, new ones are dropped. Their number is reported before the next entry, or once the reader has
- * taken all that waited, and twice: as `Dropped` for programs, and as a `log.dropped` entry for people.
+ * taken all that waited, and twice: as a `DropNotice` for programs, and as a `log.dropped` entry for people.
  */
-export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbox<LogEntry | Dropped> {
+export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbox<LogEntry | DropNotice> {
   let missed = 0;
   const offerWithNotice = (...entries: LogEntry[]) => {
-    if (missed > 0) mailbox.offer(new Dropped(missed), missedEntry(missed), ...entries);
+    if (missed > 0) mailbox.offer(new DropNotice(missed), missedEntry(missed), ...entries);
     else if (entries.length > 0) mailbox.offer(...entries);
     missed = 0;
   };
-  const mailbox = new Mailbox<LogEntry | Dropped>(tailCapacity, offerWithNotice);
+  const mailbox = new Mailbox<LogEntry | DropNotice>(tailCapacity, offerWithNotice);
   const write = (entry: LogEntry) => {
     if (mailbox.isFull) {
       missed += 1;

@@ -3,7 +3,7 @@ import { authorise } from "../auth/authorise.ts";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { Deploy } from "../buckets/history/deploy-record.ts";
-import type { Published } from "../buckets/history/deploys.ts";
+import type { SwitchResult } from "../buckets/history/deploys.ts";
 import { treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { siteProblems } from "../buckets/site-files.ts";
@@ -290,7 +290,7 @@ export const deploys = {
 };
 
 /** `toPublished` adds where visitors find the files that are published now, and what is wrong with their `_headers` and `_redirects`. */
-async function toPublished({ buckets }: Services, bucket: Bucket, done: Published) {
+async function toPublished({ buckets }: Services, bucket: Bucket, done: SwitchResult) {
   const problems = await siteProblems(buckets.filesOf(bucket).reader);
   return { ...done, problems, ...rootOf(bucket) };
 }
@@ -302,6 +302,6 @@ function rootOf({ hosts, is_http_root }: Bucket) {
 
 const neverAborted = new AbortController().signal;
 
-function toAudited(bucket: string, { deploy, replaced }: Published) {
+function toAudited(bucket: string, { deploy, replaced }: SwitchResult) {
   return { bucket, deploy, ...(replaced !== null && { replaced }) };
 }

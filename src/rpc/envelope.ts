@@ -14,12 +14,12 @@ export interface Request {
 }
 
 /** An item that is no request, and the id its error goes to. */
-interface Broken {
+interface InvalidItem {
   readonly fault: Fault;
   readonly id: IdText;
 }
 
-export type Item = Request | Broken;
+export type Item = Request | InvalidItem;
 
 type Envelope =
   | { readonly batch: false; readonly item: Item }
@@ -61,7 +61,7 @@ function toItem(json: unknown, spellings: IdSpellings): Item {
   return { method, params, id: idText };
 }
 
-function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "null"): Broken {
+function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "null"): InvalidItem {
   return { fault: new Fault(kind, detail), id };
 }
 

@@ -5,7 +5,7 @@ import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/json.ts";
-import type { Dropped } from "../base/mailbox.ts";
+import type { DropNotice } from "../base/mailbox.ts";
 import type { StreamedJson } from "./bodies.ts";
 import type { EndReason } from "./session.ts";
 
@@ -80,7 +80,7 @@ interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends De
   readonly event: E;
   /** The last event of a subscription whose token is not valid any more, which says so to people. */
   lastEvent?(reason: EndReason): z.input<E>;
-  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | Dropped>;
+  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | DropNotice>;
 }
 
 /** A method as the engine, the documents and the typed client see it. */

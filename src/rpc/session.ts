@@ -2,7 +2,7 @@ import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
 import type { Clock } from "../base/clock.ts";
 import { Fault } from "../base/fault.ts";
-import { Dropped, type EventQueue, isEventQueue } from "../base/mailbox.ts";
+import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
 import { quietly } from "../log/span.ts";
 
@@ -149,7 +149,7 @@ function eventText(method: string, id: string, event: unknown): string {
   return notification(
     method,
     id,
-    event instanceof Dropped ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`,
+    event instanceof DropNotice ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`,
   );
 }
 
@@ -186,8 +186,8 @@ export interface WatchedSubscription {
   readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
 }
 
-/** Watched is a subscription with the time at which the query began that last confirmed its token, by a clock that nobody sets. */
-interface Watched {
+/** WatchEntry is a subscription, and when the query began that last confirmed its token, by a clock that nobody sets. */
+interface WatchEntry {
   readonly subscription: WatchedSubscription;
   confirmedAt: number;
 }
@@ -196,7 +196,7 @@ type AreAuthorised = (watched: readonly WatchedSubscription[]) => Promise<readon
 
 /** SubscriptionReauthorizer ends subscriptions whose token would not be authorised any more. */
 export class SubscriptionReauthorizer {
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchEntry>();
   /** True if the last query failed: what cannot be asked ends nothing and holds nothing up. */
   #isAway = false;
   readonly #areAuthorised: AreAuthorised;
@@ -214,7 +214,7 @@ export class SubscriptionReauthorizer {
 
   /** Watches a subscription until `stop`. What it returns has to be asked before every event. */
   watch(subscription: WatchedSubscription, stop: AbortSignal): Admission {
-    const watched: Watched = { subscription, confirmedAt: Number.NEGATIVE_INFINITY };
+    const watched: WatchEntry = { subscription, confirmedAt: Number.NEGATIVE_INFINITY };
     this.#watched.set(subscription.id, watched);
     this.#timer ??= this.#recheckIn(recheckMs);
     stop.addEventListener("abort", () => {

@@ -19,7 +19,7 @@ export interface Progress {
   readonly total: number | undefined;
 }
 
-export interface Downloaded {
+export interface DownloadResult {
   readonly bytes: number;
   readonly sha256: Buffer;
   /** The BLAKE2b digest, which minisign signs. */
@@ -60,7 +60,7 @@ export interface DownloadOptions {
 export async function download(
   address: string,
   { path, mode, progress, signal, limits = standardLimits }: DownloadOptions,
-): Promise<Downloaded> {
+): Promise<DownloadResult> {
   const pace = watchPace(limits);
   const stop = AbortSignal.any([pace.signal, ...(signal === undefined ? [] : [signal])]);
   try {
@@ -220,7 +220,7 @@ function unpacked(wire: AsyncGenerator<Uint8Array<ArrayBuffer>>): AsyncIterable<
   return source.pipeThrough(new DecompressionStream("zstd"));
 }
 
-async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<Downloaded> {
+async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<DownloadResult> {
   const [sha256, blake2b] = [createHash("sha256"), createHash("blake2b512")];
   let bytes = 0;
   for await (const chunk of content) {

@@ -10,8 +10,8 @@ import { parsePublicKeys } from "../base/minisign-key.ts";
 import type { Logger } from "../log/hub.ts";
 import { type Binary, lockFolder } from "./binary.ts";
 import {
-  type Downloaded,
   type DownloadOptions,
+  type DownloadResult,
   download,
   downloadText,
   type Progress,
@@ -28,8 +28,8 @@ export interface UpdateSettings {
   readonly publicKey: string | undefined;
 }
 
-/** Installed is the program that is to be updated. */
-export interface Installed {
+/** InstalledProgram is the program that is to be updated. */
+export interface InstalledProgram {
   /** Undefined if the server runs from source. */
   readonly binary: Binary | undefined;
   readonly version: string;
@@ -49,15 +49,15 @@ interface Source {
  * replaces the file. If any step fails, nothing is changed.
  */
 export class Updater {
-  readonly #installed: Installed;
+  readonly #installed: InstalledProgram;
   readonly #settings: () => UpdateSettings;
   readonly #log: Logger;
   #busy = false;
   readonly #stop = new AbortController();
   /** The running or last download; once it settles after a failure, its file is removed. */
-  #fetching: Promise<Downloaded> | undefined;
+  #fetching: Promise<DownloadResult> | undefined;
 
-  constructor(installed: Installed, settings: () => UpdateSettings, log: Logger) {
+  constructor(installed: InstalledProgram, settings: () => UpdateSettings, log: Logger) {
     this.#installed = installed;
     this.#settings = settings;
     this.#log = log;
@@ -163,11 +163,11 @@ export class Updater {
   async #fetch(
     { releaseUrl, keys, name, tag }: Source,
     target: Pick<DownloadOptions, "path" | "mode" | "progress">,
-  ): Promise<Downloaded> {
+  ): Promise<DownloadResult> {
     const { signal } = this.#stop;
     try {
       this.#log.event("update.downloading", "update: downloading", { tag: tag.text });
-      const tell = paced((progress) =>
+      const report = paced((progress) =>
         this.#log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
       );
       const address = releaseAddress(releaseUrl, name, tag);
@@ -178,7 +178,7 @@ export class Updater {
         ...target,
         signal,
         progress(progress) {
-          tell(progress);
+          report(progress);
           target.progress(progress);
         },
       });
@@ -213,13 +213,13 @@ function figures({ bytes, total }: Progress) {
 }
 
 /** `paced` passes on at most one report per second, and the last one. */
-function paced(tell: (progress: Progress) => void): (progress: Progress) => void {
+function paced(report: (progress: Progress) => void): (progress: Progress) => void {
   let next = 0;
   return (progress) => {
     const now = performance.now();
     if (now < next && progress.bytes !== progress.total) return;
     next = now + 1000;
-    tell(progress);
+    report(progress);
   };
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Dropped } from "../../src/base/mailbox.ts";
+import { DropNotice } from "../../src/base/mailbox.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -7,7 +7,7 @@ import { openTail, tailCapacity } from "../../src/log/tail.ts";
 
 interface Tail {
   readonly stop: AbortController;
-  next(): Promise<IteratorResult<LogEntry | Dropped, void>>;
+  next(): Promise<IteratorResult<LogEntry | DropNotice, void>>;
   /** The next one, which must be an entry. */
   entry(): Promise<LogEntry>;
   /** The messages of the next `count` entries. */
@@ -19,7 +19,7 @@ function tail(hub: LogHub, filter: string): Tail {
   const reader = openTail(hub, parseFilter(filter), stop.signal)[Symbol.asyncIterator]();
   const entry = async () => {
     const { value } = await reader.next();
-    if (value === undefined || value instanceof Dropped) throw new Error("an entry should come here");
+    if (value === undefined || value instanceof DropNotice) throw new Error("an entry should come here");
     return value;
   };
   return {
@@ -63,7 +63,7 @@ test("a slow reader keeps the first 512 events; of the rest the next event that 
   for (let i = 1; i <= 520; i += 1) log.info(`event ${i}`);
   expect(await reader.messages(512)).toEqual(Array.from({ length: 512 }, (_, i) => `event ${i + 1}`));
   log.info("through");
-  expect((await reader.next()).value).toEqual(new Dropped(8));
+  expect((await reader.next()).value).toEqual(new DropNotice(8));
   const told = await reader.entry();
   const fields = { event: "log.dropped", dropped: 8 };
   expect(told).toMatchObject({ level: "WARN", target: "server", fields, spans: [] });
@@ -87,7 +87,7 @@ test("each gap is counted for itself and told where it was", async () => {
   log.info("end");
   counts.push((await reader.next()).value, (await reader.entry()).fields.dropped);
   expect(await reader.messages(1)).toEqual(["end"]);
-  expect(counts).toEqual([new Dropped(3), 3, new Dropped(2), 2]);
+  expect(counts).toEqual([new DropNotice(3), 3, new DropNotice(2), 2]);
 });
 
 test("a slow reader takes nothing from another one, and nothing from the writer", async () => {
@@ -122,7 +122,7 @@ test("what a reader takes without waiting is the same, gaps included, and nothin
   const takeAll = () => {
     const taken: unknown[] = [];
     for (let item = queue.take(); item !== undefined; item = queue.take())
-      taken.push(item instanceof Dropped ? item.count : (item.fields.dropped ?? item.message));
+      taken.push(item instanceof DropNotice ? item.count : (item.fields.dropped ?? item.message));
     return taken;
   };
   expect(takeAll()).toEqual([]);

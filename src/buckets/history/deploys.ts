@@ -41,8 +41,8 @@ interface DeployMaker {
   readonly note: string;
 }
 
-/** Published is the outcome of a switch. */
-export interface Published {
+/** SwitchResult is the outcome of a switch. */
+export interface SwitchResult {
   readonly deploy: string;
   /** The deploy that was published before; null if there was none, or if nothing had to be switched. */
   readonly replaced: string | null;
@@ -183,12 +183,16 @@ export class Deploys {
   }
 
   /** publish puts the tree of a deploy in the place of the bucket's, at once. It succeeds also if the deploy is published already. */
-  publish(bucket: BucketLocation, id: string, conditions: WriteConditions): Promise<Published> {
+  publish(bucket: BucketLocation, id: string, conditions: WriteConditions): Promise<SwitchResult> {
     return this.#switch(bucket, { pick: () => id, isNew: true, conditions });
   }
 
   /** rollback publishes a previous deploy again; without an id, the one that was published before the present one. */
-  rollback(bucket: BucketLocation, id: string | undefined, conditions: WriteConditions): Promise<Published> {
+  rollback(
+    bucket: BucketLocation,
+    id: string | undefined,
+    conditions: WriteConditions,
+  ): Promise<SwitchResult> {
     return this.#switch(bucket, { pick: (rows) => id ?? previousDeploy(rows), isNew: false, conditions });
   }
 
@@ -248,7 +252,7 @@ export class Deploys {
     });
   }
 
-  #switch(bucket: BucketLocation, { pick, isNew, conditions }: Choice): Promise<Published> {
+  #switch(bucket: BucketLocation, { pick, isNew, conditions }: Choice): Promise<SwitchResult> {
     return this.maintenance.inTurn(bucket, async () => {
       const rows = await this.#rows.list(bucket.path);
       const id = pick(rows);

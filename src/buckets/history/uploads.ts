@@ -51,8 +51,8 @@ interface ReceiveOptions {
   ) => Promise<WrittenFile>;
 }
 
-/** Received is the state of an upload after a request. */
-export interface Received {
+/** UploadProgress is the state of an upload after a request. */
+export interface UploadProgress {
   readonly offset: number;
   /** Set once the file is in place. */
   readonly outcome: UploadOutcome | undefined;
@@ -133,7 +133,7 @@ export class Uploads {
    * receive stores content, and puts the file in place with its last byte. What arrived is kept if the body fails, or the file
    * cannot be put in place.
    */
-  async receive(bucketPath: string, upload: Upload, options: ReceiveOptions): Promise<Received> {
+  async receive(bucketPath: string, upload: Upload, options: ReceiveOptions): Promise<UploadProgress> {
     const { id } = upload.name;
     if (this.#receiving.has(id)) throw isBusy();
     const stop = new AbortController();
@@ -179,7 +179,7 @@ export class Uploads {
     bucketPath: string,
     { name, path, length }: Upload,
     { from, source }: { readonly from: number; readonly source: PieceSource },
-  ): Promise<number | Received> {
+  ): Promise<number | UploadProgress> {
     const { rows, contents } = this.#options;
     const now = await rows.get(name);
     if (now === undefined) throw noUpload();

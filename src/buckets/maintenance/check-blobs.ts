@@ -177,7 +177,7 @@ class Comparison {
   }
 }
 
-interface Reached {
+interface ReachedEntry {
   readonly bucket: string;
   readonly path: string;
   readonly value: EntryValue;
@@ -185,7 +185,7 @@ interface Reached {
 }
 
 /** `everything` are the files and folders of all buckets, and those that were removed. */
-export async function* everything(names: ObjectRows): AsyncGenerator<Reached> {
+export async function* everything(names: ObjectRows): AsyncGenerator<ReachedEntry> {
   for await (const heads of names.heads())
     for (const { key: bucket, value: head } of heads) {
       for await (const entry of walkEntries(names, head.root)) yield { bucket, ...entry, isRemoved: false };

@@ -126,7 +126,7 @@ export class PostgresNotifications implements Notifications {
         await using listening = await this.#open();
         pauseMs = firstPauseMs;
         // Hints may have been lost before.
-        this.#tell(topics);
+        this.#notify(topics);
         for (;;) this.#receive(await listening.connection.notification());
       } catch (error) {
         if (this.#isClosed) return;
@@ -169,10 +169,10 @@ export class PostgresNotifications implements Notifications {
     this.#unheardAt = undefined;
     const parts = payload.slice(0, 256).split(" ");
     if (parts.includes(this.#sender)) return;
-    this.#tell(topics.filter((topic) => parts.includes(topic)));
+    this.#notify(topics.filter((topic) => parts.includes(topic)));
   }
 
-  #tell(some: readonly Topic[]): void {
+  #notify(some: readonly Topic[]): void {
     if (this.#isClosed) return;
     for (const topic of some) this.#heard?.(topic);
   }

@@ -3,7 +3,7 @@ import type { QueryResult } from "kysely";
 import type { Clock } from "../../base/clock.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
-import type { ConnectionSource, Execute, Reserved } from "../driver.ts";
+import type { ConnectionSource, Execute, ReservedConnection } from "../driver.ts";
 import { isUnavailable, unavailable } from "../unavailable.ts";
 import { toDatabaseFault } from "./postgres-errors.ts";
 
@@ -58,11 +58,11 @@ export class PostgresPool implements ConnectionSource {
       return this.#run({ pool, connection: pool }, sql, params);
     });
 
-  reserve(): Promise<Reserved> {
+  reserve(): Promise<ReservedConnection> {
     return this.#options.reachability.guard(() => this.#reserve());
   }
 
-  async #reserve(): Promise<Reserved> {
+  async #reserve(): Promise<ReservedConnection> {
     const pool = this.#pool;
     const pending = pool.reserve();
     const connection = await this.#answered(pool, pending, () => {

@@ -123,7 +123,7 @@ export class ObjectRows {
     const either = (name: string) =>
       sql`coalesce(value ->> ${sql.lit(name)}, value -> 'entry' ->> ${sql.lit(name)})`;
     for (let after = 0n; ; ) {
-      const { rows } = await sql<Scanned>`
+      const { rows } = await sql<ScannedRow>`
         SELECT id, CASE WHEN ${isOurs} THEN ${either("blob")} END AS blob, CASE WHEN ${isOurs} THEN ${either("size")} END AS size,
           CASE WHEN ${isOurs} THEN ${either("hash")} END AS hash,
           CASE WHEN ${isOurs} THEN coalesce(${either("id")}, value ->> 'root') END AS folder
@@ -224,7 +224,7 @@ export class ObjectRows {
   }
 }
 
-interface Scanned {
+interface ScannedRow {
   readonly id: number | bigint;
   readonly blob: string | null;
   readonly size: number | string | null;

@@ -141,7 +141,7 @@ const rfcAlgorithms = [
   { name: "sha-512", bytes: 64, open: crypto("sha512") },
 ] as const;
 
-interface Wanted {
+interface ExpectedDigest {
   readonly header: string;
   readonly hex: string;
   readonly hasher: Hasher;
@@ -152,7 +152,7 @@ interface Wanted {
  * `Content-Digest` of RFC 9530. Algorithms that are not known are ignored, as that RFC wants; a known one that is no digest is 400.
  */
 class BodyDigests {
-  readonly #wanted: readonly Wanted[];
+  readonly #wanted: readonly ExpectedDigest[];
 
   constructor(headers: Headers) {
     this.#wanted = [
@@ -179,7 +179,7 @@ class BodyDigests {
   }
 }
 
-function ocChecksum(headers: Headers): Wanted[] {
+function ocChecksum(headers: Headers): ExpectedDigest[] {
   const header = "OC-Checksum";
   const text = headers.get(header);
   const [name = "", digest = ""] = text?.trim().split(":") ?? [];
@@ -191,13 +191,13 @@ function ocChecksum(headers: Headers): Wanted[] {
   return [{ header, hex, hasher: algorithm.open() }];
 }
 
-function contentMd5(headers: Headers): Wanted[] {
+function contentMd5(headers: Headers): ExpectedDigest[] {
   const header = "Content-MD5";
   const text = headers.get(header);
   return text === null ? [] : [{ header, hex: hexOf(header, text.trim(), 16), hasher: crypto("md5")() }];
 }
 
-function rfcDigests(headers: Headers, name: "repr-digest" | "content-digest"): Wanted[] {
+function rfcDigests(headers: Headers, name: "repr-digest" | "content-digest"): ExpectedDigest[] {
   const header = name === "repr-digest" ? "Repr-Digest" : "Content-Digest";
   const members = headers.get(name)?.split(",") ?? [];
   return members.flatMap((member) => {

@@ -108,8 +108,8 @@ interface PendingRequest extends IncomingRequest {
   target: DavPath;
 }
 
-/** Held is what a request holds while it is answered. */
-interface Held {
+/** RequestResources has what a request holds while it is answered. */
+interface RequestResources {
   readonly lease: Lease<Services>;
   /** Its body, as that of an unknown caller. */
   readonly unread: Disposable;
@@ -127,7 +127,7 @@ const challenge: Challenge = {
 /** Authenticates first: a stranger learns nothing, not even whether a bucket exists. */
 async function answer(
   pending: PendingRequest,
-  { lease: { services, authenticator }, unread }: Held,
+  { lease: { services, authenticator }, unread }: RequestResources,
   { audit, delays, maxUploadBytes, turns, static: { cache } }: WebdavOptions,
 ): Promise<Response> {
   const { request, address, protocol, restartIdleTimer } = pending;

@@ -6,7 +6,7 @@ import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../../db/unavailable.ts";
 import { outsideSpans } from "../../../log/span.ts";
-import type { EntryWriter, Written } from "./entry-writer.ts";
+import type { EntryWriter, WriteState } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import type { WrittenRow } from "./known-rows.ts";
 import { entryOf, locate, treeIsMissing } from "./locate.ts";
@@ -36,8 +36,8 @@ interface CommitterOptions {
  * A change that was run in a transaction, with what it wrote; one that was refused wrote nothing, and if it was not the first, what others
  * wrote may be the reason: entries, but also locks and properties.
  */
-type Ran = { readonly change: Change<EntryWriter> } & (
-  | { readonly result: unknown; readonly written: Written }
+type ChangeRun = { readonly change: Change<EntryWriter> } & (
+  | { readonly result: unknown; readonly written: WriteState }
   | { readonly error: unknown; readonly isFirst: boolean }
 );
 
@@ -58,7 +58,7 @@ export class Committer {
   /** One change that throws is undone alone, and rejects with what it threw. Does not reject. */
   async commit(changes: ReadonlyArray<Change<EntryWriter>>): Promise<void> {
     const { database, sync } = this.#options;
-    const ran: Ran[] = [];
+    const ran: ChangeRun[] = [];
     let ending: Ending = "open";
     try {
       await database.transact(async (transaction) => {
@@ -79,7 +79,7 @@ export class Committer {
 
   async #runAll(
     changes: ReadonlyArray<Change<EntryWriter>>,
-    ran: Ran[],
+    ran: ChangeRun[],
     transaction: Transaction,
   ): Promise<void> {
     const { bucketPath, database, openWriter } = this.#options;
@@ -101,7 +101,7 @@ export class Committer {
     if (after !== head) await database.heads.write(bucketPath, after, transaction);
   }
 
-  #announce(ran: readonly Ran[]): void {
+  #announce(ran: readonly ChangeRun[]): void {
     const { heads, bucketPath, onChanged } = this.#options;
     const last = lastChange(ran);
     if (last === undefined) return;
@@ -112,7 +112,7 @@ export class Committer {
   }
 
   /** It is not known whether the changes were made. */
-  #announceDoubt(ran: readonly Ran[]): void {
+  #announceDoubt(ran: readonly ChangeRun[]): void {
     const { heads, bucketPath, onChanged } = this.#options;
     heads.known.mayBeChanged(bucketPath, rowsOf(ran));
     onChanged();
@@ -120,7 +120,7 @@ export class Committer {
 
   async #settleFailed(
     changes: ReadonlyArray<Change<EntryWriter>>,
-    ran: readonly Ran[],
+    ran: readonly ChangeRun[],
     { error, ending }: { readonly error: unknown; readonly ending: Ending },
   ): Promise<void> {
     const done = ran.filter(isDone);
@@ -158,17 +158,17 @@ async function runOrUnname(change: Change<EntryWriter>, writer: EntryWriter): Pr
   }
 }
 
-function isDone(one: Ran): one is Extract<Ran, { readonly written: Written }> {
+function isDone(one: ChangeRun): one is Extract<ChangeRun, { readonly written: WriteState }> {
   return "written" in one;
 }
 
 /** The last change that wrote an entry; undefined if none did. */
-function lastChange(ran: readonly Ran[]): Written | undefined {
+function lastChange(ran: readonly ChangeRun[]): WriteState | undefined {
   return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written;
 }
 
 /** What all changes wrote; undefined if that is not known of one of them. */
-function rowsOf(ran: readonly Ran[]): readonly WrittenRow[] | undefined {
+function rowsOf(ran: readonly ChangeRun[]): readonly WrittenRow[] | undefined {
   const rows: WrittenRow[] = [];
   for (const { written } of ran.filter(isDone)) {
     if (written.rows === undefined) return undefined;
@@ -178,7 +178,7 @@ function rowsOf(ran: readonly Ran[]): readonly WrittenRow[] | undefined {
 }
 
 /** Lets the uploads of a change that was undone be deleted. */
-function unname({ named }: Written): void {
+function unname({ named }: WriteState): void {
   for (const { staged } of named) staged.isNamed = false;
 }
 
@@ -248,7 +248,7 @@ type Outcome = "done" | "not done" | "unknown";
  */
 async function resolveUnknownCommit(
   { database, bucketPath }: { readonly database: Database; readonly bucketPath: string },
-  changes: readonly Written[],
+  changes: readonly WriteState[],
 ): Promise<Outcome> {
   for (let attempt = 1, pause = firstPauseMs; attempt <= maxAttempts; attempt += 1, pause *= 2) {
     try {
@@ -268,7 +268,11 @@ async function resolveUnknownCommit(
   return "unknown";
 }
 
-async function namesAny(rows: EntryRows, bucketPath: string, changes: readonly Written[]): Promise<boolean> {
+async function namesAny(
+  rows: EntryRows,
+  bucketPath: string,
+  changes: readonly WriteState[],
+): Promise<boolean> {
   for (const { named } of changes)
     for (const { path, staged } of named) {
       if (staged.blob === undefined) continue;

@@ -25,7 +25,7 @@ import {
 import { listedFiles } from "../../search.ts";
 import { EntrySnapshot, EntryStats, ObjectEntry, type SnapshotRows } from "./entry.ts";
 import type { Head } from "./heads.ts";
-import { blobOf, entryOf, type Located, locate, parentOf } from "./locate.ts";
+import { blobOf, entryOf, type LocatedPath, locate, parentOf } from "./locate.ts";
 
 /** Entries of a folder that are returned at once. */
 const batchEntries = 128;
@@ -41,7 +41,7 @@ interface EntryReaderOptions extends SnapshotRows {
   /** Reads the tree that was the bucket's when this head was read, also after another one was published; default: the bucket's own. */
   readonly head?: HeadValue | undefined;
   /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
-  readonly located?: Map<TreePath, Located>;
+  readonly located?: Map<TreePath, LocatedPath>;
   /** Of a reader of one tree: its root, once it is known. */
   readonly pin?: { root: string | undefined } & PinOptions;
   readonly misses?: Map<TreePath, Head>;
@@ -76,7 +76,7 @@ export class EntryReader implements FileReader {
   }
 
   /** locate follows a path to its rows. */
-  async locate(path: TreePath): Promise<Located> {
+  async locate(path: TreePath): Promise<LocatedPath> {
     const { pin, located: known } = this.#options;
     const located = known?.get(path) ?? (await (pin?.usesKnown ? this.#readOrKnown(path) : this.#read(path)));
     known?.set(path, located);
@@ -87,7 +87,7 @@ export class EntryReader implements FileReader {
     return located;
   }
 
-  async #read(path: TreePath): Promise<Located> {
+  async #read(path: TreePath): Promise<LocatedPath> {
     const { bucketPath, heads, head, located: known } = this.#options;
     if (head !== undefined) return locate(this.#rows, head, path);
     const begunAt = heads.known.now;
@@ -98,7 +98,7 @@ export class EntryReader implements FileReader {
     return located;
   }
 
-  #readOrKnown(path: TreePath): Promise<Located> {
+  #readOrKnown(path: TreePath): Promise<LocatedPath> {
     const { bucketPath, heads } = this.#options;
     return heads.known.readOrKnown(() => this.#read(path), {
       isAway: heads.isAway,
@@ -209,7 +209,7 @@ export class EntryReader implements FileReader {
     }
   }
 
-  async *#list(located: Located, folder: TreePath, { id }: FolderValue): AsyncGenerator<ObjectEntry[]> {
+  async *#list(located: LocatedPath, folder: TreePath, { id }: FolderValue): AsyncGenerator<ObjectEntry[]> {
     const rows: EntryRow[] = [];
     for await (const batch of this.#rows.list(id)) {
       rows.push(...batch);
@@ -231,7 +231,7 @@ export class EntryReader implements FileReader {
     this.#misses.set(path, head);
   }
 
-  #toEntry({ head }: Located, path: TreePath, value: EntryValue | undefined): ObjectEntry | undefined {
+  #toEntry({ head }: LocatedPath, path: TreePath, value: EntryValue | undefined): ObjectEntry | undefined {
     return value && new ObjectEntry(this.#options, { path, value, head });
   }
 
@@ -256,7 +256,7 @@ export class EntryReader implements FileReader {
 }
 
 /** The folder at a located path. Throws NotFound, and InvalidInput for a file. */
-function folderOf(located: Located, asked: TreePath): FolderValue {
+function folderOf(located: LocatedPath, asked: TreePath): FolderValue {
   const value = entryOf(located);
   if (value === undefined) throw notFound(asked);
   if (isFolderValue(value)) return value;

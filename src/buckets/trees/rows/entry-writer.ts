@@ -33,7 +33,7 @@ import {
 import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
 import type { WrittenRow } from "./known-rows.ts";
-import { entryOf, folderAt, hashOfNothing, type Located, lowestPosition, positionOf } from "./locate.ts";
+import { entryOf, folderAt, hashOfNothing, type LocatedPath, lowestPosition, positionOf } from "./locate.ts";
 
 interface EntryWriterOptions {
   readonly bucketPath: string;
@@ -43,7 +43,7 @@ interface EntryWriterOptions {
   /** The rows as the transaction sees and changes them. */
   readonly entries: EntryRows;
   /** What the reader remembers, to be cleared with every change. */
-  readonly located: Map<TreePath, Located>;
+  readonly located: Map<TreePath, LocatedPath>;
   readonly head: HeadValue;
   /** Finds what was deleted or replaced, as the transaction sees it. */
   readonly findVersion: (wanted: VersionName) => Promise<FoundVersion | undefined>;
@@ -54,8 +54,8 @@ interface EntryWriterOptions {
   readonly stopping: AbortSignal;
 }
 
-/** Written is what a change has done so far. */
-export interface Written {
+/** WriteState is what a change has done so far. */
+export interface WriteState {
   /** As it will be stored. Its version was raised by one with each operation. */
   readonly head: HeadValue;
   /** The head that the transaction has locked. */
@@ -78,7 +78,7 @@ export class EntryWriter implements WriteTransaction {
   readonly database: DatabaseTransaction;
   readonly #options: EntryWriterOptions;
   readonly #rows: EntryRows;
-  #written: Written;
+  #written: WriteState;
   /** Rows of the present operation, which are written together at its end. */
   readonly #pending: TreeRow[] = [];
 
@@ -91,12 +91,12 @@ export class EntryWriter implements WriteTransaction {
     this.#written = unwritten(options.head, options.head);
   }
 
-  get written(): Written {
+  get written(): WriteState {
     return this.#written;
   }
 
   /** begin starts a new change, after one that was kept, or from the state before one that was undone. */
-  begin({ head }: Pick<Written, "head">): void {
+  begin({ head }: Pick<WriteState, "head">): void {
     this.#options.located.clear();
     this.#pending.length = 0;
     this.#written = unwritten(head, this.#options.head);
@@ -246,7 +246,7 @@ export class EntryWriter implements WriteTransaction {
    * Ends an operation: writes what is pending, and sets the times of the folders in which names have changed, or of the lowest
    * that existed before. Folders of a disk do the same.
    */
-  async #touch(...changed: readonly Located[]): Promise<void> {
+  async #touch(...changed: readonly LocatedPath[]): Promise<void> {
     const { version } = this.#written.head;
     const touched = changed.flatMap((located) =>
       this.#updated(located, Math.min(located.names.length, located.chain.length) - 1, {
@@ -276,7 +276,7 @@ export class EntryWriter implements WriteTransaction {
    * The row of a changed entry on the way to a located path. At depth 0 is the bucket's own folder, which has none: its values
    * are in the head.
    */
-  #updated(located: Located, depth: number, changes: Partial<EntryValue>): TreeRow[] {
+  #updated(located: LocatedPath, depth: number, changes: Partial<EntryValue>): TreeRow[] {
     if (depth <= 0) {
       const { modified, accessed } = changes;
       const head = {
@@ -316,7 +316,7 @@ export class EntryWriter implements WriteTransaction {
   }
 }
 
-function unwritten(head: HeadValue, locked: HeadValue): Written {
+function unwritten(head: HeadValue, locked: HeadValue): WriteState {
   return { head, locked, isChanged: false, rows: [], named: [] };
 }
 

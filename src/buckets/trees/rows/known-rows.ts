@@ -4,7 +4,7 @@ import type { EntryValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import { isUnavailable } from "../../../db/unavailable.ts";
 import { maxReadWaitMs } from "../../bucket-cache.ts";
 import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
-import { type Located, rootValue } from "./locate.ts";
+import { type LocatedPath, rootValue } from "./locate.ts";
 
 /** Limits of what is remembered, of all buckets. Names that do not exist are counted apart: anybody may ask for any. */
 const maxRows = 20_000;
@@ -63,7 +63,7 @@ interface OwnChange {
 
 interface KnownOptions {
   readonly isAway: boolean;
-  readonly known: () => Located | undefined;
+  readonly known: () => LocatedPath | undefined;
   readonly onSilence: () => void;
 }
 
@@ -84,7 +84,7 @@ export class KnownRows {
   }
 
   /** locate finds a path as it was last known; undefined if that is not known, or too old. `last` is what is known of the head. */
-  locate(bucketPath: string, path: TreePath, last: LastHead | undefined): Located | undefined {
+  locate(bucketPath: string, path: TreePath, last: LastHead | undefined): LocatedPath | undefined {
     const tree = this.#trees.get(bucketPath);
     if (tree === undefined || last === undefined) return undefined;
     if (last.root !== undefined && last.root !== tree.head.root) return undefined;
@@ -119,9 +119,9 @@ export class KnownRows {
    * known of the path; `onSilence` is called before it does so because of silence.
    */
   async readOrKnown(
-    read: () => Promise<Located>,
+    read: () => Promise<LocatedPath>,
     { isAway, known, onSilence }: KnownOptions,
-  ): Promise<Located> {
+  ): Promise<LocatedPath> {
     const expected = isAway ? known() : undefined;
     if (expected !== undefined) return expected;
     try {
@@ -141,7 +141,7 @@ export class KnownRows {
   }
 
   /** remember keeps a path that a read has found; the read began at `readAt`. */
-  remember(bucketPath: string, asked: TreePath, { head, names, chain }: Located, readAt: number): void {
+  remember(bucketPath: string, asked: TreePath, { head, names, chain }: LocatedPath, readAt: number): void {
     const tree = this.saw(bucketPath, head);
     if (tree === undefined || asked.length > maxPathChars || head.version < tree.own) return;
     for (const [at, segment] of segmentsOf(asked).entries()) {

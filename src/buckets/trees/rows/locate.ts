@@ -23,8 +23,8 @@ interface EntryPosition {
   readonly name: Segment;
 }
 
-/** Located is a path after one read of the rows. */
-export interface Located {
+/** LocatedPath is a path after one read of the rows. */
+export interface LocatedPath {
   readonly head: HeadValue;
   /** The path, each name in the Unicode form that exists. */
   readonly path: TreePath;
@@ -38,7 +38,7 @@ export interface Located {
 type Top = string | HeadValue;
 
 /** locate follows a path, each name as given, else in NFC, else in NFD. Throws if the bucket has no head. */
-export async function locate(rows: EntryRows, top: Top, asked: TreePath): Promise<Located> {
+export async function locate(rows: EntryRows, top: Top, asked: TreePath): Promise<LocatedPath> {
   const names = segmentsOf(asked);
   const followed =
     typeof top === "string"
@@ -76,17 +76,17 @@ async function otherForm(rows: EntryRows, { id }: FolderValue, name: Segment): P
 }
 
 /** entryOf is the value at the located path; undefined if nothing exists there. */
-export function entryOf({ chain, names }: Located): EntryValue | undefined {
+export function entryOf({ chain, names }: LocatedPath): EntryValue | undefined {
   return chain[names.length];
 }
 
 /** parentOf is what exists at the path of the folder above; undefined for the bucket's own folder. */
-export function parentOf({ chain, names }: Located): EntryValue | undefined {
+export function parentOf({ chain, names }: LocatedPath): EntryValue | undefined {
   return names.length === 0 ? undefined : chain[names.length - 1];
 }
 
 /** folderAt is the folder at a depth of the way to a located path: 0 is the bucket's own. InvalidInput if it is a file. */
-export function folderAt({ chain, path }: Located, depth: number): FolderValue {
+export function folderAt({ chain, path }: LocatedPath, depth: number): FolderValue {
   const value = chain[depth];
   if (value === undefined) throw notFound(path);
   if (isFolderValue(value)) return value;
@@ -97,7 +97,7 @@ export function folderAt({ chain, path }: Located, depth: number): FolderValue {
 }
 
 /** positionOf is the position of a located path in the folder above it. Throws NotFound when that does not exist. */
-export function positionOf(located: Located): EntryPosition {
+export function positionOf(located: LocatedPath): EntryPosition {
   return lowestPosition(located, { makeParents: false });
 }
 
@@ -106,7 +106,7 @@ export function positionOf(located: Located): EntryPosition {
  * below which the `missing` ones have to be created first. InvalidInput for a path that cannot exist.
  */
 export function lowestPosition(
-  located: Located,
+  located: LocatedPath,
   { makeParents }: { readonly makeParents: boolean },
 ): EntryPosition & { readonly missing: readonly Segment[] } {
   const { names, chain, path } = located;

@@ -32,7 +32,7 @@ import { ChangeQueue, Committer, type LockedBucket } from "./committer.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
-import { type Located, treeIsMissing } from "./locate.ts";
+import { type LocatedPath, treeIsMissing } from "./locate.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */
@@ -223,7 +223,7 @@ export class RowTree implements Tree {
   #openWriter({ transaction, head, nowMs }: LockedBucket): EntryWriter {
     const { database, keepRemovedMs, stopping } = this.#deps;
     const entries = database.entries.within(transaction);
-    const located = new Map<TreePath, Located>();
+    const located = new Map<TreePath, LocatedPath>();
     return new EntryWriter({
       bucketPath: this.#bucketPath,
       reader: new EntryReader({ ...this.#readerOptions, entries, located }),
