@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { currentUser } from "../base/local-fs/access.ts";
-import type { LeftOutCause } from "./deploy/left-out.ts";
+import type { OmissionCause } from "./deploy/left-out.ts";
 
 /** Messages for the system's error codes about a path that the user named, each with what to do. */
 const meanings: Readonly<Record<string, string>> = {
@@ -24,7 +24,7 @@ const diskMeanings: Readonly<Record<string, string>> = {
 };
 
 /** `localRefusal` says why one file cannot be read or written here; undefined for an error that explainFileError does not know. */
-export function localRefusal(error: unknown): LeftOutCause | undefined {
+export function localRefusal(error: unknown): OmissionCause | undefined {
   const why = explainFileError(error);
   if (why === undefined) return undefined;
   return { reason: codeOf(error) === "ENAMETOOLONG" ? "name_too_long" : "not_permitted", why };

@@ -42,7 +42,7 @@ interface State {
   readonly isFinished: boolean;
 }
 
-interface Listed {
+interface UploadEntry {
   readonly address: string;
   readonly path: string;
   readonly length: number;
@@ -146,7 +146,7 @@ class Sender {
     const response = await this.#request("GET", address, { allowed: [404, 405] });
     const text = await response.text().catch(() => "");
     if (!response.ok || response.headers.get("tus-resumable") === null) return undefined;
-    const { uploads } = JSON.parse(text) as { uploads: Listed[] };
+    const { uploads } = JSON.parse(text) as { uploads: UploadEntry[] };
     const same = uploads.filter(
       (one) =>
         isSamePath(new URL(one.address, address).href, address) &&

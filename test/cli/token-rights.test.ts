@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { agoText } from "../../src/cli/terminal/quantities.ts";
-import { mayText } from "../../src/cli/tokens/may.ts";
+import { permissionsText } from "../../src/cli/tokens/may.ts";
 import { errorOf, loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
@@ -98,7 +98,7 @@ test("rights are put into words that name what, where and nothing that is not gr
       "list agents everywhere",
     ],
   ];
-  for (const [token_limit, text] of cases) expect(mayText({ token_limit }, false)).toBe(text);
+  for (const [token_limit, text] of cases) expect(permissionsText({ token_limit }, false)).toBe(text);
 });
 
 test("a time ago is told to the minute, hour or day", () => {

@@ -77,7 +77,7 @@ export async function migrateFiles(
     meter?.end();
   }
   if (!isCopied(ctx, report, { from, into })) return exitCodes.failed;
-  await sayNext(ctx, to, { ...options, from });
+  await reportNextStep(ctx, to, { ...options, from });
   return exitCodes.done;
 }
 
@@ -127,7 +127,7 @@ function shown(url: string | undefined): string {
 }
 
 /** Names the files whose content was lost before: that is no failure of the copy, and repeating it would not help. */
-function sayLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): void {
+function reportLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): void {
   for (const { blob, location, isRemoved } of lost.slice(0, maxShown)) {
     const file = location === undefined ? `blob ${blob}` : `${location.bucket}/${location.path}`;
     ctx.say(
@@ -141,7 +141,7 @@ function sayLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): voi
 }
 
 /** Says which settings of S3 came from this environment: the server may be started in another one. */
-function sayVariables(ctx: Context, files: Config["files"]): void {
+function reportVariables(ctx: Context, files: Config["files"]): void {
   if (!isS3(files.url)) return;
   const used = Object.entries(awsVariables).filter(
     ([variable, key]) => ctx.env[variable] && ctx.env[variable] === files[key],
@@ -160,7 +160,7 @@ function isCopied(
   { from, into }: { readonly from: string; readonly into: string },
 ): boolean {
   for (const { what, why } of failures.slice(0, maxShown)) ctx.say(`not copied: ${what}: ${why}`);
-  sayLost(ctx, lost, from);
+  reportLost(ctx, lost, from);
   for (const name of others.slice(0, maxShown)) ctx.say(`only in ${into}: ${name}`);
   const what = buckets === undefined ? "blob" : "file";
   const sum = `${countText(copied, what)} copied to ${into}, ${countText(unchanged, what)} there already`;
@@ -191,7 +191,7 @@ function isCopied(
 }
 
 /** Names the new store in the configuration, or says how. */
-async function sayNext(
+async function reportNextStep(
   ctx: Context,
   files: Config["files"],
   { path, writesConfig, from }: MigrateFilesOptions & { readonly from: string },
@@ -212,7 +212,7 @@ async function sayNext(
         ? `Now remove url below [files] from ${file}, and start the server. ${unchanged}`
         : `Now write url = ${JSON.stringify(url)} below [files] into ${file}, and start the server. ${unchanged}`,
     );
-  sayVariables(ctx, files);
+  reportVariables(ctx, files);
   if (ctx.env.NODE_SERVER_FILES_URL)
     ctx.say(
       "note: NODE_SERVER_FILES_URL is set in this environment and overrides url; change it where the server is started.",

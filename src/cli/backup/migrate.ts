@@ -70,8 +70,8 @@ async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFi
         },
       );
       if (code !== exitCodes.done) ctx.say(goOn());
-      else if (!writeConfig) sayDatabase(ctx, path, copied.database_url);
-      sayOverridden(ctx);
+      else if (!writeConfig) reportDatabase(ctx, path, copied.database_url);
+      reportOverridden(ctx);
       return code;
     },
   );
@@ -79,8 +79,8 @@ async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFi
 
 async function moveDatabase(ctx: Context, signal: AbortSignal, options: MigrateOptions): Promise<number> {
   const { database_url: url } = await copyConfigured(ctx, signal, options);
-  if (!options.writeConfig) sayDatabase(ctx, options.config, url);
-  sayOverridden(ctx);
+  if (!options.writeConfig) reportDatabase(ctx, options.config, url);
+  reportOverridden(ctx);
   return exitCodes.done;
 }
 
@@ -159,13 +159,13 @@ async function withStores(
   }
 }
 
-function sayDatabase(ctx: Context, path: string, url: string): void {
+function reportDatabase(ctx: Context, path: string, url: string): void {
   ctx.say(
     `Now write ${settingFor(url)} into ${ctx.path(path)}, and start the server. The old database stays as it is.`,
   );
 }
 
-function sayOverridden(ctx: Context): void {
+function reportOverridden(ctx: Context): void {
   if (ctx.env.NODE_SERVER_DATABASE_URL)
     ctx.say(
       "note: NODE_SERVER_DATABASE_URL is set in this environment and overrides database_url; change it where the server is started.",

@@ -52,7 +52,7 @@ export async function createBucket(name: string, options: BucketOptions, ctx: Co
     clean_urls: options.cleanUrls,
   });
   printAddress(ctx, client, bucket);
-  sayWhoReads(ctx, client, bucket);
+  reportReaders(ctx, client, bucket);
   return showOne(ctx, bucket, options);
 }
 
@@ -67,7 +67,7 @@ function hostsOf({ host, hosts }: BucketOptions): string[] | undefined {
   return hosts === false ? [] : undefined;
 }
 
-function sayWhoReads(ctx: Context, { url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
+function reportReaders(ctx: Context, { url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
   const note = isPublic === false ? privateNote : publicNote(webAddress(url, `/node/static/${name}/…`));
   ctx.say(`note: ${note}`);
 }
@@ -104,7 +104,7 @@ export async function updateBucket(name: string, options: BucketOptions, ctx: Co
     );
   const client = await connect(ctx, options);
   const bucket = await client.call("static-bucket_update", { name, ...changes });
-  if (changes.public !== undefined) sayWhoReads(ctx, client, bucket);
+  if (changes.public !== undefined) reportReaders(ctx, client, bucket);
   return showOne(ctx, bucket, options);
 }
 

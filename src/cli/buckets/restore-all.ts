@@ -10,7 +10,7 @@ import {
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
-import { type LeftOut, sayLeftOut } from "../deploy/left-out.ts";
+import { type OmittedFile, reportOmitted } from "../deploy/left-out.ts";
 import { inParallel } from "../deploy/transfer.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
@@ -55,7 +55,7 @@ export async function restoreAll(
       return exitCodes.done;
     }
     const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
-    sayLeftOut(ctx, "failed", failed);
+    reportOmitted(ctx, "failed", failed);
     const restored = missing.length - failed.length;
     ctx.say(
       `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
@@ -111,8 +111,8 @@ async function restoreEach(
   client: NodeServerClient,
   { name, versions }: { readonly name: string; readonly versions: readonly Version[] },
   signal: AbortSignal,
-): Promise<LeftOut[]> {
-  const failed: LeftOut[] = [];
+): Promise<OmittedFile[]> {
+  const failed: OmittedFile[] = [];
   if (versions.length === 0) return failed;
   const line = new ProgressLine(ctx, "restoring");
   let done = 0;

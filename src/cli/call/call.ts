@@ -3,7 +3,7 @@ import { exactJson } from "../../base/json.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type Renewed, renewLogin, usernameIn } from "../login/renew-login.ts";
+import { type NewCredentials, renewLogin, usernameIn } from "../login/renew-login.ts";
 import { clientFor, findServer, findTarget, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { readable, untilStopped } from "../terminal/output.ts";
@@ -65,7 +65,11 @@ async function callMethod(
  * Returns the new password of the caller's own login, if the call changes it. Must be called before it, while the old password is
  * valid.
  */
-async function renewedBy(target: Target, method: string, params: object): Promise<Renewed | undefined> {
+async function renewedBy(
+  target: Target,
+  method: string,
+  params: object,
+): Promise<NewCredentials | undefined> {
   if (method !== "token_change_password" || target.token === undefined) return undefined;
   const username = usernameIn(target.token);
   if (username === undefined) return undefined;

@@ -5,14 +5,14 @@ import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
-/** Declared is a method as the command line needs it: its declaration, which cannot be run here. */
-export type Declared = Method<never>;
+/** MethodDeclaration is a method as the command line needs it: its declaration, which cannot be run here. */
+export type MethodDeclaration = Method<never>;
 
 const table: MethodTable<never> = methods;
 
 export const methodNames: readonly string[] = Object.keys(table);
 
-export function findMethod(name: string): Declared {
+export function findMethod(name: string): MethodDeclaration {
   const found = Object.hasOwn(table, name) ? table[name] : undefined;
   if (found !== undefined) return found;
   const near = nearest(name, methodNames);

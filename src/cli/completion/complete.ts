@@ -50,8 +50,8 @@ async function candidates(
   return argumentsOf(ctx, program, { ...typed, beginning });
 }
 
-/** Typed is a command line up to the word that is being completed. */
-interface Typed {
+/** CommandLine is what was typed up to the word that is being completed. */
+interface CommandLine {
   readonly command: Command;
   readonly args: readonly string[];
   /** Which server the command would talk to. */
@@ -97,7 +97,7 @@ function remoteOptions(program: Command): readonly Option[] {
 }
 
 /** Completes the value of an option. */
-async function valuesOf(ctx: Context, { long, flags }: Option, typed: Typed): Promise<Candidate[]> {
+async function valuesOf(ctx: Context, { long, flags }: Option, typed: CommandLine): Promise<Candidate[]> {
   switch (long) {
     case "--server":
       return serverNames(ctx);
@@ -121,7 +121,7 @@ function listOf(choices: readonly string[], beginning: string): Candidate[] {
     .map((word) => ({ word: before + word, description: "" }));
 }
 
-async function argumentsOf(ctx: Context, program: Command, typed: Typed): Promise<Candidate[]> {
+async function argumentsOf(ctx: Context, program: Command, typed: CommandLine): Promise<Candidate[]> {
   const { command, args } = typed;
   const path =
     command.parent === program || command === program

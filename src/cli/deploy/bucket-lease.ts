@@ -39,7 +39,7 @@ export async function withTransferLock<T>(
   work: (held: LockContext) => Promise<T>,
 ): Promise<T> {
   const own = new OwnTransferLock(ctx, { server: client.url, bucket: subject.bucket });
-  const left = own.leftBehind();
+  const left = own.unfinished();
   const lease = await acquireTransferLock(client, subject, left?.lease);
   if (lease === undefined) return work({ leftDeploy: undefined, remember: async () => {} });
   let unfinished = left?.deploy;

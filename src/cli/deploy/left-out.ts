@@ -3,15 +3,15 @@ import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 
 /**
- * LeftOutCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
+ * OmissionCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
  * refused has the reason of the server's error, or `refused` where it has none.
  */
-export interface LeftOutCause {
-  readonly reason: LeftOutReason | FaultReason;
+export interface OmissionCause {
+  readonly reason: OmissionReason | FaultReason;
   readonly why: string;
 }
 
-type LeftOutReason =
+type OmissionReason =
   /** A rule about names keeps it back; `why` names the rule. */
   | "skipped"
   /** Its name cannot be written in a bucket, or not here. */
@@ -31,12 +31,12 @@ type LeftOutReason =
   | "not_permitted"
   | "refused";
 
-/** LeftOut is a file that was not transferred or not deleted, and why. */
-export interface LeftOut extends LeftOutCause {
+/** OmittedFile is a file that was not transferred or not deleted, and why. */
+export interface OmittedFile extends OmissionCause {
   readonly path: string;
 }
 
-/** Names files on standard error, one a line. */
-export function sayLeftOut(ctx: Context, what: string, files: readonly LeftOut[]): void {
+/** reportOmitted names files on standard error, one a line. */
+export function reportOmitted(ctx: Context, what: string, files: readonly OmittedFile[]): void {
   for (const { path, why } of files) ctx.say(`${what}: ${visible(path)}: ${visible(why)}`);
 }

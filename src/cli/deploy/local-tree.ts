@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
-import type { LeftOut, LeftOutCause } from "./left-out.ts";
+import type { OmissionCause, OmittedFile } from "./left-out.ts";
 import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
 export interface LocalFile {
@@ -20,7 +20,7 @@ export interface FileStamp {
 }
 
 /** A file or folder on the disk, with links resolved. */
-interface Found {
+interface ResolvedEntry {
   readonly disk: string;
   readonly stats: Stats;
 }
@@ -29,9 +29,9 @@ export interface LocalTree {
   readonly files: ReadonlyMap<string, LocalFile>;
   readonly folders: ReadonlySet<string>;
   /** What cannot be sent, such as links that lead out of the folder. */
-  readonly leftOut: readonly LeftOut[];
+  readonly omitted: readonly OmittedFile[];
   /** What the rules skip; a folder, which has a slash at its end, stands for all that is in it. */
-  readonly skipped: readonly LeftOut[];
+  readonly skipped: readonly OmittedFile[];
 }
 
 export function stampOf({ size, mtimeMs, ctimeMs }: Stats): FileStamp {
@@ -61,10 +61,10 @@ export function realFolder(ctx: Context, given: string): string {
 export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   const files = new Map<string, LocalFile>();
   const folders = new Set<string>();
-  const leftOut: LeftOut[] = [];
-  const skipped: LeftOut[] = [];
+  const omitted: OmittedFile[] = [];
+  const skipped: OmittedFile[] = [];
   walk(root, "", [root]);
-  return { files, folders, leftOut, skipped };
+  return { files, folders, omitted, skipped };
 
   /** `above` holds the folders on the way here with links resolved, to detect circles. */
   function walk(folder: string, prefix: string, above: readonly string[]): void {
@@ -82,7 +82,7 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
         skipped.push({ path: isFolder ? `${path}/` : path, reason: "skipped", why: skip });
       if (skip !== undefined && !isNeeded) continue;
       if ("why" in found) {
-        leftOut.push({ path, ...found });
+        omitted.push({ path, ...found });
         continue;
       }
       take(path, found, above);
@@ -95,16 +95,16 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
     return rules?.whySkipped(path, kind) ?? (inside === path ? undefined : rules?.whySkipped(inside, kind));
   }
 
-  function take(path: string, { disk, stats }: Found, above: readonly string[]): void {
+  function take(path: string, { disk, stats }: ResolvedEntry, above: readonly string[]): void {
     if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
     else if (!stats.isDirectory())
-      leftOut.push({
+      omitted.push({
         path,
         reason: "not_a_file",
         why: "it is neither a file nor a folder nor a link to one",
       });
     else if (above.includes(disk))
-      leftOut.push({ path, reason: "link_circle", why: "the link leads round in a circle" });
+      omitted.push({ path, reason: "link_circle", why: "the link leads round in a circle" });
     else {
       folders.add(path);
       walk(disk, `${path}/`, [...above, disk]);
@@ -112,7 +112,7 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   }
 
   /** Returns the file or folder behind a path; why it is left out; undefined when it vanished meanwhile. */
-  function resolveLink(disk: string): Found | LeftOutCause | undefined {
+  function resolveLink(disk: string): ResolvedEntry | OmissionCause | undefined {
     const stats = lstatSync(disk, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
     try {
@@ -141,8 +141,8 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function whyUnsendable(name: string, top: boolean): LeftOutCause | undefined {
-  const refused = (why: string): LeftOutCause => ({ reason: "name_not_accepted", why });
+function whyUnsendable(name: string, top: boolean): OmissionCause | undefined {
+  const refused = (why: string): OmissionCause => ({ reason: "name_not_accepted", why });
   if (name.includes("\\")) return refused("a name in a bucket cannot contain a backslash");
   if (top && /^[A-Za-z]:/.test(name)) return refused("it would be taken for a drive letter");
   return name.includes("\ufffd") || !name.isWellFormed() ? refused("its name is not UTF-8") : undefined;

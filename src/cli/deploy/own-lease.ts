@@ -8,14 +8,14 @@ import { explainFileError } from "../file-error.ts";
 import { stateFolder } from "../user-folders.ts";
 import { hashBytes } from "./local-tree.ts";
 
-/** LeftBehind is what a process that has died could not end. */
-export interface LeftBehind {
+/** UnfinishedTransfer is what a process that has died could not end. */
+export interface UnfinishedTransfer {
   readonly lease: string;
   /** The deploy that it was filling. */
   readonly deploy?: string | undefined;
 }
 
-interface LockFile extends LeftBehind {
+interface LockFile extends UnfinishedTransfer {
   readonly host: string;
   readonly pid: number;
 }
@@ -32,7 +32,7 @@ export class OwnTransferLock {
     this.#path = join(stateFolder(ctx), "leases", `${name}.json`);
   }
 
-  leftBehind(): LeftBehind | undefined {
+  unfinished(): UnfinishedTransfer | undefined {
     try {
       const { lease, deploy, host, pid } = JSON.parse(readFileSync(this.#path, "utf8")) as LockFile;
       return host === hostname() && !isAlive(pid) ? { lease, deploy } : undefined;
@@ -42,7 +42,7 @@ export class OwnTransferLock {
     }
   }
 
-  async save(held: LeftBehind): Promise<void> {
+  async save(held: UnfinishedTransfer): Promise<void> {
     const stored: LockFile = { ...held, host: hostname(), pid: process.pid };
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });

@@ -5,7 +5,7 @@ import { refusalOf } from "../deploy/push/send.ts";
 import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { type Copied, copyAll, makeFolders } from "./copied.ts";
+import { type CopySummary, copyAll, makeFolders } from "./copied.ts";
 import { filesBelow, type ListedFile, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 import { pathFor } from "./upload.ts";
@@ -26,7 +26,7 @@ export async function relocate(
   client: NodeServerClient,
   { from, to, kind }: Relocation,
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<CopySummary> {
   if (kind === "move" && from.bucket !== to.bucket)
     throw new WrongUsage(
       "these are two buckets; copy with `node-server cp`, then delete with `node-server rm`",
@@ -81,7 +81,7 @@ async function copyAcross(
   client: NodeServerClient,
   { from, target, entry }: Across,
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<CopySummary> {
   const [source, sink] = [new BucketReader(client, from.bucket), client.bucket(target.bucket)];
   const below = await filesOf(client, from, entry, signal);
   const pathOf = (path: string) => {

@@ -15,7 +15,7 @@ import { fetchOf } from "../remote/remote.ts";
 /** FileSource is what reading the files of a bucket takes. */
 export type FileSource = Pick<BucketFiles, "find" | "list" | "open">;
 
-type Listed = ReadonlyMap<string, { readonly size: number; readonly mtime: number }>;
+type Listing = ReadonlyMap<string, { readonly size: number; readonly mtime: number }>;
 type ReadOptions = Parameters<BucketFiles["open"]>[1];
 
 /** Larger files are read through a signed link, because an answer of RPC is in memory as a whole. */
@@ -32,7 +32,7 @@ export class BucketReader implements FileSource {
   readonly #webdav: BucketFiles;
   /** Whether WebDAV has refused the token. */
   #isRefused = false;
-  #listing: Promise<Listed> | undefined;
+  #listing: Promise<Listing> | undefined;
 
   constructor(client: NodeServerClient, bucket: string) {
     this.#client = client;
@@ -97,7 +97,7 @@ export class BucketReader implements FileSource {
     return byRpc();
   }
 
-  #list(): Promise<Listed> {
+  #list(): Promise<Listing> {
     this.#listing ??= this.#client
       .callAny("static-bucket-file_list", { name: this.#bucket })
       .then(
@@ -112,7 +112,7 @@ export class BucketReader implements FileSource {
     return this.#listing;
   }
 
-  async #listIfAllowed(): Promise<Listed | undefined> {
+  async #listIfAllowed(): Promise<Listing | undefined> {
     try {
       return await this.#list();
     } catch (error) {

@@ -1,17 +1,17 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type LeftOut, type LeftOutCause, sayLeftOut } from "../deploy/left-out.ts";
+import { type OmissionCause, type OmittedFile, reportOmitted } from "../deploy/left-out.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
 import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 
-/** Copied is what a copy or a move did, as `--json` prints it. */
-export interface Copied {
+/** CopySummary is what a copy or a move did, as `--json` prints it. */
+export interface CopySummary {
   copied: number;
   bytes: number;
-  readonly left_out: LeftOut[];
-  readonly failed: LeftOut[];
+  readonly left_out: OmittedFile[];
+  readonly failed: OmittedFile[];
 }
 
 /** One file to copy. */
@@ -20,22 +20,22 @@ export interface FileCopy {
   readonly size: number;
 }
 
-/** CopyResult is undefined for a file that was copied; else why it was not, as far as that concerns this file alone. */
-export type CopyResult = LeftOutCause | undefined;
+/** CopyResult is undefined for a file that was copied; else the cause why this file alone was not. */
+export type CopyResult = OmissionCause | undefined;
 
 export interface CopyTools {
   readonly meter: Meter;
   readonly retry: RetryPolicy;
 }
 
-/** Copies files, several at once, and shows how far it is. */
+/** copyAll copies files, several at once, and shows the progress. */
 export async function copyAll<T extends FileCopy>(
   ctx: Context,
   files: readonly T[],
   signal: AbortSignal,
   copyOne: (file: T, tools: CopyTools, signal: AbortSignal) => Promise<CopyResult>,
-): Promise<Copied> {
-  const done: Copied = { copied: 0, bytes: 0, left_out: [], failed: [] };
+): Promise<CopySummary> {
+  const done: CopySummary = { copied: 0, bytes: 0, left_out: [], failed: [] };
   if (files.length === 0) return done;
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const meter = openMeter(ctx, "copying", { bytes, files: files.length });
@@ -54,7 +54,7 @@ export async function copyAll<T extends FileCopy>(
   return done;
 }
 
-/** Makes folders of a bucket and those above them, each once, several at once. */
+/** makeFolders makes folders of a bucket and the folders above them, each once, several at once. */
 export async function makeFolders(
   ctx: Context,
   client: NodeServerClient,
@@ -75,15 +75,15 @@ export interface ReportOptions {
   readonly json?: boolean;
 }
 
-/** Says what was done, and returns the exit code. */
+/** report prints the summary, and returns the exit code. */
 export async function report(
   ctx: Context,
-  done: Copied,
+  done: CopySummary,
   { json }: ReportOptions,
   verb = "copied",
 ): Promise<number> {
-  sayLeftOut(ctx, "not copied", done.left_out);
-  sayLeftOut(ctx, "failed", done.failed);
+  reportOmitted(ctx, "not copied", done.left_out);
+  reportOmitted(ctx, "failed", done.failed);
   ctx.say(`${countText(done.copied, "file")} ${verb} (${sizeText(done.bytes)})`);
   if (json) await ctx.print(`${JSON.stringify(done)}\n`);
   return done.failed.length > 0 ? exitCodes.failed : exitCodes.done;

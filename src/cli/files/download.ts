@@ -7,7 +7,7 @@ import type { Context } from "../context.ts";
 import { realFolder } from "../deploy/local-tree.ts";
 import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { type Copied, copyAll } from "./copied.ts";
+import { type CopySummary, copyAll } from "./copied.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 
@@ -18,7 +18,7 @@ export async function download(
   { from, disk }: { readonly from: BucketPath; readonly disk: string },
   { recursive }: { readonly recursive?: boolean },
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<CopySummary> {
   const entry = await requireEntry(client, from);
   if (entry.folder && !recursive)
     throw new Fault("InvalidInput", `${shown(from)} is a folder; -r copies it with all it holds`);

@@ -14,8 +14,8 @@ export interface ListOptions extends RemoteOptions {
   readonly recursive?: boolean;
 }
 
-/** Listed is a line of `ls`, as `--json` prints it. */
-interface Listed {
+/** ListRow is a line of `ls`, as `--json` prints it. */
+interface ListRow {
   readonly path: string;
   readonly kind: "file" | "folder";
   /** In bytes; null for a folder. */
@@ -62,20 +62,20 @@ async function listBuckets(ctx: Context, client: NodeServerClient, { json }: Lis
   return exitCodes.done;
 }
 
-async function listFolder(client: NodeServerClient, at: BucketPath): Promise<Listed[]> {
+async function listFolder(client: NodeServerClient, at: BucketPath): Promise<ListRow[]> {
   const entry = await requireEntry(client, at);
   if (!entry.folder) return [toListed(entry, at.path)];
   const entries = await new BucketReader(client, at.bucket).list(at.path);
   return entries.map((entry) => toListed(entry, pathIn(at.path, entry.name)));
 }
 
-async function listBelow(client: NodeServerClient, at: BucketPath): Promise<Listed[]> {
+async function listBelow(client: NodeServerClient, at: BucketPath): Promise<ListRow[]> {
   const entry = await requireEntry(client, at);
   if (!entry.folder) return [toListed(entry, at.path)];
   const files = await filesBelow(client, at);
   return files.map(({ path, size, mtime }) => ({ path, kind: "file", size, modified: mtime }));
 }
 
-function toListed({ folder, size, modified }: BucketEntry, path: string): Listed {
+function toListed({ folder, size, modified }: BucketEntry, path: string): ListRow {
   return { path, kind: folder ? "folder" : "file", size: size ?? null, modified: modified.getTime() };
 }

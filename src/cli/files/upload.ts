@@ -5,9 +5,9 @@ import type { Context } from "../context.ts";
 import { type LocalFile, readLocalTree, realFolder, stampOf } from "../deploy/local-tree.ts";
 import { sendFile } from "../deploy/push/send.ts";
 import { foldersOf } from "../deploy/remote-tree.ts";
-import { saySkipped } from "../deploy/skip/say-skipped.ts";
+import { reportSkipped } from "../deploy/skip/say-skipped.ts";
 import { type SkipOptions, SkipRules } from "../deploy/skip/skip-rules.ts";
-import { type Copied, copyAll, makeFolders } from "./copied.ts";
+import { type CopySummary, copyAll, makeFolders } from "./copied.ts";
 import { missing } from "./find.ts";
 import { type BucketPath, localName, pathIn, shown } from "./location.ts";
 
@@ -23,7 +23,7 @@ export async function upload(
   { disk, to }: { readonly disk: string; readonly to: BucketPath },
   options: UploadOptions,
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<CopySummary> {
   if (disk === "-") return uploadInput(ctx, client, { to, signal });
   const at = ctx.path(disk);
   const stats = statSync(at);
@@ -35,8 +35,8 @@ export async function upload(
   if (!options.recursive)
     throw new Fault("InvalidInput", `${disk} is a folder; -r copies it with all it holds`);
   const real = realFolder(ctx, disk);
-  const { files, folders, leftOut, skipped } = readLocalTree(real, SkipRules.read(real, options));
-  saySkipped(ctx, skipped, options);
+  const { files, folders, omitted, skipped } = readLocalTree(real, SkipRules.read(real, options));
+  reportSkipped(ctx, skipped, options);
   const top = await pathFor(client, to, localName(ctx, disk));
   const moved = [...files.values()].map((file) => ({ ...file, path: pathIn(top, file.path) }));
   const done = await send(
@@ -45,7 +45,7 @@ export async function upload(
     { bucket: to.bucket, files: moved, folders: ["", ...folders].map((folder) => pathIn(top, folder)) },
     signal,
   );
-  done.left_out.push(...leftOut);
+  done.left_out.push(...omitted);
   return done;
 }
 
@@ -70,7 +70,7 @@ async function send(
   client: NodeServerClient,
   { bucket, files, folders }: Sending,
   signal: AbortSignal,
-): Promise<Copied> {
+): Promise<CopySummary> {
   const wanted = [...folders].filter((folder) => folder !== "");
   await makeFolders(ctx, client, { bucket, folders: wanted }, signal);
   const target = client.bucket(bucket);
@@ -85,7 +85,7 @@ async function uploadInput(
   ctx: Context,
   client: NodeServerClient,
   { to, signal }: { readonly to: BucketPath; readonly signal: AbortSignal },
-): Promise<Copied> {
+): Promise<CopySummary> {
   if (to.isFolder)
     throw new Fault("InvalidInput", `${shown(to)} is a folder; name the file that standard input becomes`);
   let bytes = 0;

@@ -6,7 +6,7 @@ import { readCa } from "../remote/ca.ts";
 import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
-import { isSuperToken, mayText, tokenState } from "../tokens/may.ts";
+import { isSuperToken, permissionsText, tokenState } from "../tokens/may.ts";
 import {
   nameFromUrl,
   parseServerName,
@@ -49,7 +49,7 @@ export async function login(
   await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
   ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
   const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
-  ctx.say(`may: ${visible(mayText(own, isSuper))}${end}`);
+  ctx.say(`may: ${visible(permissionsText(own, isSuper))}${end}`);
   if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
   return exitCodes.done;
 }

@@ -2,13 +2,13 @@ import type { Context } from "../context.ts";
 import type { Target } from "../remote/remote.ts";
 import { readServers, writeServers } from "./known-servers.ts";
 
-/** Renewed are the new credentials of a token. */
-export type Renewed =
+/** NewCredentials are the new credentials of a token. */
+export type NewCredentials =
   | { readonly key: string; readonly secret: string }
   | { readonly username: string; readonly password: string };
 
 /** Puts new credentials into every saved login of this server that uses the old ones, and says so. */
-export async function renewLogin(ctx: Context, target: Target, renewed: Renewed): Promise<void> {
+export async function renewLogin(ctx: Context, target: Target, renewed: NewCredentials): Promise<void> {
   const before = "key" in renewed ? `${renewed.key}:` : `${renewed.username}|`;
   const after = before + ("key" in renewed ? renewed.secret : renewed.password);
   const isOwn = (token: string) => identityIn(token) === before;

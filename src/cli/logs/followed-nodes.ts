@@ -3,7 +3,7 @@ import type { Context } from "../context.ts";
 import { type ClusterNode, keyOf, labelsOf } from "../nodes/cluster-nodes.ts";
 import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
 import type { RemoteOptions } from "../remote/remote.ts";
-import { sayAbout } from "../terminal/output.ts";
+import { reportAbout } from "../terminal/output.ts";
 import { followNode } from "./follow-node.ts";
 import type { MergedLog } from "./merged-log.ts";
 
@@ -37,8 +37,8 @@ export function chosen(
 const maxBuffered = 10_000;
 const minBuffered = 500;
 
-/** Followed is a node whose log is being followed, or cannot be. */
-interface Followed {
+/** FollowedNode is a node whose log is being followed, or cannot be. */
+interface FollowedNode {
   readonly label: string;
   readonly stop: AbortController;
   /** Resolves when the node has answered, or could not be reached at first. */
@@ -64,7 +64,7 @@ interface FollowedOptions {
 /** FollowedNodes are the nodes whose logs are followed. */
 export class FollowedNodes {
   readonly #options: FollowedOptions;
-  readonly #nodes = new Map<string, Followed>();
+  readonly #nodes = new Map<string, FollowedNode>();
 
   constructor(options: FollowedOptions) {
     this.#options = options;
@@ -88,25 +88,25 @@ export class FollowedNodes {
         this.#nodes.set(key, this.#follow(node, labels.get(key) ?? node.name, alive.length));
   }
 
-  #leave(key: string, { label, stop }: Followed): void {
+  #leave(key: string, { label, stop }: FollowedNode): void {
     stop.abort();
-    if (this.#nodes.delete(key)) sayAbout(this.#options.ctx, label, "left");
+    if (this.#nodes.delete(key)) reportAbout(this.#options.ctx, label, "left");
   }
 
-  #follow(node: ClusterNode, label: string, count: number): Followed {
+  #follow(node: ClusterNode, label: string, count: number): FollowedNode {
     const { ctx, server, options, merged, signal, onRefused } = this.#options;
     const stop = new AbortController();
     signal.addEventListener("abort", () => stop.abort());
     const { promise: begun, resolve } = Promise.withResolvers<void>();
-    const followed: Followed = { label, stop, begun, isConnected: false, isListed: true };
+    const followed: FollowedNode = { label, stop, begun, isConnected: false, isListed: true };
     const allowHttp = options.allowHttp === true;
     const target = nodeTarget(node, server, { allowHttp, isOnly: count === 1 });
     if ("problem" in target) {
-      sayAbout(ctx, label, target.problem);
+      reportAbout(ctx, label, target.problem);
       resolve();
       return followed;
     }
-    sayAbout(ctx, label, `following ${target.url}`);
+    reportAbout(ctx, label, `following ${target.url}`);
     let isBuffered = true;
     followNode(target.newClient(), {
       log_filter: options.filter ?? defaultFilter,
@@ -119,7 +119,7 @@ export class FollowedNodes {
         isBuffered = false;
         return added;
       },
-      say: (line) => sayAbout(ctx, label, line),
+      say: (line) => reportAbout(ctx, label, line),
       onConnected: () => {
         followed.isConnected = true;
         resolve();

@@ -8,7 +8,7 @@ import { type ClusterNode, keyOf, labelsOf, listNodes } from "../nodes/cluster-n
 import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
 import { clientFor, findServer } from "../remote/remote.ts";
 import { type Colour, isColoured, paintFor } from "../terminal/colour.ts";
-import { sayAbout, untilStopped } from "../terminal/output.ts";
+import { reportAbout, untilStopped } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { chosen, FollowedNodes, type LogsOptions } from "./followed-nodes.ts";
 import { inOrder, MergedLog, type NodeEntry, withoutEarlier } from "./merged-log.ts";
@@ -61,7 +61,7 @@ async function printBuffered(
         isOnly: alive.length === 1,
       });
       try {
-        if ("problem" in target) sayAbout(ctx, label, target.problem);
+        if ("problem" in target) reportAbout(ctx, label, target.problem);
         else {
           const entries = await target
             .newClient()
@@ -70,7 +70,7 @@ async function printBuffered(
         }
       } catch (error) {
         if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
-        sayAbout(ctx, label, error.message);
+        reportAbout(ctx, label, error.message);
       }
       code = exitCodes.unreachable;
       return [];
@@ -146,7 +146,7 @@ async function watchNodes(
 /** Names the nodes that ended without a notice, and returns the others. */
 function reportDead(ctx: Context, nodes: readonly ClusterNode[]): ClusterNode[] {
   for (const { name, alive, last_seen } of nodes)
-    if (!alive) sayAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) reportAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
   return nodes.filter(({ alive }) => alive);
 }
 

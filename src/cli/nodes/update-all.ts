@@ -6,7 +6,7 @@ import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { sayAbout } from "../terminal/output.ts";
+import { reportAbout } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { type ClusterNode, keyOf, labelsOf, listNodes } from "./cluster-nodes.ts";
 import { type NodeTarget, nodeTarget } from "./node-target.ts";
@@ -44,7 +44,7 @@ interface PlannedNode {
 export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<number> {
   const nodes = await plan(ctx, tag, options);
   const pending = nodes.filter(({ state }) => state === "pending");
-  for (const node of nodes) sayAbout(ctx, node.name, planText(node, tag, pending.indexOf(node)));
+  for (const node of nodes) reportAbout(ctx, node.name, planText(node, tag, pending.indexOf(node)));
   if (pending.length > 0)
     await confirm(ctx, `The token is sent to the addresses above, and each node restarts.`, options.yes);
   const ended = await updateInTurn(ctx, pending, tag, options);
@@ -62,7 +62,7 @@ async function plan(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<
   const server = await findServer(ctx, options);
   const listed = await listNodes(clientFor(server));
   for (const { name, alive, last_seen } of listed)
-    if (!alive) sayAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) reportAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
   const alive = listed.filter((node) => node.alive);
   const labels = labelsOf(alive);
   const ordered = [...alive.filter(({ answers }) => !answers), ...alive.filter(({ answers }) => answers)];
@@ -129,8 +129,8 @@ async function updateInTurn(
     for (const [at, node] of nodes.entries()) {
       if (interrupted) return "interrupted";
       const title = `${visible(node.name)}: downloading ${tag.text}`;
-      sayAbout(ctx, node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
-      const tell = (line: string) => sayAbout(ctx, node.name, line);
+      reportAbout(ctx, node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
+      const reportLine = (line: string) => reportAbout(ctx, node.name, line);
       try {
         const { isGroup, target, uuid } = node;
         const { signal } = abort;
@@ -141,7 +141,7 @@ async function updateInTurn(
           uuid,
           isGroup,
           title,
-          say: tell,
+          say: reportLine,
         });
       } catch (error) {
         if (abort.signal.aborted) return "interrupted";
@@ -152,7 +152,7 @@ async function updateInTurn(
       }
       if (abort.signal.aborted) return "interrupted";
       node.state = "updated";
-      tell(`runs ${tag.text} and is ready`);
+      reportLine(`runs ${tag.text} and is ready`);
     }
     return "done";
   } finally {

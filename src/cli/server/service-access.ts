@@ -11,7 +11,7 @@ import { type ServiceTarget, usedFiles } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;
 
-interface Required {
+interface RequiredAccess {
   readonly path: string;
   readonly bits: number;
   readonly verb: "read" | "write to";
@@ -45,7 +45,7 @@ export function accessNotes(config: Config, folders: readonly string[], target: 
   ];
 }
 
-function toFolder(path: string): Required {
+function toFolder(path: string): RequiredAccess {
   return { path, bits: write | enter, verb: "write to" };
 }
 
@@ -57,7 +57,7 @@ function adviceFor(path: string, { binary, user }: ServiceTarget): string {
 }
 
 /** The files that a configuration names. */
-function filesOf(config: Config, configPath: string): Required[] {
+function filesOf(config: Config, configPath: string): RequiredAccess[] {
   const file = databaseFile(config.database.database_url);
   const used = usedFiles(config).map(({ path, use }) => ({ path, isRead: use === "read" }));
   const readOnly = [
@@ -70,7 +70,7 @@ function filesOf(config: Config, configPath: string): Required[] {
     ...(file === undefined ? [] : [dirname(file), `${file}-wal`, `${file}-shm`, sqliteLockPath(file)]),
     ...used.filter(({ isRead }) => !isRead).map(({ path }) => path),
   ];
-  const required = (paths: readonly string[], bits: number, verb: Required["verb"]) =>
+  const required = (paths: readonly string[], bits: number, verb: RequiredAccess["verb"]) =>
     paths.map((path) => ({ path, bits, verb }));
   return [...required(readOnly, read, "read"), ...required(written, read | write, "write to")];
 }

@@ -10,8 +10,8 @@ export const sqlHelp = `A statement may have several lines and ends with ;
 Ctrl+C drops what is typed or breaks a running statement off, Ctrl+D or \\q leaves.
 `;
 
-/** Described is what a backslash command found. */
-export interface Described {
+/** DescribeResult is what a backslash command found. */
+export interface DescribeResult {
   readonly rows: SqlAnswer;
   readonly indexes?: SqlAnswer;
 }
@@ -34,7 +34,7 @@ export function readCommands(text: string): readonly string[] | undefined {
 }
 
 /** Answers `\dt` or `\d TABLE`. */
-export async function describe(ask: Ask, command: string): Promise<Described> {
+export async function describe(ask: Ask, command: string): Promise<DescribeResult> {
   const name = command.slice("\\d".length).trim();
   const catalogue = (await isSqlite(ask)) ? sqlite : postgres;
   // \d alone is \dt, as in psql.

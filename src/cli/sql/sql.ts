@@ -8,7 +8,7 @@ import { paintFor } from "../terminal/colour.ts";
 import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { type Described, describe, readCommands, sqlHelp } from "./sql-commands.ts";
+import { type DescribeResult, describe, readCommands, sqlHelp } from "./sql-commands.ts";
 import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { promptForSql } from "./sql-prompt.ts";
 import { hasSeveral } from "./sql-statement.ts";
@@ -44,7 +44,7 @@ export async function sql(statement: string | undefined, options: SqlOptions, ct
         );
       const answer = await askServer(server, text, options, signal);
       await show(ctx, [answer], options);
-      tellCount(ctx, answer.row_count, started);
+      reportCount(ctx, answer.row_count, started);
       if (answer.truncated)
         ctx.say(
           `these are the first ${countText(answer.data.length, "row")} of more; \`node-server sql --csv\` with the statement gives all of them`,
@@ -76,7 +76,11 @@ async function runCommands(ctx: Context, commands: readonly string[], options: S
 }
 
 /** Prints what a backslash command found; as JSON or CSV without the indexes, which are other rows. */
-async function showDescribed(ctx: Context, { rows, indexes }: Described, options: SqlOptions): Promise<void> {
+async function showDescribed(
+  ctx: Context,
+  { rows, indexes }: DescribeResult,
+  options: SqlOptions,
+): Promise<void> {
   await show(ctx, [rows], options);
   if (indexes === undefined || indexes.data.length === 0 || options.csv || options.json) return;
   await ctx.print("\n");
@@ -91,11 +95,11 @@ async function runWhole(ctx: Context, server: Target, text: string, options: Sql
   const first = await ask(text);
   const pages = first.truncated ? await pagesOf(ask, text, first) : undefined;
   if (pages !== undefined) {
-    tellCount(ctx, await show(ctx, pages, options), started);
+    reportCount(ctx, await show(ctx, pages, options), started);
     return exitCodes.done;
   }
   await show(ctx, [first], options);
-  tellCount(ctx, first.row_count, started);
+  reportCount(ctx, first.row_count, started);
   if (!first.truncated) return exitCodes.done;
   ctx.say(
     `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or duplicating rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
@@ -115,7 +119,7 @@ async function askServer(
   return { ...(result as Omit<SqlAnswer, "names">), names: columnsIn(text) };
 }
 
-function tellCount(ctx: Context, rows: number, started: number): void {
+function reportCount(ctx: Context, rows: number, started: number): void {
   ctx.say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
 }
 

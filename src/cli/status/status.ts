@@ -21,7 +21,7 @@ import {
 } from "../remote/remote.ts";
 import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
-import { mayText, tokenState } from "../tokens/may.ts";
+import { permissionsText, tokenState } from "../tokens/may.ts";
 import { warningText } from "./nodes.ts";
 
 /** Prints the state of a server and of the token in use. */
@@ -179,7 +179,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
     database: databaseText(state, database),
     token: tokenText(state, own),
-    ...(own instanceof Error ? {} : { may: mayText(own, state.super) }),
+    ...(own instanceof Error ? {} : { may: permissionsText(own, state.super) }),
     ...(state.token?.ends == null ? {} : { expires: `${minuteText(state.token.ends)} UTC` }),
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
     ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),

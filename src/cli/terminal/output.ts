@@ -5,7 +5,7 @@ import type { Paint } from "./colour.ts";
 import { tableText } from "./table.ts";
 
 /** Writes a line for people about one of several servers. Both texts may come from that server. */
-export function sayAbout(ctx: Context, name: string, line: string): void {
+export function reportAbout(ctx: Context, name: string, line: string): void {
   ctx.say(`node-server: ${visible(name)}: ${visible(line)}`);
 }
 

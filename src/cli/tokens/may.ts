@@ -31,8 +31,8 @@ const phrases: Readonly<Record<Permission, readonly [verb: string, object: strin
   "db.exec_sql": ["run SQL in", "databases"],
 };
 
-/** Objects that belong to a place, so that scope global says something about them. */
-const placed: ReadonlySet<string> = new Set(["files", "bucket records", "databases", "agents"]);
+/** Objects that have scopes, so that the scope global says something about them. */
+const scopedObjects: ReadonlySet<string> = new Set(["files", "bucket records", "databases", "agents"]);
 
 /** Words before the name of a scope, and for all names with `*` alone. */
 const scopePhrases: Readonly<Record<string, readonly [one: string, all: string]>> = {
@@ -43,14 +43,14 @@ const scopePhrases: Readonly<Record<string, readonly [one: string, all: string]>
   db: ["in database", "in every database"],
 };
 
-/** `mayText` says in plain words what a token may do: `read and list files in bucket site; read logs`. */
-export function mayText({ token_limit }: Pick<Token, "token_limit">, isSuper: boolean): string {
+/** `permissionsText` describes in plain words what a token may do: `read and list files in bucket site; read logs`. */
+export function permissionsText({ token_limit }: Pick<Token, "token_limit">, isSuper: boolean): string {
   if (isSuper) return "everything (Super Token)";
   const lines = toLimits(token_limit).flatMap(limitText);
   return lines.length === 0 ? "nothing" : lines.join("; ");
 }
 
-/** `tokenState` is what programs get of the token in use (`status --json`, `login --json`). An older server has no name and times. */
+/** `tokenState` returns what programs get of the token in use (`status --json`, `login --json`). An older server has no name and times. */
 export function tokenState(token: Token) {
   return {
     key: token.token_key,
@@ -77,7 +77,7 @@ export async function isSuperToken(
   }
 }
 
-/** One line for a limit; none for one that grants nothing. */
+/** limitText returns one line for a limit; none for a limit that grants nothing. */
 function limitText({ scopes, permissions }: Limit): string[] {
   if (scopes.length === 0 || permissions.length === 0) return [];
   const groups = Map.groupBy(permissions, (grant) => phraseOf(grant)?.[1] ?? "");
@@ -86,9 +86,9 @@ function limitText({ scopes, permissions }: Limit): string[] {
       ? grants.map(otherText)
       : `${enumerate([...new Set(grants.map((grant) => phraseOf(grant)?.[0] ?? ""))])} ${object}`,
   );
-  const isPlaced = [...groups.keys()].some((object) => placed.has(object));
-  const places = scopes.map((scope) => placeText(scope, isPlaced)).filter((text) => text !== "");
-  return [[parts.join(", "), enumerate(places)].filter((text) => text !== "").join(" ")];
+  const isScoped = [...groups.keys()].some((object) => scopedObjects.has(object));
+  const scopeTexts = scopes.map((scope) => scopeText(scope, isScoped)).filter((text) => text !== "");
+  return [[parts.join(", "), enumerate(scopeTexts)].filter((text) => text !== "").join(" ")];
 }
 
 function phraseOf({ permission, pattern }: Grant): readonly [string, string] | undefined {
@@ -96,18 +96,18 @@ function phraseOf({ permission, pattern }: Grant): readonly [string, string] | u
   return phrases[permission as Permission];
 }
 
-/** A permission of the wider system as it is stored. */
+/** otherText returns a permission of the wider system as it is stored. */
 function otherText({ permission, pattern }: Grant): string {
   return pattern === undefined ? permission : `${permission} (${pattern})`;
 }
 
-function placeText(scope: Scope, isPlaced: boolean): string {
-  if (scope.in === "global") return isPlaced ? "everywhere" : "";
+function scopeText(scope: Scope, isScoped: boolean): string {
+  if (scope.in === "global") return isScoped ? "everywhere" : "";
   const [one = scope.in, all = ""] = scopePhrases[scope.in] ?? [];
   return scope.name === "*" && all !== "" ? all : `${one} ${scope.name}`;
 }
 
-/** `read, write and list`. */
+/** enumerate joins parts as in `read, write and list`. */
 function enumerate(parts: readonly string[]): string {
   const last = parts.at(-1) ?? "";
   return parts.length < 2 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;

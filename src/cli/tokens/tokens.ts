@@ -15,7 +15,7 @@ import { columns, timeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { mayText } from "./may.ts";
+import { permissionsText } from "./may.ts";
 import { type FileAction, fileActions } from "./token-options.ts";
 
 type Token = ResultOf<"token_get">;
@@ -55,7 +55,7 @@ export async function listTokens(options: TokenOptions, ctx: Context): Promise<n
             token.token_key,
             token.username ?? "-",
             endOf(ctx, token),
-            mayText(token, token.token_key === own.token_key),
+            permissionsText(token, token.token_key === own.token_key),
             token.created_by ?? "-",
             token.name ?? "-",
             token.created_at == null ? "-" : timeCell(ctx, token.created_at),

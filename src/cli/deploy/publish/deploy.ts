@@ -7,14 +7,14 @@ import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { type LockContext, withTransferLock } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
-import { sayLeftOut } from "../left-out.ts";
+import { reportOmitted } from "../left-out.ts";
 import { type LocalTree, readLocalTree, realFolder } from "../local-tree.ts";
 import { PushRecord } from "../push/record.ts";
-import { saySkipped } from "../skip/say-skipped.ts";
+import { reportSkipped } from "../skip/say-skipped.ts";
 import { type SkipOptions, SkipRules } from "../skip/skip-rules.ts";
 import { RetryPolicy } from "../transfer.ts";
-import { type Filled, fill } from "./fill.ts";
-import { previewAddress, publishedAddress, sayProblems } from "./published.ts";
+import { type FillSummary, fill } from "./fill.ts";
+import { previewAddress, publishedAddress, reportProblems } from "./published.ts";
 
 export interface DeployOptions extends RemoteOptions, SkipOptions {
   readonly preview?: boolean;
@@ -73,9 +73,9 @@ async function deployOnce(
   let mayBePublished = false;
   try {
     const done = await fill(ctx, { client, bucket, deploy, record }, [...tree.files.values()], signal);
-    saySkipped(ctx, tree.skipped, options);
-    sayLeftOut(ctx, "not deployed", [...tree.leftOut, ...done.left_out]);
-    sayLeftOut(ctx, "failed", done.failed);
+    reportSkipped(ctx, tree.skipped, options);
+    reportOmitted(ctx, "not deployed", [...tree.omitted, ...done.left_out]);
+    reportOmitted(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
       ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
       if (options.json)
@@ -139,16 +139,21 @@ async function drop(
   }
 }
 
-async function finish(ctx: Context, deploying: Deploying, deploy: string, done: Filled): Promise<number> {
+async function finish(
+  ctx: Context,
+  deploying: Deploying,
+  deploy: string,
+  done: FillSummary,
+): Promise<number> {
   const { client, bucket, tree, options } = deploying;
   const counts = `${countText(done.files, "file")} (${sizeText(done.bytes)}), ${numberText(done.uploaded)} uploaded (${sizeText(done.uploaded_bytes)})`;
-  const left_out = [...tree.leftOut, ...done.left_out];
+  const left_out = [...tree.omitted, ...done.left_out];
   const summary = { deploy, ...done, left_out, skipped: tree.skipped };
   if (options.preview) {
     const { address, expires } = await previewAddress(ctx, client, { bucket, deploy });
     ctx.say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
-    const complete = sayWhatIsMissing(ctx, tree.leftOut.length, 0);
+    const complete = reportMissing(ctx, tree.omitted.length, 0);
     await ctx.print(
       options.json
         ? `${JSON.stringify({ ...summary, complete, published: false, address, expires })}\n`
@@ -169,14 +174,14 @@ async function finish(ctx: Context, deploying: Deploying, deploy: string, done: 
       );
       throw error;
     });
-  const problems = sayProblems(ctx, published);
+  const problems = reportProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
   ctx.say(`${bucket}: deploy ${deploy} is published: ${counts}`);
   if (published.replaced !== null)
     ctx.say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
   const { replaced } = published;
   const errors = problems.filter(({ level }) => level === "error").length;
-  const complete = sayWhatIsMissing(ctx, tree.leftOut.length, errors);
+  const complete = reportMissing(ctx, tree.omitted.length, errors);
   await ctx.print(
     options.json
       ? `${JSON.stringify({ ...summary, complete, published: true, replaced, problems, address })}\n`
@@ -186,13 +191,13 @@ async function finish(ctx: Context, deploying: Deploying, deploy: string, done: 
 }
 
 /**
- * `sayWhatIsMissing` tells whether a deploy has everything that the folder has, and says what a job of CI must not overlook. A file that
+ * `reportMissing` returns whether a deploy has everything that the folder has, and reports what a job of CI must not overlook. A file that
  * vanished during the deploy is not missing.
  */
-function sayWhatIsMissing(ctx: Context, leftOut: number, errors: number): boolean {
+function reportMissing(ctx: Context, omitted: number, errors: number): boolean {
   const missing = [
-    ...(leftOut > 0
-      ? [`${countText(leftOut, "file")} of the folder cannot be deployed; rename or --exclude them`]
+    ...(omitted > 0
+      ? [`${countText(omitted, "file")} of the folder cannot be deployed; rename or --exclude them`]
       : []),
     ...(errors > 0 ? [`${countText(errors, "line")} of _headers and _redirects cannot be applied`] : []),
   ];

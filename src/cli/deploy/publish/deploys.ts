@@ -6,7 +6,7 @@ import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { columns, countCell, sizeCell, timeCell } from "../../terminal/columns.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { WrongUsage } from "../../terminal/wrong-usage.ts";
-import { type Published, previewAddress, publishedAddress, sayProblems } from "./published.ts";
+import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./published.ts";
 
 export interface DeploysOptions extends RemoteOptions {
   readonly json?: boolean;
@@ -87,7 +87,7 @@ async function switched(
   client: NodeServerClient,
   bucket: string,
   { json }: DeploysOptions,
-  change: () => Promise<Published>,
+  change: () => Promise<PublishResult>,
 ): Promise<number> {
   const published = await change().catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error;
@@ -98,7 +98,7 @@ async function switched(
         : `\`node-server deploys ${bucket}\` lists those of the bucket`;
     throw new Fault("NotFound", `${error.detail}; ${hint}`);
   });
-  const problems = sayProblems(ctx, published);
+  const problems = reportProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
   const { deploy, replaced } = published;
   ctx.say(

@@ -1,6 +1,6 @@
 import type { NodeServerClient } from "../../../client/index.ts";
 import type { Context } from "../../context.ts";
-import type { LeftOut } from "../left-out.ts";
+import type { OmittedFile } from "../left-out.ts";
 import { hashIfReadable, type LocalFile, sameStamp } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
 import type { PushRecord } from "../push/record.ts";
@@ -18,17 +18,17 @@ export interface Filling {
   readonly record: PushRecord;
 }
 
-/** Filled is what went into a deploy. */
-export interface Filled {
+/** FillSummary is what went into a deploy. */
+export interface FillSummary {
   files: number;
   bytes: number;
   uploaded: number;
   uploaded_bytes: number;
-  readonly left_out: LeftOut[];
-  readonly failed: LeftOut[];
+  readonly left_out: OmittedFile[];
+  readonly failed: OmittedFile[];
 }
 
-interface Announced {
+interface FileDigest {
   readonly path: string;
   readonly size: number;
   readonly sha256: string;
@@ -40,8 +40,8 @@ export async function fill(
   filling: Filling,
   files: readonly LocalFile[],
   signal: AbortSignal,
-): Promise<Filled> {
-  const done: Filled = { files: 0, bytes: 0, uploaded: 0, uploaded_bytes: 0, left_out: [], failed: [] };
+): Promise<FillSummary> {
+  const done: FillSummary = { files: 0, bytes: 0, uploaded: 0, uploaded_bytes: 0, left_out: [], failed: [] };
   try {
     const announced = await hashAll(filling, files, done, signal);
     const missing = new Set(await add(ctx, filling, announced, signal));
@@ -60,7 +60,7 @@ export async function fill(
   }
 }
 
-function count(done: Filled, size: number): void {
+function count(done: FillSummary, size: number): void {
   done.files += 1;
   done.bytes += size;
 }
@@ -69,12 +69,12 @@ function count(done: Filled, size: number): void {
 async function hashAll(
   { record }: Filling,
   files: readonly LocalFile[],
-  done: Filled,
+  done: FillSummary,
   signal: AbortSignal,
-): Promise<Announced[]> {
+): Promise<FileDigest[]> {
   const paths = new Set(files.map(({ path }) => path));
   record.keepOnly((path) => paths.has(path));
-  const announced: Announced[] = [];
+  const announced: FileDigest[] = [];
   await inParallel(files, signal, async ({ path, disk, stamp }) => {
     const known = record.get(path);
     const readAt = Date.now();
@@ -96,7 +96,7 @@ async function hashAll(
 async function add(
   ctx: Context,
   { client, bucket, deploy }: Filling,
-  files: readonly Announced[],
+  files: readonly FileDigest[],
   signal: AbortSignal,
 ): Promise<string[]> {
   const missing: string[] = [];
@@ -115,10 +115,10 @@ async function sendAll(
   ctx: Context,
   { client, bucket, deploy, record }: Filling,
   uploads: readonly LocalFile[],
-  done: Filled,
+  done: FillSummary,
   signal: AbortSignal,
-): Promise<Announced[]> {
-  const sent: Announced[] = [];
+): Promise<FileDigest[]> {
+  const sent: FileDigest[] = [];
   if (uploads.length === 0) return sent;
   const bytes = uploads.reduce((sum, { stamp }) => sum + stamp.size, 0);
   const meter = openMeter(ctx, "deploying", { bytes, files: uploads.length });

@@ -12,7 +12,7 @@ interface SiteProblem {
   readonly why: string;
 }
 
-export interface Published {
+export interface PublishResult {
   readonly deploy: string;
   readonly replaced: string | null;
   readonly problems?: readonly SiteProblem[];
@@ -27,7 +27,7 @@ export interface Published {
 export async function publishedAddress(
   client: NodeServerClient,
   bucket: string,
-  { host = null, at_root }: Published,
+  { host = null, at_root }: PublishResult,
 ): Promise<string> {
   if (at_root === undefined) return addressOfBucket(client, bucket);
   const hosts = host === null ? [] : [host];
@@ -35,7 +35,7 @@ export async function publishedAddress(
 }
 
 /** Names the mistakes in the rules of a site that was published, one a line. An older server does not send them. */
-export function sayProblems(ctx: Context, published: Published): readonly SiteProblem[] {
+export function reportProblems(ctx: Context, published: PublishResult): readonly SiteProblem[] {
   const { problems = [] } = published;
   for (const { file, line, why } of problems) ctx.say(`note: ${visible(file)}:${line}: ${visible(why)}`);
   return problems;

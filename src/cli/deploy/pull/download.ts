@@ -6,7 +6,7 @@ import { randomText } from "../../../base/random.ts";
 import { FileError } from "../../../client/index.ts";
 import { localRefusal } from "../../file-error.ts";
 import type { FileSource } from "../../files/bucket-reader.ts";
-import type { LeftOutCause } from "../left-out.ts";
+import type { OmissionCause } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -36,20 +36,20 @@ export interface Download {
 /** DownloadResult is the file that was fetched, or why it was not, as far as that concerns this file alone. */
 export type DownloadResult =
   | { readonly stamp: FileStamp; readonly hash: string; readonly readAt: number; readonly changed: boolean }
-  | LeftOutCause;
+  | OmissionCause;
 
 /** NotFetched ends the fetching of one file. */
 class NotFetched extends Error {
   override readonly name = "NotFetched";
 
-  constructor(readonly refusal: LeftOutCause) {
+  constructor(readonly refusal: OmissionCause) {
     super(refusal.why);
   }
 }
 
 /** Says why a name from the server is not written; undefined when it is harmless. A server may be hostile. */
-export function whyUnwritable(path: string): LeftOutCause | undefined {
-  const refused = (why: string): LeftOutCause => ({ reason: "name_not_accepted", why });
+export function whyUnwritable(path: string): OmissionCause | undefined {
+  const refused = (why: string): OmissionCause => ({ reason: "name_not_accepted", why });
   const names = path.split("/");
   if (names.some((name) => name === "" || name === "." || name === ".."))
     return refused("the name leads out of the folder");
@@ -146,7 +146,7 @@ function makeParents(dir: string, path: string): string {
 }
 
 /** Removes a file that the bucket does not hold, and the folders it leaves empty. Returns why it was kept; undefined when it is gone. */
-export function removeLocal(dir: string, { path, stamp }: LocalFile): LeftOutCause | undefined {
+export function removeLocal(dir: string, { path, stamp }: LocalFile): OmissionCause | undefined {
   const names = path.split("/");
   for (let depth = 1; depth < names.length; depth += 1)
     if (!lstatSync(join(dir, ...names.slice(0, depth)), { throwIfNoEntry: false })?.isDirectory())

@@ -10,7 +10,7 @@ import { BucketReader } from "../../files/bucket-reader.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
-import { type LeftOut, sayLeftOut } from "../left-out.ts";
+import { type OmittedFile, reportOmitted } from "../left-out.ts";
 import {
   hashIfReadable,
   type LocalFile,
@@ -32,7 +32,7 @@ export interface PullOptions extends RemoteOptions {
   readonly json?: boolean;
 }
 
-interface Wanted extends RemoteFile {
+interface PullItem extends RemoteFile {
   readonly path: string;
 }
 
@@ -41,9 +41,9 @@ interface PullSummary {
   bytes: number;
   unchanged: number;
   deleted: number;
-  readonly left_out: LeftOut[];
-  readonly kept: LeftOut[];
-  readonly failed: LeftOut[];
+  readonly left_out: OmittedFile[];
+  readonly kept: OmittedFile[];
+  readonly failed: OmittedFile[];
 }
 
 interface Pull {
@@ -99,7 +99,7 @@ function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: Ski
 async function apply(
   ctx: Context,
   pull: Pull,
-  { files, unchanged, leftOut }: Choice,
+  { files, unchanged, omitted }: Choice,
   gone: readonly LocalFile[],
   signal: AbortSignal,
 ): Promise<PullSummary> {
@@ -109,7 +109,7 @@ async function apply(
     bytes: 0,
     unchanged,
     deleted: 0,
-    left_out: [...leftOut],
+    left_out: [...omitted],
     kept: [],
     failed: [],
   };
@@ -127,7 +127,7 @@ async function apply(
   }
 }
 
-const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [], skipped: [] };
+const emptyTree: LocalTree = { files: new Map(), folders: new Set(), omitted: [], skipped: [] };
 
 async function realFolderIfAny(ctx: Context, dir: string, dry: boolean): Promise<string | undefined> {
   // A dry run does not make the folder, so it may be missing.
@@ -135,8 +135,8 @@ async function realFolderIfAny(ctx: Context, dir: string, dry: boolean): Promise
 }
 
 interface Choice {
-  readonly files: readonly Wanted[];
-  readonly leftOut: readonly LeftOut[];
+  readonly files: readonly PullItem[];
+  readonly omitted: readonly OmittedFile[];
   readonly unchanged: number;
 }
 
@@ -146,12 +146,12 @@ async function choose(
   { local, record }: { readonly local: LocalTree; readonly record: PushRecord },
   signal: AbortSignal,
 ): Promise<Choice> {
-  const files: Wanted[] = [];
-  const leftOut: LeftOut[] = [];
+  const files: PullItem[] = [];
+  const omitted: OmittedFile[] = [];
   let unchanged = 0;
   await inParallel(remote, signal, async ([path, there]) => {
     const refusal = whyUnwritable(path);
-    if (refusal !== undefined) return void leftOut.push({ path, ...refusal });
+    if (refusal !== undefined) return void omitted.push({ path, ...refusal });
     const [here, known] = [local.files.get(path), record.get(path)];
     if (here === undefined || known === undefined || !record.vouchesFor(path, there))
       return void files.push({ path, ...there });
@@ -163,13 +163,13 @@ async function choose(
     }
     unchanged += 1;
   });
-  return { files, leftOut, unchanged };
+  return { files, omitted, unchanged };
 }
 
 async function fetchAll(
   ctx: Context,
   { client, bucket, dir, record }: Pull,
-  wanted: readonly Wanted[],
+  wanted: readonly PullItem[],
   summary: PullSummary,
   signal: AbortSignal,
 ): Promise<void> {
@@ -199,7 +199,7 @@ async function fetchAll(
 
 async function showPlan(
   ctx: Context,
-  { files, leftOut, unchanged }: Choice,
+  { files, omitted, unchanged }: Choice,
   gone: readonly { readonly path: string }[],
   { json }: PullOptions,
 ): Promise<number> {
@@ -207,14 +207,14 @@ async function showPlan(
   const deletes = gone.map(({ path }) => path);
   if (json)
     await ctx.print(
-      `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`,
+      `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: omitted })}\n`,
     );
   else
     await ctx.print(
       downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  sayLeftOut(ctx, "not pulled", leftOut);
+  reportOmitted(ctx, "not pulled", omitted);
   ctx.say(
     `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
   );
@@ -227,9 +227,9 @@ async function report(
   summary: PullSummary,
   { json }: PullOptions,
 ): Promise<number> {
-  sayLeftOut(ctx, "not pulled", summary.left_out);
-  sayLeftOut(ctx, "not deleted", summary.kept);
-  sayLeftOut(ctx, "failed", summary.failed);
+  reportOmitted(ctx, "not pulled", summary.left_out);
+  reportOmitted(ctx, "not deleted", summary.kept);
+  reportOmitted(ctx, "failed", summary.failed);
   const { downloaded, bytes, deleted, unchanged } = summary;
   ctx.say(
     `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,

@@ -35,7 +35,7 @@ export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): P
 
 function newSummary(
   { unchanged, compared, skippedThere, replacesOthers }: PushPlan,
-  { leftOut, skipped }: LocalTree,
+  { omitted, skipped }: LocalTree,
 ): PushSummary {
   return {
     uploaded: 0,
@@ -43,7 +43,7 @@ function newSummary(
     unchanged,
     compared,
     deleted: 0,
-    left_out: [...leftOut],
+    left_out: [...omitted],
     skipped,
     skipped_there: skippedThere,
     replaces_others: replacesOthers,

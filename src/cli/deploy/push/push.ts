@@ -9,9 +9,9 @@ import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts"
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { withTransferLock } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
-import { sayLeftOut } from "../left-out.ts";
+import { reportOmitted } from "../left-out.ts";
 import { realFolder } from "../local-tree.ts";
-import { saySkipped, saySkippedThere } from "../skip/say-skipped.ts";
+import { reportSkipped, reportSkippedThere } from "../skip/say-skipped.ts";
 import type { SkipOptions } from "../skip/skip-rules.ts";
 import { pushOnce } from "./apply.ts";
 import { planPush } from "./plan.ts";
@@ -47,12 +47,12 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
     // Opened before the first push, so that no change during it is missed.
     using folder = options.watch ? new FolderWatch(ctx.path(dir), ctx.clock) : undefined;
     const summary = await pushAlone(ctx, site, signal);
-    saySkipped(ctx, summary.skipped, options);
-    saySkippedThere(ctx, bucket, summary.skipped_there);
+    reportSkipped(ctx, summary.skipped, options);
+    reportSkippedThere(ctx, bucket, summary.skipped_there);
     const code = await report(ctx, site, summary, options);
     if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
     if (folder === undefined) return code;
-    await tell(ctx, options, { event: "watching", dir }, `watching ${dir}; Ctrl+C ends it`);
+    await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; Ctrl+C ends it`);
     return await keepPushing(ctx, { ...site, force: false }, { folder, dir: ctx.path(dir) }, options, signal);
   });
 }
@@ -77,7 +77,12 @@ async function keepPushing(
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
     if (!folder.isThere) {
-      await tell(ctx, options, { event: "folder_missing", dir }, `${dir} does not exist; waiting for it`);
+      await reportEvent(
+        ctx,
+        options,
+        { event: "folder_missing", dir },
+        `${dir} does not exist; waiting for it`,
+      );
       continue;
     }
     try {
@@ -92,7 +97,7 @@ async function keepPushing(
       if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
       if (!(error instanceof ClientError || error instanceof Fault)) throw error;
       const facts = errorFacts(error);
-      await tell(ctx, options, { event: "retrying", error: facts }, `${facts.detail}; trying again`);
+      await reportEvent(ctx, options, { event: "retrying", error: facts }, `${facts.detail}; trying again`);
       isIncomplete = true;
     }
   }
@@ -105,7 +110,12 @@ type WatchEvent =
   | { readonly event: "retrying"; readonly error: ErrorFacts };
 
 /** Reports an event in words on standard error, and with `--json` as a line on standard output. */
-async function tell(ctx: Context, { json }: PushOptions, event: WatchEvent, message: string): Promise<void> {
+async function reportEvent(
+  ctx: Context,
+  { json }: PushOptions,
+  event: WatchEvent,
+  message: string,
+): Promise<void> {
   ctx.say(message);
   if (json) await ctx.print(`${JSON.stringify(event)}\n`);
 }
@@ -126,7 +136,7 @@ async function showPlan(
         uploads,
         deletes,
         unchanged: plan.unchanged,
-        left_out: local.leftOut,
+        left_out: local.omitted,
         skipped: local.skipped,
         skipped_there: plan.skippedThere,
       })}\n`,
@@ -136,9 +146,9 @@ async function showPlan(
       uploads.map(({ path, size }) => `upload\t${visible(path)}\t${sizeText(size)}\n`).join("") +
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  sayLeftOut(ctx, "not pushed", local.leftOut);
-  saySkipped(ctx, local.skipped, { verbose });
-  saySkippedThere(ctx, site.bucket, plan.skippedThere);
+  reportOmitted(ctx, "not pushed", local.omitted);
+  reportSkipped(ctx, local.skipped, { verbose });
+  reportSkippedThere(ctx, site.bucket, plan.skippedThere);
   ctx.say(
     `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
   );
@@ -154,9 +164,9 @@ async function report(
   summary: PushSummary,
   { json, watch }: PushOptions,
 ): Promise<number> {
-  sayLeftOut(ctx, "not pushed", summary.left_out);
-  sayLeftOut(ctx, "not deleted", summary.kept);
-  sayLeftOut(ctx, "failed", summary.failed);
+  reportOmitted(ctx, "not pushed", summary.left_out);
+  reportOmitted(ctx, "not deleted", summary.kept);
+  reportOmitted(ctx, "failed", summary.failed);
   if (summary.not_sent > 0)
     ctx.say(
       `${countText(summary.not_sent, "file")} that may refer to those ${summary.not_sent === 1 ? "was" : "were"} not sent; push again when that is fixed`,

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { codeOf, faultReason } from "../../../base/fault.ts";
 import { FileError } from "../../../client/index.ts";
 import { localRefusal } from "../../file-error.ts";
-import type { LeftOutCause } from "../left-out.ts";
+import type { OmissionCause } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -27,7 +27,7 @@ export interface Sent {
 }
 
 /** SendResult is the file that was sent, or why it was not, as far as that concerns this file alone. */
-export type SendResult = Sent | (LeftOutCause & { readonly harmless: boolean });
+export type SendResult = Sent | (OmissionCause & { readonly harmless: boolean });
 
 /** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
 export async function sendFile(
@@ -82,7 +82,7 @@ export async function sendFile(
 }
 
 /** `refusalOf` says why the server refused this one file; undefined if the error concerns all of them. */
-export function refusalOf(error: unknown): LeftOutCause | undefined {
+export function refusalOf(error: unknown): OmissionCause | undefined {
   if (!(error instanceof FileError)) return undefined;
   if (error.status === 423) return { reason: "locked", why: "it is locked on the server" };
   if (![400, 405, 409, 412, 413, 414].includes(error.status)) return undefined;

@@ -1,5 +1,5 @@
 import type { NodeServerClient } from "../../../client/index.ts";
-import type { LeftOut } from "../left-out.ts";
+import type { OmittedFile } from "../left-out.ts";
 import type { SkipOptions } from "../skip/skip-rules.ts";
 import type { PushRecord } from "./record.ts";
 
@@ -23,16 +23,16 @@ export interface PushSummary {
   compared: number;
   deleted: number;
   /** Not pushed by intention, such as links that lead out of the folder. */
-  readonly left_out: LeftOut[];
+  readonly left_out: OmittedFile[];
   /** Not pushed by a rule; a folder has a slash at its end. */
-  readonly skipped: readonly LeftOut[];
+  readonly skipped: readonly OmittedFile[];
   /** In the bucket, although the rules skip them. */
   readonly skipped_there: readonly string[];
   /** Changed on the server since the last push, and replaced. */
   readonly replaces_others: readonly string[];
   /** Not deleted, although missing in the folder. */
-  readonly kept: LeftOut[];
-  readonly failed: LeftOut[];
+  readonly kept: OmittedFile[];
+  readonly failed: OmittedFile[];
   /** Not sent, because files that they may refer to failed. */
   not_sent: number;
 }

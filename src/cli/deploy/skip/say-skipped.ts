@@ -1,15 +1,15 @@
 import { visible } from "../../../base/visible-text.ts";
 import type { Context } from "../../context.ts";
 import { countText } from "../../terminal/quantities.ts";
-import { type LeftOut, sayLeftOut } from "../left-out.ts";
+import { type OmittedFile, reportOmitted } from "../left-out.ts";
 
 const maxNamed = 5;
 
 /** Says what was not sent by a rule: one line, or with `verbose` a line for each, with its rule. */
-export function saySkipped(ctx: Context, skipped: readonly LeftOut[], { verbose = false } = {}): void {
+export function reportSkipped(ctx: Context, skipped: readonly OmittedFile[], { verbose = false } = {}): void {
   if (skipped.length === 0) return;
   if (verbose) {
-    sayLeftOut(ctx, "skipped", skipped);
+    reportOmitted(ctx, "skipped", skipped);
     return;
   }
   const folders = skipped.filter(({ path }) => path.endsWith("/")).length;
@@ -24,7 +24,7 @@ export function saySkipped(ctx: Context, skipped: readonly LeftOut[], { verbose 
 }
 
 /** Says that a bucket has files which the rules skip: an earlier version may have sent a file with secrets, and it is served. */
-export function saySkippedThere(ctx: Context, bucket: string, paths: readonly string[]): void {
+export function reportSkippedThere(ctx: Context, bucket: string, paths: readonly string[]): void {
   if (paths.length === 0) return;
   ctx.say(
     `note: the bucket has ${countText(paths.length, "file")} that the rules skip, left as before: ${named(paths)}; \`node-server rm ${bucket}/PATH\` removes one`,

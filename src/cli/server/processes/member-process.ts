@@ -39,7 +39,7 @@ export interface MemberOptions {
   onMessage(member: MemberProcess, message: FromMember): void;
 }
 
-export interface Ended {
+export interface ExitStatus {
   readonly code: number | null;
   readonly signal: string | null;
 }
@@ -50,7 +50,7 @@ export class MemberProcess {
   /** Resolves once it serves; rejects with NotStarted. */
   readonly ready: Promise<void>;
   /** Resolves when it has ended and all that it wrote was passed on. */
-  readonly ended: Promise<Ended>;
+  readonly ended: Promise<ExitStatus>;
   url = "";
   version = "";
   /** True from when it serves until it ends or is asked to. */
@@ -192,7 +192,7 @@ interface Channel {
   receive(message: FromMember): void;
 }
 
-function shellCode({ code, signal }: Ended): number {
+function shellCode({ code, signal }: ExitStatus): number {
   if (code !== null) return code;
   return 128 + (constants.signals[signal as NodeJS.Signals] ?? 0);
 }
