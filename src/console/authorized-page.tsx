@@ -29,14 +29,14 @@ export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; 
 
 /** Fetches the page's code and shows it. */
 function LoadedPage({ entry }: { readonly entry: PageEntry }) {
-  const [Shown, setShown] = useState<ComponentType>();
+  const [Component, setComponent] = useState<ComponentType>();
   const [failed, setFailed] = useState(false);
   const afterPlaceholder = useRef(true);
   useEffect(() => {
     let gone = false;
     importCode(() => Promise.all([entry.load(), loadTexts(...entry.texts)])).then(
       ([module]) => {
-        if (!gone) setShown(() => module.default);
+        if (!gone) setComponent(() => module.default);
       },
       () => {
         if (!gone && !reloadForNewCode()) setFailed(true);
@@ -52,10 +52,10 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
         <Problem error={new Error(t.frame.codeMissing)} retry={() => location.reload()} />
       </Page>
     );
-  if (Shown !== undefined)
+  if (Component !== undefined)
     return (
       <AfterPlaceholder.Provider value={afterPlaceholder}>
-        <Shown />
+        <Component />
       </AfterPlaceholder.Provider>
     );
   return (

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { Token } from "../../src/client/index.ts";
-import { parseWanted, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
+import { parseTableQuery, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
 import type { TestNode } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
@@ -170,7 +170,7 @@ const tokens = [
 
 test("tokens are ordered by numbers in names and by time, and what is missing is last", () => {
   const order = (query: string) =>
-    select(toListed(tokens, "Everything."), parseWanted(new URLSearchParams(query)), 8)
+    select(toListed(tokens, "Everything."), parseTableQuery(new URLSearchParams(query)), 8)
       .map(({ token }) => token.token_key)
       .join(" ");
   expect(order("")).toBe("k0 k1 k2");
@@ -185,7 +185,7 @@ test("tokens are ordered by numbers in names and by time, and what is missing is
   for (const query of ["find=a&state=unused&sort=-name", ""])
     expect(
       new URLSearchParams(
-        Object.entries(toQuery(parseWanted(new URLSearchParams(query)))).filter(([, v]) => v !== ""),
+        Object.entries(toQuery(parseTableQuery(new URLSearchParams(query)))).filter(([, v]) => v !== ""),
       ).toString(),
     ).toBe(query);
 });

@@ -32,7 +32,7 @@ function LoadedDialog({
   dialog,
   ...props
 }: Omit<KeyboardDialogProps, "onClose"> & { readonly dialog: KeyboardDialog }) {
-  const [Shown, setShown] = useState<ComponentType<KeyboardDialogProps>>();
+  const [Component, setComponent] = useState<ComponentType<KeyboardDialogProps>>();
   const close = () => {
     openedDialog.value = undefined;
   };
@@ -40,7 +40,7 @@ function LoadedDialog({
     let gone = false;
     importCode(() => Promise.all([load[dialog](), loadTexts("help")])).then(
       ([loaded]) => {
-        if (!gone) setShown(() => loaded);
+        if (!gone) setComponent(() => loaded);
       },
       (error) => {
         close();
@@ -51,7 +51,7 @@ function LoadedDialog({
       gone = true;
     };
   }, []);
-  return Shown === undefined ? null : <Shown {...props} onClose={close} />;
+  return Component === undefined ? null : <Component {...props} onClose={close} />;
 }
 
 const load: Readonly<Record<KeyboardDialog, () => Promise<ComponentType<KeyboardDialogProps>>>> = {

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
 import { untilReachable } from "../connection.ts";
 
-export interface Loaded<T> {
+export interface LoadState<T> {
   readonly value: T | undefined;
   readonly error: unknown;
   readonly loading: boolean;
@@ -12,7 +12,10 @@ export interface Loaded<T> {
  * Loads a value, again whenever `inputs` change. Results of earlier loads are dropped. While the server is unreachable it stays in
  * the state `loading`, and continues when the server is back.
  */
-export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+): LoadState<T> {
   const [round, setRound] = useState(0);
   const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   useEffect(() => {

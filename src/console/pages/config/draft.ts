@@ -6,7 +6,7 @@ import { registerUnsavedWork } from "../../unsaved-work.ts";
 import { consoleUrl, listenerFromUrl, parseListener } from "./listener.ts";
 import { type Reload, writeConfig } from "./reload.ts";
 
-export type Saved =
+export type SaveResult =
   | Reload
   /** The server no longer answers at this address; `address` is the console's new one, if known. */
   | { readonly kind: "gone"; readonly address: string | undefined };
@@ -20,7 +20,7 @@ export class ConfigDraft {
   readonly text = signal("");
   /** Incremented when `text` must replace the editor's content. */
   readonly revision = signal(0);
-  readonly saved: Signal<Saved | undefined> = signal(undefined);
+  readonly saved: Signal<SaveResult | undefined> = signal(undefined);
 
   constructor(client: NodeServerClient) {
     this.#client = client;

@@ -16,7 +16,7 @@ import { showError, toast } from "../../ui/toasts.tsx";
 import { checkText, ProblemList, useCheck } from "./check.tsx";
 import { type ConfigKey, descriptionOf, keyAt, suggestConfig, typeOf } from "./config-keys.ts";
 import { hasSecrets, secrets } from "./diff.ts";
-import { draftOf, type Saved } from "./draft.ts";
+import { draftOf, type SaveResult } from "./draft.ts";
 import { type Finding, marksOf } from "./problems.ts";
 import { nextStep, SaveDialog, type SaveStep } from "./save-dialog.tsx";
 
@@ -169,7 +169,7 @@ function useSaveKey(save: () => void): void {
 }
 
 /** Result of the last save. */
-function SavedView({ saved }: { readonly saved: Saved }) {
+function SavedView({ saved }: { readonly saved: SaveResult }) {
   const className = classOf(saved);
   return (
     <div class={className} role="status">
@@ -179,12 +179,12 @@ function SavedView({ saved }: { readonly saved: Saved }) {
   );
 }
 
-function classOf(saved: Saved): string {
+function classOf(saved: SaveResult): string {
   if (saved.kind !== "applied" && saved.kind !== "unchanged") return "problem";
   return saved.warnings.length > 0 ? "notice" : "notice good";
 }
 
-function messageOf(saved: Saved) {
+function messageOf(saved: SaveResult) {
   switch (saved.kind) {
     case "applied":
     case "unchanged":

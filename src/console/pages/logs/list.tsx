@@ -80,7 +80,7 @@ function ListRow({ row, search, current, onPick }: ListRowProps) {
       <button type="button" tabIndex={-1} aria-current={current || undefined} onClick={() => onPick(row)}>
         {segments.map(({ kind }, at) => (
           <span key={at} class={`logs-${kind}`}>
-            <Marked parts={marked[at] ?? []} />
+            <MarkedText parts={marked[at] ?? []} />
           </span>
         ))}
       </button>
@@ -88,7 +88,7 @@ function ListRow({ row, search, current, onPick }: ListRowProps) {
   );
 }
 
-function Marked({ parts }: { readonly parts: readonly MarkedPart[] }) {
+function MarkedText({ parts }: { readonly parts: readonly MarkedPart[] }) {
   return parts.map(({ text, marked }, at) =>
     marked ? <mark key={at}>{text.slice(0, maxPartChars)}</mark> : text.slice(0, maxPartChars),
   );

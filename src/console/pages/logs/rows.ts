@@ -79,12 +79,12 @@ export class LogRows {
     this.#serverDropped = 0;
   }
 
-  #push(row: Unnumbered<Row>): void {
+  #push(row: RowWithoutId<Row>): void {
     this.#arrived.push({ ...row, id: this.#nextId++ });
   }
 }
 
-type Unnumbered<R> = R extends Row ? Omit<R, "id"> : never;
+type RowWithoutId<R> = R extends Row ? Omit<R, "id"> : never;
 
 /** Index of the row with this id, or where it would be inserted. */
 export function indexOfId(rows: readonly { readonly id: number }[], id: number): number {

@@ -3,7 +3,7 @@ import { ago, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { type Loaded, useLoad } from "../../ui/load.ts";
+import { type LoadState, useLoad } from "../../ui/load.ts";
 import { usePolling } from "../../ui/polling.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { auditRows } from "../activity/audit-rows.ts";
@@ -16,7 +16,7 @@ const maxShown = 8;
 const maxRead = 200;
 
 /** The newest audit entries; undefined without the permission. */
-export function useAudit(): Loaded<readonly LogEntry[] | undefined> {
+export function useAudit(): LoadState<readonly LogEntry[] | undefined> {
   const { client, rights } = useSession();
   const isAllowed = rights.globally({ node: "read_logs" });
   const loaded = useLoad(
@@ -28,7 +28,7 @@ export function useAudit(): Loaded<readonly LogEntry[] | undefined> {
 }
 
 /** The newest changes, and who made them. */
-export function ActivityCard({ audit }: { readonly audit: Loaded<readonly LogEntry[] | undefined> }) {
+export function ActivityCard({ audit }: { readonly audit: LoadState<readonly LogEntry[] | undefined> }) {
   const { value, error, reload } = audit;
   const rows = auditRows(value ?? []).slice(0, maxShown);
   const actors = useActors(rows);

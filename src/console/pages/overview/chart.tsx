@@ -82,11 +82,11 @@ function dataOf(measure: Measure, samples: Samples, lines: readonly Line[]): uPl
   return [samples.times.map((at) => at / 1000), ...lines.map((line) => lineValues(samples, measure, line))];
 }
 
-interface Drawn extends Pick<ChartProps, "measure" | "range"> {
+interface ChartSpec extends Pick<ChartProps, "measure" | "range"> {
   readonly lines: readonly Line[];
 }
 
-function optionsFor({ measure, range, lines }: Drawn, box: HTMLElement): uPlot.Options {
+function optionsFor({ measure, range, lines }: ChartSpec, box: HTMLElement): uPlot.Options {
   const colour = (name: string) => colourOf(box, name);
   const axis = {
     stroke: colour("muted"),

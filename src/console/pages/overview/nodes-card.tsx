@@ -2,7 +2,7 @@ import type { ResultOf } from "../../../client/index.ts";
 import { duration, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { type Loaded, useLoad } from "../../ui/load.ts";
+import { type LoadState, useLoad } from "../../ui/load.ts";
 import { usePolling } from "../../ui/polling.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
@@ -15,7 +15,7 @@ type Answer = ResultOf<"cluster_nodes">;
 type ClusterNode = Answer["nodes"][number];
 
 /** Nodes that use the same database; undefined without the permission. */
-export function useNodes(): Loaded<Answer | undefined> {
+export function useNodes(): LoadState<Answer | undefined> {
   const { client, rights } = useSession();
   const isAllowed = rights.globally({ node: "read_nodes" });
   const loaded = useLoad(
@@ -30,7 +30,7 @@ export function useNodes(): Loaded<Answer | undefined> {
 export function NodesCard({
   nodes: { value, error, reload },
 }: {
-  readonly nodes: Loaded<Answer | undefined>;
+  readonly nodes: LoadState<Answer | undefined>;
 }) {
   if (error === undefined && (value === undefined || value.nodes.length < 2)) return null;
   return (

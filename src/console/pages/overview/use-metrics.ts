@@ -1,7 +1,7 @@
 import { useRef } from "preact/hooks";
 import type { MetricFamily } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
-import { type Loaded, useLoad } from "../../ui/load.ts";
+import { type LoadState, useLoad } from "../../ui/load.ts";
 import { usePolling } from "../../ui/polling.ts";
 import { addAnswer, type History, type Range, sinceFor } from "./history.ts";
 import { wantedSeries } from "./measures.ts";
@@ -15,7 +15,7 @@ export interface MetricsView {
 }
 
 /** Present values and history, refreshed while the tab is visible; only new values are transferred. Undefined without the permission. */
-export function useMetrics(range: Range): Loaded<MetricsView | undefined> {
+export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
   const { client, rights } = useSession();
   const isAllowed = rights.globally({ node: "metrics" });
   const held = useRef<History>(undefined);

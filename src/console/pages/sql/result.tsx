@@ -128,12 +128,12 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
 
 function saveCsv(columns: readonly string[], rows: readonly Row[]): void {
   save("result.csv", new Blob([toCsv(columns, rows)], { type: "text/csv" }));
-  tellApostrophes(columns, rows);
+  reportApostrophes(columns, rows);
 }
 
 async function copyCsv(columns: readonly string[], rows: readonly Row[]): Promise<void> {
   await copy(toCsv(columns, rows), rows.length);
-  tellApostrophes(columns, rows);
+  reportApostrophes(columns, rows);
 }
 
 async function copy(text: string, count: number): Promise<void> {
@@ -141,7 +141,7 @@ async function copy(text: string, count: number): Promise<void> {
   toast(t.sql.copiedRows(t.sql.countRows(count)));
 }
 
-function tellApostrophes(columns: readonly string[], rows: readonly Row[]): void {
+function reportApostrophes(columns: readonly string[], rows: readonly Row[]): void {
   const count = countFormulas(columns, rows);
   if (count > 0) toast(t.sql.apostrophes(t.sql.countTexts(count)));
 }

@@ -3,12 +3,12 @@ import { linkTo, route } from "../../route.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import type { Loaded } from "../../ui/load.ts";
+import type { LoadState } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
 import type { Schema, Table } from "./tables.ts";
 
 export interface SchemaListProps {
-  readonly schema: Loaded<Schema>;
+  readonly schema: LoadState<Schema>;
   readonly onPick: (name: string) => void;
 }
 

@@ -14,12 +14,12 @@ import {
   type Column,
   isIn,
   type ListedToken,
-  parseWanted,
+  parseTableQuery,
   select,
   states,
+  type TableQuery,
   toListed,
   toQuery,
-  type Wanted,
 } from "./token-order.ts";
 import { TokenTable } from "./token-table.tsx";
 
@@ -34,15 +34,15 @@ const clockIntervalMs = 30_000;
 /** Every token of the server: search, filter, sort, and actions on one or several. */
 export function TokenList({ tokens, onChanged }: TokenListProps) {
   const session = useSession();
-  const wanted = parseWanted(route.value.query);
-  const change = (part: Partial<Wanted>) => replaceQuery(toQuery({ ...wanted, ...part }));
+  const query = parseTableQuery(route.value.query);
+  const change = (part: Partial<TableQuery>) => replaceQuery(toQuery({ ...query, ...part }));
   const [password, setPassword] = useState<Token>();
   const [explained, setExplained] = useState<Token>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const now = useCurrentTime();
   const everything = t.tokens.everything;
   const all = useMemo(() => toListed(tokens, everything), [tokens, everything]);
-  const { find, state, column, isDescending } = wanted;
+  const { find, state, column, isDescending } = query;
   const found = useMemo(
     () => select(all, { find, state, column, isDescending }, now),
     [all, find, state, column, isDescending, now],
@@ -138,7 +138,7 @@ export function TokenList({ tokens, onChanged }: TokenListProps) {
           now={now}
           column={column}
           isDescending={isDescending}
-          onSort={(next) => change(sortedBy(wanted, next))}
+          onSort={(next) => change(sortedBy(query, next))}
           chosen={chosen}
           onChoose={(keys, on) =>
             setChosen((before) => (on ? before.union(new Set(keys)) : before.difference(new Set(keys))))
@@ -153,7 +153,7 @@ export function TokenList({ tokens, onChanged }: TokenListProps) {
 }
 
 /** The first click sorts by a column, times with the latest first; the next ones turn the order. */
-function sortedBy({ column, isDescending }: Wanted, next: Column): Partial<Wanted> {
+function sortedBy({ column, isDescending }: TableQuery, next: Column): Partial<TableQuery> {
   if (column === next) return { isDescending: !isDescending };
   return { column: next, isDescending: next === "created" || next === "used" };
 }

@@ -30,15 +30,15 @@ export type State = (typeof states)[number];
 export const columns = ["name", "username", "key", "rights", "created", "used", "expires"] as const;
 export type Column = (typeof columns)[number];
 
-export interface Wanted {
+export interface TableQuery {
   readonly find: string;
   readonly state: State;
   readonly column: Column | undefined;
   readonly isDescending: boolean;
 }
 
-/** Reads what is wanted from the query of the address. */
-export function parseWanted(query: URLSearchParams): Wanted {
+/** parseTableQuery reads the table's filter and order from the query of the address. */
+export function parseTableQuery(query: URLSearchParams): TableQuery {
   const sort = query.get("sort") ?? "";
   const isDescending = sort.startsWith("-");
   const named = isDescending ? sort.slice(1) : sort;
@@ -51,7 +51,7 @@ export function parseWanted(query: URLSearchParams): Wanted {
 }
 
 /** Query for the address; what is the default is left out. */
-export function toQuery({ find, state, column, isDescending }: Wanted): Record<string, string> {
+export function toQuery({ find, state, column, isDescending }: TableQuery): Record<string, string> {
   return {
     find,
     state: state === "all" ? "" : state,
@@ -65,8 +65,8 @@ export function isIn({ token }: ListedToken, state: State, now: number): boolean
   return state === "all" || token.last_used_at === null;
 }
 
-/** Tokens that are wanted, in the wanted order. Without a column it is the server's: the oldest first. */
-export function select(all: readonly ListedToken[], wanted: Wanted, now: number): ListedToken[] {
+/** select returns the tokens that match a query, in its order. Without a column it is the server's: the oldest first. */
+export function select(all: readonly ListedToken[], wanted: TableQuery, now: number): ListedToken[] {
   const terms = wanted.find.toLowerCase().split(/\s+/);
   const found = all.filter(
     (one) => isIn(one, wanted.state, now) && terms.every((word) => one.text.includes(word)),

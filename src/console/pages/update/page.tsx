@@ -39,7 +39,7 @@ export default function UpdatePage() {
         </p>
       )}
       {value !== undefined && <Current record={value} />}
-      {now.step === "replacing" || now.step === "restarting" ? <Steps run={now} /> : <Wanted />}
+      {now.step === "replacing" || now.step === "restarting" ? <Steps run={now} /> : <ReleaseChoice />}
       <Outcome run={now} />
     </Page>
   );
@@ -74,8 +74,8 @@ function Current({ record }: { readonly record: VersionRecord }) {
 
 type LatestRelease = ResultOf<"node-server_latest_release">;
 
-/** Wanted shows the newest release with a button to install it, and a form for any other version. */
-function Wanted() {
+/** ReleaseChoice shows the newest release with a button to install it, and a form for any other version. */
+function ReleaseChoice() {
   const { client } = useSession();
   const { value, error, reload } = useLoad(
     (signal) => client.call("node-server_latest_release", {}, { signal }),

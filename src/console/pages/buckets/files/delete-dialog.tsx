@@ -43,7 +43,7 @@ export function DeleteDialog({
   // Keeps the initial selection: entries leave it as they are deleted.
   const [chosen] = useState(now);
   const folders = chosen.filter(({ folder }) => folder);
-  const held = useLoad(async (signal) => {
+  const contents = useLoad(async (signal) => {
     const all = { count: 0, size: 0 };
     for (const folder of folders) {
       const below = { name, path: join(path, folder.name) };
@@ -88,10 +88,10 @@ export function DeleteDialog({
             {folders.length === 1
               ? t.files.folderHolds(visibleText(folders[0]?.name ?? ""))
               : t.files.foldersHold(folders.length)}
-            {held.value !== undefined
-              ? t.files.heldFiles(t.frame.countFiles(held.value.count), bytes(held.value.size))
-              : held.error !== undefined
-                ? t.files.heldUnknown(reasonOf(held.error))
+            {contents.value !== undefined
+              ? t.files.heldFiles(t.frame.countFiles(contents.value.count), bytes(contents.value.size))
+              : contents.error !== undefined
+                ? t.files.heldUnknown(reasonOf(contents.error))
                 : t.files.counting}
           </p>
         )}
@@ -103,7 +103,7 @@ export function DeleteDialog({
           {started && !batch.running ? t.frame.close : t.frame.cancel}
         </Button>
         {/* Not before it is told what would be deleted, and whether that can be undone. */}
-        <Button kind="danger" busy={started || held.loading || retention.loading} onClick={remove}>
+        <Button kind="danger" busy={started || contents.loading || retention.loading} onClick={remove}>
           {t.frame.delete}
         </Button>
       </footer>

@@ -6,7 +6,7 @@ import { toast } from "../../../ui/toasts.tsx";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { linkKindsTo } from "../links/link-form.tsx";
 import { join, publicUrl } from "../path.ts";
-import { type Downloaded, download, downloadRefusal } from "../preview/download.tsx";
+import { type DownloadSelection, download, downloadRefusal } from "../preview/download.tsx";
 import type { Entry } from "./entries.ts";
 
 /** Changes that the folder can make to the selected entries. */
@@ -50,7 +50,7 @@ export function furtherItems(
 export function entryMenu(
   session: Session,
   openBucket: OpenBucket,
-  chosen: Downloaded & { readonly entries: readonly Entry[] },
+  chosen: DownloadSelection & { readonly entries: readonly Entry[] },
   actions: EntryActions,
 ): MenuItem[] {
   const { access } = openBucket;

@@ -9,7 +9,7 @@ import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
 import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";
 import { nameOf } from "../path.ts";
-import type { Dropped } from "../uploads/drop.ts";
+import type { DropContents } from "../uploads/drop.ts";
 import { runOrShowError } from "../uploads/upload-start.ts";
 import { useDrop, useUpload } from "../uploads/use-upload.tsx";
 import { dropFolder } from "./drag-move.ts";
@@ -35,7 +35,7 @@ export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange,
   const { files } = access;
   const [open, setOpen] = useState<"file" | "folder">();
   const { start, question } = useUpload();
-  const upload = async (dropped: Dropped, folder = "") => {
+  const upload = async (dropped: DropContents, folder = "") => {
     if (files === undefined) return toast(access.why, "problem");
     await start({ bucket: name, files, into: folder === "" ? view.path : folder }, dropped);
   };
@@ -127,7 +127,7 @@ const wholeFolder = { webkitdirectory: true };
 interface ChooserProps {
   readonly label: string;
   readonly folders?: boolean;
-  readonly onChoose: (dropped: Dropped) => Promise<void>;
+  readonly onChoose: (dropped: DropContents) => Promise<void>;
 }
 
 /** Button for a hidden file input, which cannot be styled. */

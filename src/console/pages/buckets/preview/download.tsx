@@ -12,7 +12,7 @@ const linkSeconds = 300;
 const maxZipNames = 2000;
 const maxZipNamesBytes = 64 * 1024;
 
-export interface Downloaded {
+export interface DownloadSelection {
   /** Folder of the entries. */
   readonly folder: string;
   readonly entries: readonly Pick<Entry, "name" | "folder">[];
@@ -21,7 +21,10 @@ export interface Downloaded {
 }
 
 /** Download button: one file as it is, several and folders as a ZIP archive. */
-export function DownloadButton({ openBucket, ...wanted }: { readonly openBucket: OpenBucket } & Downloaded) {
+export function DownloadButton({
+  openBucket,
+  ...wanted
+}: { readonly openBucket: OpenBucket } & DownloadSelection) {
   const session = useSession();
   const { access } = openBucket;
   if (!access.mayRead && access.readers !== "anybody") return null;
@@ -40,13 +43,13 @@ export function DownloadButton({ openBucket, ...wanted }: { readonly openBucket:
 }
 
 /** The file, if nothing else is wanted. */
-function fileOf({ entries }: Downloaded): Downloaded["entries"][number] | undefined {
+function fileOf({ entries }: DownloadSelection): DownloadSelection["entries"][number] | undefined {
   const [one] = entries;
   return entries.length === 1 && one?.folder === false ? one : undefined;
 }
 
 /** Downloads one file as it is, several and folders as a ZIP archive. */
-export function download(session: Session, openBucket: OpenBucket, wanted: Downloaded): Promise<void> {
+export function download(session: Session, openBucket: OpenBucket, wanted: DownloadSelection): Promise<void> {
   const file = fileOf(wanted);
   return file === undefined
     ? downloadZip(session, openBucket.name, wanted)
@@ -54,7 +57,7 @@ export function download(session: Session, openBucket: OpenBucket, wanted: Downl
 }
 
 /** Reason why the selection cannot be downloaded; undefined when it can. */
-export function downloadRefusal({ access }: OpenBucket, wanted: Downloaded): string | undefined {
+export function downloadRefusal({ access }: OpenBucket, wanted: DownloadSelection): string | undefined {
   if (fileOf(wanted) !== undefined) return undefined;
   if (!access.mayRead) return t.files.mayNotRead;
   if (access.readers === "nobody") return t.files.zipOff;
@@ -65,7 +68,7 @@ export function downloadRefusal({ access }: OpenBucket, wanted: Downloaded): str
 }
 
 /** Folder of an archive, and what of it; without `paths` all of it. */
-function zipOf({ folder, entries, isWholeFolder = false }: Downloaded): ZipParams {
+function zipOf({ folder, entries, isWholeFolder = false }: DownloadSelection): ZipParams {
   const [one] = entries;
   if (entries.length === 1 && one?.folder) return { path: join(folder, one.name) };
   return isWholeFolder ? { path: folder } : { path: folder, paths: entries.map(({ name }) => name) };
@@ -76,7 +79,7 @@ interface ZipParams {
   readonly paths?: string[];
 }
 
-async function downloadZip({ client }: Session, name: string, wanted: Downloaded): Promise<void> {
+async function downloadZip({ client }: Session, name: string, wanted: DownloadSelection): Promise<void> {
   const link = { name, ...zipOf(wanted), zip: true, expires_in: linkSeconds };
   follow(serverUrl + (await client.call("static-bucket-file_link", link)).address, "");
 }

@@ -42,13 +42,13 @@ function parseLines(lines: readonly string[], depth: number): Block[] {
   return blocks;
 }
 
-interface Parsed {
+interface ParsedBlock {
   readonly block: Block;
   /** Index of the first line after the block. */
   readonly end: number;
 }
 
-function blockAt(lines: readonly string[], at: number, depth: number): Parsed {
+function blockAt(lines: readonly string[], at: number, depth: number): ParsedBlock {
   const line = lines[at] ?? "";
   const fenced = fence.exec(line)?.[1];
   if (fenced !== undefined) return codeAt(lines, at, fenced);
@@ -66,7 +66,7 @@ function blockAt(lines: readonly string[], at: number, depth: number): Parsed {
   return paragraphAt(lines, at);
 }
 
-function codeAt(lines: readonly string[], at: number, fenced: string): Parsed {
+function codeAt(lines: readonly string[], at: number, fenced: string): ParsedBlock {
   const mark = fenced[0] ?? "";
   const isEnd = (line: string) => {
     const text = line.trim();
@@ -77,21 +77,21 @@ function codeAt(lines: readonly string[], at: number, fenced: string): Parsed {
   return { block: { as: "code", text: lines.slice(at + 1, end).join("\n") }, end: end + 1 };
 }
 
-function indentedAt(lines: readonly string[], at: number): Parsed {
+function indentedAt(lines: readonly string[], at: number): ParsedBlock {
   let end = at;
   while (end < lines.length && /^(?: {4}|\t)/.test(lines[end] ?? "")) end += 1;
   const text = lines.slice(at, end).map((line) => line.replace(/^(?: {4}|\t)/, ""));
   return { block: { as: "code", text: text.join("\n") }, end };
 }
 
-function quoteAt(lines: readonly string[], at: number, depth: number): Parsed {
+function quoteAt(lines: readonly string[], at: number, depth: number): ParsedBlock {
   let end = at;
   while (end < lines.length && quote.test(lines[end] ?? "")) end += 1;
   const inner = lines.slice(at, end).map((line) => line.replace(quote, ""));
   return { block: { as: "quote", blocks: parseLines(inner, depth + 1) }, end };
 }
 
-function listAt(lines: readonly string[], at: number, depth: number): Parsed {
+function listAt(lines: readonly string[], at: number, depth: number): ParsedBlock {
   const marker = (line: string) => bullet.exec(line);
   const first = marker(lines[at] ?? "")?.[2] ?? "-";
   const ordered = /\d/.test(first);
@@ -121,7 +121,7 @@ function continues(next: string, indent: number): boolean {
   return next.trim() !== "" && next.length - next.trimStart().length >= Math.min(indent, 2);
 }
 
-function tableAt(lines: readonly string[], at: number): Parsed {
+function tableAt(lines: readonly string[], at: number): ParsedBlock {
   let end = at + 2;
   while (end < lines.length && (lines[end] ?? "").includes("|")) end += 1;
   const rows = lines.slice(at + 2, end).map(cellsOf);
@@ -133,7 +133,7 @@ function cellsOf(line: string): string[] {
   return inner.split("|").map((cell) => cell.trim());
 }
 
-function paragraphAt(lines: readonly string[], at: number): Parsed {
+function paragraphAt(lines: readonly string[], at: number): ParsedBlock {
   let end = at + 1;
   const ends = (line: string) =>
     line.trim() === "" || [fence, heading, rule, quote, bullet].some((pattern) => pattern.test(line));
@@ -147,6 +147,6 @@ function paragraphAt(lines: readonly string[], at: number): Parsed {
   return { block: { as: "paragraph", text: lines.slice(at, end).join("\n") }, end };
 }
 
-function setext(lines: readonly string[], at: number, end: number, level: number): Parsed {
+function setext(lines: readonly string[], at: number, end: number, level: number): ParsedBlock {
   return { block: { as: "heading", level, text: lines.slice(at, end).join(" ") }, end: end + 1 };
 }

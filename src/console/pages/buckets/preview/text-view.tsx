@@ -119,7 +119,7 @@ function ReadOnly({ path, file, as, language }: ReadOnlyProps) {
   ] as const;
   return (
     <Tabs label={t.files.views} tabs={tabs} chosen={view} onChoose={setView}>
-      {view === "source" ? source : <Rendered text={file.text} path={path} as={as} />}
+      {view === "source" ? source : <RenderedView text={file.text} path={path} as={as} />}
     </Tabs>
   );
 }
@@ -138,7 +138,7 @@ interface RenderedProps {
   readonly as: "markdown" | "table";
 }
 
-function Rendered({ text, path, as }: RenderedProps) {
+function RenderedView({ text, path, as }: RenderedProps) {
   const { value, error, reload } = useLoad(() => importCode(views[as]), [as]);
   if (error !== undefined) return <Problem error={error} retry={reload} />;
   if (value === undefined) return <Skeleton rows={6} />;

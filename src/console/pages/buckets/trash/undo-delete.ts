@@ -3,7 +3,7 @@ import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 
-export interface Deleted {
+export interface DeletedPaths {
   readonly bucket: string;
   readonly paths: readonly string[];
 }
@@ -12,7 +12,10 @@ export interface Deleted {
 const batchSize = 100;
 
 /** Puts back what was just deleted: the newest version of each path. Throws after the rest if one cannot be restored. */
-export async function undoDelete(client: NodeServerClient, { bucket: name, paths }: Deleted): Promise<void> {
+export async function undoDelete(
+  client: NodeServerClient,
+  { bucket: name, paths }: DeletedPaths,
+): Promise<void> {
   const failures: string[] = [];
   for (let at = 0; at < paths.length; at += batchSize) {
     const part = paths.slice(at, at + batchSize);

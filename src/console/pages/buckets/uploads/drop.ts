@@ -4,20 +4,20 @@ export interface Incoming<F = File> {
   readonly file: F;
 }
 
-export interface Dropped<F = File> {
+export interface DropContents<F = File> {
   readonly files: Incoming<F>[];
   /** Empty folders, which no file upload would create. */
   readonly emptyFolders: string[];
 }
 
-/** Dropped folders that contain something, by name. */
-export function droppedFolders<F>({ files, emptyFolders }: Dropped<F>): string[] {
+/** droppedFolders returns the names of dropped folders that contain something. */
+export function droppedFolders<F>({ files, emptyFolders }: DropContents<F>): string[] {
   const paths = [...files.map(({ path }) => path), ...emptyFolders].filter((path) => path.includes("/"));
   return [...new Set(paths.map((path) => path.slice(0, path.indexOf("/"))))];
 }
 
 /** What the dropped folders contain, without the folders, and the files beside them; undefined when two have the same path then. */
-export function contentsOf<F>({ files, emptyFolders }: Dropped<F>): Dropped<F> | undefined {
+export function contentsOf<F>({ files, emptyFolders }: DropContents<F>): DropContents<F> | undefined {
   const within = (path: string) => path.slice(path.indexOf("/") + 1);
   const contents = {
     files: files.map(({ path, file }) => ({ path: within(path), file })),
@@ -43,8 +43,8 @@ export interface DroppedFolder extends DroppedEntry {
 }
 
 /** Collects all dropped files, including those in folders at any depth. */
-export async function walk<F = File>(entries: readonly DroppedEntry[]): Promise<Dropped<F>> {
-  const found: Dropped<F> = { files: [], emptyFolders: [] };
+export async function walk<F = File>(entries: readonly DroppedEntry[]): Promise<DropContents<F>> {
+  const found: DropContents<F> = { files: [], emptyFolders: [] };
   const waiting = entries.map((entry) => ({ entry, path: entry.name }));
   for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
     const { entry, path } = next;

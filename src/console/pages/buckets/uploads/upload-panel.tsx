@@ -20,10 +20,10 @@ const collapsed = signal(matchMedia("(max-width: 760px)").matches);
 /** Running and finished uploads, docked in the corner of every page. */
 export function UploadPanel() {
   uploads.changed.value;
-  return uploads.all.length === 0 ? null : <Docked />;
+  return uploads.all.length === 0 ? null : <UploadDock />;
 }
 
-function Docked() {
+function UploadDock() {
   const dock = useRef<HTMLElement>(null);
   useLayoutEffect(() => publishHeight(dock.current, "--dock-height"), []);
   // Reads the signal, because components with signals re-render only for the signals they read.
@@ -130,7 +130,7 @@ const icons: Readonly<Record<UploadState, IconName>> = {
 
 /** One upload: its path, progress and buttons. */
 function UploadRow({ upload }: { readonly upload: Upload }) {
-  // An upload is changed in place; see `Docked`.
+  // An upload is changed in place; see `UploadDock`.
   uploads.changed.value;
   const { state, path, bucket, size, sent, error, nextTry } = upload;
   const name = visibleText(path);

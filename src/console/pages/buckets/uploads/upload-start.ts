@@ -8,7 +8,7 @@ import { showError, toast } from "../../../ui/toasts.tsx";
 import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { parentOf } from "../path.ts";
 import { type Plan, planUpload } from "../plan.ts";
-import type { Dropped, Incoming } from "./drop.ts";
+import type { DropContents, Incoming } from "./drop.ts";
 import type { UploadRequest } from "./upload.ts";
 import { uploads } from "./upload-queue.ts";
 
@@ -25,7 +25,11 @@ export interface UploadTarget {
 }
 
 /** Plans an upload, asks if files would be replaced, and queues it. */
-export async function startUpload(target: UploadTarget, dropped: Dropped, ask: AskToReplace): Promise<void> {
+export async function startUpload(
+  target: UploadTarget,
+  dropped: DropContents,
+  ask: AskToReplace,
+): Promise<void> {
   const { files, into } = target;
   const list = (folder: string) => untilReachable(() => files.list(folder));
   const plan = await planUpload(into, dropped.files, dropped.emptyFolders, list);

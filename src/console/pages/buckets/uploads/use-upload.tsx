@@ -3,12 +3,12 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { untilReachable } from "../../../connection.ts";
 import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { join } from "../path.ts";
-import { contentsOf, type Dropped, type DroppedEntry, droppedFolders, walk } from "./drop.ts";
+import { contentsOf, type DropContents, type DroppedEntry, droppedFolders, walk } from "./drop.ts";
 import { type FolderAnswer, FolderDialog, ReplaceDialog } from "./upload-dialogs.tsx";
 import { type Answer, startUpload, type UploadTarget } from "./upload-start.ts";
 
 export interface UploadStart {
-  readonly start: (target: UploadTarget, dropped: Dropped) => Promise<void>;
+  readonly start: (target: UploadTarget, dropped: DropContents) => Promise<void>;
   /** Open dialog, to be rendered. */
   readonly question: VNode | undefined;
 }
@@ -35,7 +35,7 @@ export function useUpload(): UploadStart {
       );
     });
   }
-  const withoutFolders = async ({ bucket, files, into }: UploadTarget, dropped: Dropped) => {
+  const withoutFolders = async ({ bucket, files, into }: UploadTarget, dropped: DropContents) => {
     const folders = droppedFolders(dropped);
     const contents = folders.length > 0 ? contentsOf(dropped) : undefined;
     if (contents === undefined) return dropped;
@@ -47,7 +47,7 @@ export function useUpload(): UploadStart {
     if (wanted === "cancel") return undefined;
     return wanted === "contents" ? contents : dropped;
   };
-  const start = async (target: UploadTarget, dropped: Dropped) => {
+  const start = async (target: UploadTarget, dropped: DropContents) => {
     const wanted = await withoutFolders(target, dropped);
     if (wanted === undefined) return;
     await startUpload(target, wanted, (plan) =>
@@ -61,7 +61,9 @@ export function useUpload(): UploadStart {
  * Makes the whole page a drop target. Returns the path of the folder whose row files are dragged over, or "" elsewhere;
  * undefined while nothing is dragged.
  */
-export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => void): string | undefined {
+export function useDrop(
+  onDrop: (dropped: Promise<DropContents>, folder: string) => void,
+): string | undefined {
   const [hovering, setHovering] = useState<string>();
   const latest = useRef(onDrop);
   latest.current = onDrop;
@@ -97,9 +99,9 @@ function folderAt({ target }: DragEvent): string {
 }
 
 /** Files and folders of a drop. Call it during the event: the browser discards the items afterwards. */
-export function contentOf({ items }: DataTransfer): Promise<Dropped> {
+export function contentOf({ items }: DataTransfer): Promise<DropContents> {
   const entries: DroppedEntry[] = [];
-  const files: Dropped["files"] = [];
+  const files: DropContents["files"] = [];
   for (const item of items) {
     const entry = item.webkitGetAsEntry();
     const file = item.getAsFile();
