@@ -16,7 +16,7 @@ export function helpLine(command: Command, ...more: string[]): string {
 export async function helpLineAfter(command: Command): Promise<string> {
   const [method = ""] = command.args;
   const isMethod =
-    command.name() === "call" && (await import("./call/declared.ts")).methodNames.includes(method);
+    command.name() === "call" && (await import("./call/declaration.ts")).methodNames.includes(method);
   return helpLine(command, ...(isMethod ? [method] : []));
 }
 

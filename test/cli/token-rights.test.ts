@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { agoText } from "../../src/cli/terminal/quantities.ts";
-import { permissionsText } from "../../src/cli/tokens/may.ts";
+import { permissionsText } from "../../src/cli/tokens/permissions.ts";
 import { errorOf, loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";

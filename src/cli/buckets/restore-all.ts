@@ -10,7 +10,7 @@ import {
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { interruptible } from "../deploy/interrupt.ts";
-import { type OmittedFile, reportOmitted } from "../deploy/left-out.ts";
+import { type OmittedFile, reportOmitted } from "../deploy/omitted-file.ts";
 import { inParallel } from "../deploy/transfer.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";

@@ -1,6 +1,6 @@
 import { type NamedTypes, needWords, typeText } from "../../rpc/discover.ts";
 import { isUnixAddress } from "../remote/unix.ts";
-import { credentialOf, findMethod, methodNames, paramsOf } from "./declared.ts";
+import { credentialOf, findMethod, methodNames, paramsOf } from "./declaration.ts";
 
 /** The help of a method, from its declaration: what it does, needs, takes and returns. */
 export function methodHelp(name: string, url: string): string {

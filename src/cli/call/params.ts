@@ -6,7 +6,7 @@ import { toValidationIssue } from "../../base/validation-issue.ts";
 import { parseExactly } from "../../client/exact-json.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
+import { credentialOf, type DeclaredParam, paramsOf } from "./declaration.ts";
 
 type Values = Record<string, unknown>;
 

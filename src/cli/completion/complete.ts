@@ -1,5 +1,5 @@
 import type { Command, Option } from "commander";
-import { findMethod, methodNames, paramsOf } from "../call/declared.ts";
+import { findMethod, methodNames, paramsOf } from "../call/declaration.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { readServers } from "../login/known-servers.ts";

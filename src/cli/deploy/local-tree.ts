@@ -2,7 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
-import type { OmissionCause, OmittedFile } from "./left-out.ts";
+import type { OmissionCause, OmittedFile } from "./omitted-file.ts";
 import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
 export interface LocalFile {

@@ -5,7 +5,7 @@ import { refusalOf } from "../deploy/push/send.ts";
 import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { type CopySummary, copyAll, makeFolders } from "./copied.ts";
+import { type CopySummary, copyAll, makeFolders } from "./copy-engine.ts";
 import { filesBelow, type ListedFile, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 import { pathFor } from "./upload.ts";

@@ -4,7 +4,7 @@ import type { SkipOptions } from "../deploy/skip/skip-rules.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { relocate } from "./between-buckets.ts";
-import { type ReportOptions, report } from "./copied.ts";
+import { type ReportOptions, report } from "./copy-engine.ts";
 import { download } from "./download.ts";
 import { requireEntry } from "./find.ts";
 import { isLocal, parseBucketPath, parseLocation, shown } from "./location.ts";

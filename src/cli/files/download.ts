@@ -7,7 +7,7 @@ import type { Context } from "../context.ts";
 import { realFolder } from "../deploy/local-tree.ts";
 import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
 import { BucketReader } from "./bucket-reader.ts";
-import { type CopySummary, copyAll } from "./copied.ts";
+import { type CopySummary, copyAll } from "./copy-engine.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 

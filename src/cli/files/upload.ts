@@ -5,9 +5,9 @@ import type { Context } from "../context.ts";
 import { type LocalFile, readLocalTree, realFolder, stampOf } from "../deploy/local-tree.ts";
 import { sendFile } from "../deploy/push/send.ts";
 import { foldersOf } from "../deploy/remote-tree.ts";
-import { reportSkipped } from "../deploy/skip/say-skipped.ts";
+import { reportSkipped } from "../deploy/skip/report-skipped.ts";
 import { type SkipOptions, SkipRules } from "../deploy/skip/skip-rules.ts";
-import { type CopySummary, copyAll, makeFolders } from "./copied.ts";
+import { type CopySummary, copyAll, makeFolders } from "./copy-engine.ts";
 import { missing } from "./find.ts";
 import { type BucketPath, localName, pathIn, shown } from "./location.ts";
 

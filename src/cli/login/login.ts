@@ -6,7 +6,7 @@ import { readCa } from "../remote/ca.ts";
 import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
-import { isSuperToken, permissionsText, tokenState } from "../tokens/may.ts";
+import { isSuperToken, permissionsText, tokenState } from "../tokens/permissions.ts";
 import {
   nameFromUrl,
   parseServerName,

@@ -21,7 +21,7 @@ import {
 } from "../remote/remote.ts";
 import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
-import { permissionsText, tokenState } from "../tokens/may.ts";
+import { permissionsText, tokenState } from "../tokens/permissions.ts";
 import { warningText } from "./nodes.ts";
 
 /** Prints the state of a server and of the token in use. */

@@ -15,7 +15,7 @@ import { columns, timeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { permissionsText } from "./may.ts";
+import { permissionsText } from "./permissions.ts";
 import { type FileAction, fileActions } from "./token-options.ts";
 
 type Token = ResultOf<"token_get">;

@@ -5,16 +5,16 @@ import { exitCodes } from "../../command.ts";
 import type { Context } from "../../context.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
-import { type LockContext, withTransferLock } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
-import { reportOmitted } from "../left-out.ts";
 import { type LocalTree, readLocalTree, realFolder } from "../local-tree.ts";
+import { reportOmitted } from "../omitted-file.ts";
 import { PushRecord } from "../push/record.ts";
-import { reportSkipped } from "../skip/say-skipped.ts";
+import { reportSkipped } from "../skip/report-skipped.ts";
 import { type SkipOptions, SkipRules } from "../skip/skip-rules.ts";
 import { RetryPolicy } from "../transfer.ts";
+import { type LockContext, withTransferLock } from "../transfer-lock.ts";
 import { type FillSummary, fill } from "./fill.ts";
-import { previewAddress, publishedAddress, reportProblems } from "./published.ts";
+import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 export interface DeployOptions extends RemoteOptions, SkipOptions {
   readonly preview?: boolean;

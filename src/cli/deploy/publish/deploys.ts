@@ -6,7 +6,7 @@ import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { columns, countCell, sizeCell, timeCell } from "../../terminal/columns.ts";
 import { confirm } from "../../terminal/confirm.ts";
 import { WrongUsage } from "../../terminal/wrong-usage.ts";
-import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./published.ts";
+import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 export interface DeploysOptions extends RemoteOptions {
   readonly json?: boolean;

@@ -1,8 +1,8 @@
 import type { NodeServerClient } from "../../../client/index.ts";
 import type { Context } from "../../context.ts";
-import type { OmittedFile } from "../left-out.ts";
 import { hashIfReadable, type LocalFile, sameStamp } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
+import type { OmittedFile } from "../omitted-file.ts";
 import type { PushRecord } from "../push/record.ts";
 import { sendFile } from "../push/send.ts";
 import { inParallel, RetryPolicy } from "../transfer.ts";

@@ -6,7 +6,6 @@ import { randomText } from "../../../base/random.ts";
 import { FileError } from "../../../client/index.ts";
 import { localRefusal } from "../../file-error.ts";
 import type { FileSource } from "../../files/bucket-reader.ts";
-import type { OmissionCause } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -15,6 +14,7 @@ import {
   sameStamp,
   stampOf,
 } from "../local-tree.ts";
+import type { OmissionCause } from "../omitted-file.ts";
 import { contentOf } from "../remote-tree.ts";
 import { isExcluded, newPartName } from "../skip/skip-rules.ts";
 import { isContentLost, type Transfer } from "../transfer.ts";

@@ -10,7 +10,6 @@ import { BucketReader } from "../../files/bucket-reader.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
-import { type OmittedFile, reportOmitted } from "../left-out.ts";
 import {
   hashIfReadable,
   type LocalFile,
@@ -20,6 +19,7 @@ import {
   sameStamp,
 } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
+import { type OmittedFile, reportOmitted } from "../omitted-file.ts";
 import { PushRecord } from "../push/record.ts";
 import { listRemote, type RemoteFile, type RemoteTree } from "../remote-tree.ts";
 import { SkipRules } from "../skip/skip-rules.ts";

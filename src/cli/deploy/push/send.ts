@@ -2,7 +2,6 @@ import { stat } from "node:fs/promises";
 import { codeOf, faultReason } from "../../../base/fault.ts";
 import { FileError } from "../../../client/index.ts";
 import { localRefusal } from "../../file-error.ts";
-import type { OmissionCause } from "../left-out.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -12,6 +11,7 @@ import {
   sameStamp,
   stampOf,
 } from "../local-tree.ts";
+import type { OmissionCause } from "../omitted-file.ts";
 import type { Transfer } from "../transfer.ts";
 
 /** Up to this size a file is read whole, so that its hash is that of the bytes that were sent. */

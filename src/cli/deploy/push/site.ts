@@ -1,5 +1,5 @@
 import type { NodeServerClient } from "../../../client/index.ts";
-import type { OmittedFile } from "../left-out.ts";
+import type { OmittedFile } from "../omitted-file.ts";
 import type { SkipOptions } from "../skip/skip-rules.ts";
 import type { PushRecord } from "./record.ts";
 

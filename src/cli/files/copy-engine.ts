@@ -1,8 +1,8 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type OmissionCause, type OmittedFile, reportOmitted } from "../deploy/left-out.ts";
 import { type Meter, openMeter } from "../deploy/meter.ts";
+import { type OmissionCause, type OmittedFile, reportOmitted } from "../deploy/omitted-file.ts";
 import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { OwnTransferLock } from "./own-lease.ts";
+import { OwnTransferLock } from "./own-transfer-lock.ts";
 
 /** A third of the time for which a lock is valid. */
 const renewMs = 20_000;
