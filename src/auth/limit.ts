@@ -76,47 +76,51 @@ function onlyMember(json: unknown): readonly [name: string, value: unknown] {
 }
 
 /** `holds` is whether one single limit grants the permission in the scope. No action implies another. */
-export function holds(limits: readonly Limit[], permission: string, wanted: Scope): boolean {
-  return grantingLimit(limits, { permission }, wanted) !== undefined;
+export function holds(limits: readonly Limit[], permission: string, requested: Scope): boolean {
+  return grantingLimit(limits, { permission }, requested) !== undefined;
 }
 
-/** `grantingLimit` is the index of the first limit that grants this in the scope. */
-export function grantingLimit(limits: readonly Limit[], wanted: Grant, scope: Scope): number | undefined {
+/** `grantingLimit` returns the index of the first limit that grants this in the scope. */
+export function grantingLimit(limits: readonly Limit[], requested: Grant, scope: Scope): number | undefined {
   const at = limits.findIndex(
     (limit) =>
-      limit.permissions.some((held) => grantCovers(held, wanted)) &&
-      limit.scopes.some((held) => scopeCovers(held, scope)),
+      limit.permissions.some((granted) => grantCovers(granted, requested)) &&
+      limit.scopes.some((granted) => scopeCovers(granted, scope)),
   );
   return at < 0 ? undefined : at;
 }
 
-/** `limitsCover` is whether `outer` grants everything that `inner` grants. */
+/** `limitsCover` returns whether `outer` grants everything that `inner` grants. */
 export function limitsCover(outer: readonly Limit[], inner: readonly Limit[]): boolean {
   return inner.every(({ scopes, permissions }) =>
-    scopes.every((wanted) => permissions.every((grant) => grantingLimit(outer, grant, wanted) !== undefined)),
+    scopes.every((requested) =>
+      permissions.every((grant) => grantingLimit(outer, grant, requested) !== undefined),
+    ),
   );
 }
 
-export function scopeCovers(held: Scope, wanted: Scope): boolean {
-  if (held.in === "global") return true;
-  if (wanted.in !== held.in) return false;
-  return wildcardScopes.has(held.in) ? patternCovers(held.name, wanted.name) : held.name === wanted.name;
+export function scopeCovers(granted: Scope, requested: Scope): boolean {
+  if (granted.in === "global") return true;
+  if (requested.in !== granted.in) return false;
+  return wildcardScopes.has(granted.in)
+    ? patternCovers(granted.name, requested.name)
+    : granted.name === requested.name;
 }
 
-function grantCovers(held: Grant, wanted: Grant): boolean {
-  if (held.permission !== wanted.permission) return false;
-  if (held.pattern === undefined) return true;
-  return wanted.pattern !== undefined && patternCovers(held.pattern, wanted.pattern);
+function grantCovers(granted: Grant, requested: Grant): boolean {
+  if (granted.permission !== requested.permission) return false;
+  if (granted.pattern === undefined) return true;
+  return requested.pattern !== undefined && patternCovers(granted.pattern, requested.pattern);
 }
 
 /**
- * One trailing `*` is a prefix wildcard, and there is no other. `wanted` may be a pattern too; then every name that it matches must
+ * One trailing `*` is a prefix wildcard, and there is no other. `requested` may be a pattern too; then every name that it matches must
  * be covered, so the prefixes are compared.
  */
-function patternCovers(held: string, wanted: string): boolean {
-  if (!held.endsWith("*")) return held === wanted;
-  const prefix = wanted.endsWith("*") ? wanted.slice(0, -1) : wanted;
-  return prefix.startsWith(held.slice(0, -1));
+function patternCovers(granted: string, requested: string): boolean {
+  if (!granted.endsWith("*")) return granted === requested;
+  const prefix = requested.endsWith("*") ? requested.slice(0, -1) : requested;
+  return prefix.startsWith(granted.slice(0, -1));
 }
 
 const noScope =

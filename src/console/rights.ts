@@ -68,10 +68,10 @@ export class Rights {
   }
 
   #any(permission: Permission, covers: (scope: Scope) => boolean): boolean {
-    const wanted = JSON.stringify(permission);
+    const requested = JSON.stringify(permission);
     return this.#limits.some(
       ({ scopes, permissions }) =>
-        scopes.some(covers) && permissions.some((held) => JSON.stringify(held) === wanted),
+        scopes.some(covers) && permissions.some((granted) => JSON.stringify(granted) === requested),
     );
   }
 }

@@ -42,8 +42,8 @@ export class OwnTransferLock {
     }
   }
 
-  async save(held: UnfinishedTransfer): Promise<void> {
-    const stored: LockFile = { ...held, host: hostname(), pid: process.pid };
+  async save(transfer: UnfinishedTransfer): Promise<void> {
+    const stored: LockFile = { ...transfer, host: hostname(), pid: process.pid };
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
       await replaceFile(this.#path, `${JSON.stringify(stored)}\n`, { mode: 0o600 });

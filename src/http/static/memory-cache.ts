@@ -207,7 +207,7 @@ export class MemoryCache {
       });
       // With TLS the content is copied in any case, and from a file it costs a quarter more.
       const isSentByKernel = blob.size > maxCopiedBytes && request.url.startsWith("http:");
-      return sized(new Response(isSentByKernel ? this.#held(variant) : blob, variant.whole), blob.size);
+      return sized(new Response(isSentByKernel ? this.#heldBlob(variant) : blob, variant.whole), blob.size);
     }
     if (known !== representation.etag) return respond(request, representation);
     variant.notModified ??= new Response(null, {
@@ -222,7 +222,7 @@ export class MemoryCache {
   }
 
   /** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */
-  #held(variant: CachedVariant): Blob {
+  #heldBlob(variant: CachedVariant): Blob {
     if (variant.held === undefined) {
       variant.held = variant.source?.hold();
       if (variant.held !== undefined) this.#holding.push(variant);

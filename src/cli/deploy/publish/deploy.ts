@@ -55,8 +55,8 @@ export async function deploy(
   const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
   const deploying: Deploying = { client, bucket, tree, record, options };
   return interruptible(ctx, notice, (signal) =>
-    withTransferLock(ctx, client, { bucket, what: "deploy" }, (held) =>
-      deployOnce(ctx, deploying, held, signal),
+    withTransferLock(ctx, client, { bucket, what: "deploy" }, (lock) =>
+      deployOnce(ctx, deploying, lock, signal),
     ),
   );
 }
@@ -64,12 +64,12 @@ export async function deploy(
 async function deployOnce(
   ctx: Context,
   deploying: Deploying,
-  held: LockContext,
+  lock: LockContext,
   signal: AbortSignal,
 ): Promise<number> {
   const { client, bucket, tree, record, options } = deploying;
-  const deploy = await begin(deploying, held);
-  await held.remember(deploy);
+  const deploy = await begin(deploying, lock);
+  await lock.remember(deploy);
   let mayBePublished = false;
   try {
     const done = await fill(ctx, { client, bucket, deploy, record }, [...tree.files.values()], signal);
@@ -90,10 +90,10 @@ async function deployOnce(
     // From here on a signal is not heeded: whether it was published would not be known.
     mayBePublished = true;
     const code = await finish(ctx, deploying, deploy, done);
-    await held.remember(undefined);
+    await lock.remember(undefined);
     return code;
   } finally {
-    if (!mayBePublished && (await drop(ctx, client, { bucket, deploy }))) await held.remember(undefined);
+    if (!mayBePublished && (await drop(ctx, client, { bucket, deploy }))) await lock.remember(undefined);
   }
 }
 

@@ -47,9 +47,9 @@ function BucketPage({ name }: { readonly name: string }) {
     [session, name],
   );
   const tabs = bucketTabs(session.rights, name);
-  const [, wanted = "files"] = route.value.rest;
-  const current = tabs.find((tab) => tab.name === wanted);
-  const isFiles = wanted === "files";
+  const [, tabName = "files"] = route.value.rest;
+  const current = tabs.find((tab) => tab.name === tabName);
+  const isFiles = tabName === "files";
   const path = isFiles ? currentView().path : "";
   const [totals, setTotals] = useState<Totals>();
   return (

@@ -31,11 +31,11 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       !(await confirm({ title: t.api.callQuestion(method.name), text, action: t.api.callIt, danger: true }))
     )
       return;
-    const own = new AbortController();
-    leave.current = own;
+    const controller = new AbortController();
+    leave.current = controller;
     setBusy(true);
-    const answered = await timed(() => client.callAny(method.name, params, own.signal));
-    if (!own.signal.aborted) setAnswer(answered);
+    const answered = await timed(() => client.callAny(method.name, params, controller.signal));
+    if (!controller.signal.aborted) setAnswer(answered);
     setBusy(false);
   };
   return (

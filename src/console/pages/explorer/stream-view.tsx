@@ -30,8 +30,8 @@ export function StreamView({ method, params }: StreamViewProps) {
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => () => stop.current?.abort(), []);
   const start = async () => {
-    const own = new AbortController();
-    stop.current = own;
+    const controller = new AbortController();
+    stop.current = controller;
     setEvents([]);
     setCount(0);
     setFailure(undefined);
@@ -39,7 +39,7 @@ export function StreamView({ method, params }: StreamViewProps) {
     let received = 0;
     try {
       const stream = client.subscribe(method as SubscriptionName, params as ParamsOf<SubscriptionName>, {
-        signal: own.signal,
+        signal: controller.signal,
         onConnect: () => setState("running"),
         onBreak: () => setState("broken"),
       });

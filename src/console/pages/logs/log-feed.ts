@@ -42,14 +42,14 @@ export class LogFeed {
   /** Follows the log with a filter. The previous stream continues until the server has accepted the new filter. */
   async follow(filter: string): Promise<void> {
     this.#pending?.abort();
-    const own = new AbortController();
-    this.#pending = own;
+    const controller = new AbortController();
+    this.#pending = controller;
     this.filterError.value = undefined;
     if (this.status.value.state === "failed") this.status.value = { state: "connecting" };
     try {
-      await untilReachable(() => this.#read(own, filter), own.signal);
+      await untilReachable(() => this.#read(controller, filter), controller.signal);
     } catch (error) {
-      if (!own.signal.aborted) await this.#fail(error, filter, own);
+      if (!controller.signal.aborted) await this.#fail(error, filter, controller);
     }
   }
 
@@ -74,23 +74,26 @@ export class LogFeed {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
 
-  async #read(own: AbortController, filter: string): Promise<void> {
-    for await (const event of this.#session.client.followLog({ log_filter: filter, signal: own.signal })) {
-      if (own.signal.aborted) return;
+  async #read(controller: AbortController, filter: string): Promise<void> {
+    for await (const event of this.#session.client.followLog({
+      log_filter: filter,
+      signal: controller.signal,
+    })) {
+      if (controller.signal.aborted) return;
       if (event.kind === "broken") {
         this.status.value = { state: "broken", why: event.why.message };
         void whenReachable();
       } else if (event.kind === "connected") {
-        if (!event.again) this.#adopt(own, filter);
+        if (!event.again) this.#adopt(controller, filter);
         this.status.value = { state: "live" };
       } else this.#rows.add(event);
       this.#scheduleRender();
     }
   }
 
-  #adopt(own: AbortController, filter: string): void {
+  #adopt(controller: AbortController, filter: string): void {
     this.#current?.abort();
-    this.#current = own;
+    this.#current = controller;
     this.#pending = undefined;
     this.filter.value = filter;
     this.cleared.value = false;
@@ -103,7 +106,7 @@ export class LogFeed {
     this.resume();
   }
 
-  async #fail(error: unknown, filter: string, own: AbortController): Promise<void> {
+  async #fail(error: unknown, filter: string, controller: AbortController): Promise<void> {
     const filterError = filterErrorOf(error, filter);
     if (filterError !== undefined) {
       this.filterError.value = filterError;
@@ -113,7 +116,7 @@ export class LogFeed {
     this.status.value = { state: "broken", why: explain(error) };
     // Rejects when the person signs out instead, which leaves this page.
     const again = await this.#session.recover(error).catch(() => false);
-    if (own.signal.aborted) return;
+    if (controller.signal.aborted) return;
     if (again) await this.follow(filter);
     else this.status.value = { state: "failed", error };
   }

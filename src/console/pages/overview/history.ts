@@ -23,29 +23,29 @@ export interface History {
 }
 
 /** Time from which the next answer must start, in Unix milliseconds of the server; null for all that the server has. */
-export function sinceFor(held: History | undefined, range: Range, now: number): number | null {
-  if (range === "day" && held?.day === undefined) return null;
-  return held?.hour.times.at(-1) ?? now - lengthMs.hour;
+export function sinceFor(known: History | undefined, range: Range, now: number): number | null {
+  if (range === "day" && known?.day === undefined) return null;
+  return known?.hour.times.at(-1) ?? now - lengthMs.hour;
 }
 
-/** Adds an answer to what is held. `since` is what was asked for. */
-export function addAnswer(held: History | undefined, answer: MetricsAnswer, since: number | null): History {
+/** addAnswer adds an answer to the known history. `since` is the requested start. */
+export function addAnswer(known: History | undefined, answer: MetricsAnswer, since: number | null): History {
   const [hour, day] = answer.history;
   if (hour === undefined || day === undefined) throw new Error("the server sent no history");
   const isWhole = since === null;
   return {
-    hour: append(isWhole ? undefined : held?.hour, hour, answer.time - lengthMs.hour),
+    hour: append(isWhole ? undefined : known?.hour, hour, answer.time - lengthMs.hour),
     day:
-      isWhole || held?.day !== undefined
-        ? append(isWhole ? undefined : held?.day, day, answer.time - lengthMs.day)
+      isWhole || known?.day !== undefined
+        ? append(isWhole ? undefined : known?.day, day, answer.time - lengthMs.day)
         : undefined,
   };
 }
 
-/** Appends the values of `part` that are newer than those held, and drops those before `oldest`. */
-function append(held: Samples | undefined, part: MetricHistory, oldest: number): Samples {
+/** append adds the values of `part` that are newer than the known ones, and drops those before `oldest`. */
+function append(known: Samples | undefined, part: MetricHistory, oldest: number): Samples {
   const stepMs = part.step_seconds * 1000;
-  const last = held?.times.at(-1) ?? Number.NEGATIVE_INFINITY;
+  const last = known?.times.at(-1) ?? Number.NEGATIVE_INFINITY;
   const names = Object.keys(part.series);
   const count = names.length === 0 ? 0 : (part.series[names[0] ?? ""]?.length ?? 0);
   const added = Array.from(
@@ -55,12 +55,12 @@ function append(held: Samples | undefined, part: MetricHistory, oldest: number):
   const isNew = added.map((time) => time > last);
   const newTimes = added.filter((_, at) => isNew[at]);
   // A line must not join what was before a restart of the server with what came after.
-  const hasGap = held !== undefined && newTimes[0] !== undefined && newTimes[0] - last > 1.5 * stepMs;
-  const times = [...(held?.times ?? []), ...(hasGap ? [last + stepMs] : []), ...newTimes];
+  const hasGap = known !== undefined && newTimes[0] !== undefined && newTimes[0] - last > 1.5 * stepMs;
+  const times = [...(known?.times ?? []), ...(hasGap ? [last + stepMs] : []), ...newTimes];
   const first = times.findIndex((time) => time > oldest);
   const from = first === -1 ? times.length : first;
   const values = names.map((name) => {
-    const before = held?.values[name] ?? held?.times.map(() => null) ?? [];
+    const before = known?.values[name] ?? known?.times.map(() => null) ?? [];
     const after = (part.series[name] ?? []).filter((_, at) => isNew[at]);
     return [name, [...before, ...(hasGap ? [null] : []), ...after].slice(from)] as const;
   });

@@ -18,18 +18,18 @@ export interface MetricsView {
 export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
   const { client, rights } = useSession();
   const isAllowed = rights.globally({ node: "metrics" });
-  const held = useRef<History>(undefined);
+  const history = useRef<History>(undefined);
   const loaded = useLoad(
     async (signal) => {
       if (!isAllowed) return undefined;
-      const since = sinceFor(held.current, range, Date.now());
+      const since = sinceFor(history.current, range, Date.now());
       const answer = await client.call(
         "node-server_metrics",
         { since, series: [...wantedSeries] },
         { signal },
       );
-      held.current = addAnswer(held.current, answer, since);
-      return { families: answer.metrics, history: held.current };
+      history.current = addAnswer(history.current, answer, since);
+      return { families: answer.metrics, history: history.current };
     },
     [client, isAllowed, range],
   );

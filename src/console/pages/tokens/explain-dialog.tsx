@@ -112,10 +112,12 @@ export function ExplainForm({ token }: { readonly token: Token }) {
 
 /** Permissions of the token that have no checkbox, so that they can be asked about too. */
 function otherPermissions({ token_limit }: Token): Permission[] {
-  const held = (Array.isArray(token_limit) ? (token_limit as Limit[]) : []).flatMap(
+  const granted = (Array.isArray(token_limit) ? (token_limit as Limit[]) : []).flatMap(
     ({ permissions }) => permissions ?? [],
   );
-  return held.filter((one, at) => !isKnown(one) && held.findIndex((other) => isSame(one, other)) === at);
+  return granted.filter(
+    (one, at) => !isKnown(one) && granted.findIndex((other) => isSame(one, other)) === at,
+  );
 }
 
 interface VerdictProps {

@@ -104,13 +104,16 @@ export function draftSummary(limits: readonly Limit[]): string[] {
 /** What one limit grants, in words. */
 export function limitText({ scopes, permissions }: Limit): string {
   const own = families.flatMap(({ title, actions }) => {
-    const held = actions.filter(({ permission }) => permissions.some((one) => isSame(one, permission)));
-    const labels = held.map(({ label }) => label).join(t.tokens.betweenActions);
-    return held.length === 0 ? [] : [t.tokens.familyActions(title, labels)];
+    const granted = actions.filter(({ permission }) => permissions.some((one) => isSame(one, permission)));
+    const labels = granted.map(({ label }) => label).join(t.tokens.betweenActions);
+    return granted.length === 0 ? [] : [t.tokens.familyActions(title, labels)];
   });
   const others = permissions.filter((permission) => !isKnown(permission)).map(otherText);
-  const places = scopes.flatMap((scope) => scopeView(scope) ?? []).map(scopeText);
-  return t.tokens.actionsIn([...own, ...others].join(t.tokens.betweenFamilies), places.join(t.tokens.and));
+  const scopeTexts = scopes.flatMap((scope) => scopeView(scope) ?? []).map(scopeText);
+  return t.tokens.actionsIn(
+    [...own, ...others].join(t.tokens.betweenFamilies),
+    scopeTexts.join(t.tokens.and),
+  );
 }
 
 /** Permission of the wider system: `kv: read (a*)`. */

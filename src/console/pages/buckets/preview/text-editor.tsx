@@ -75,10 +75,10 @@ export function TextEditor({
   };
   /** Saves one after the other: a parallel save would see the first one as somebody else's change. */
   const save = (options: SaveOptions = { overwrite: false }) => {
-    const own = lastSave.current.then(() => put(options));
+    const thisSave = lastSave.current.then(() => put(options));
     // The caller gets this error; the next save must not fail because of it.
-    lastSave.current = own.catch(() => {});
-    return own;
+    lastSave.current = thisSave.catch(() => {});
+    return thisSave;
   };
   const reload = () => {
     dropDraft(bucket, path);
