@@ -123,7 +123,7 @@ export class BackendSlot {
     return this.#filled().value.services;
   }
 
-  /** What a backup of the present database and its buckets is made of. */
+  /** backupSource returns the present database and its buckets, for a backup. */
   get backupSource(): BackedUp {
     return this.#filled().value.backupSource;
   }

@@ -186,7 +186,7 @@ class StagedBucket {
     await rm(this.#at(treeRoot), { recursive: true, force: true });
   }
 
-  /** Where the replaced folder is. */
+  /** oldPath returns the path of the replaced folder. */
   get oldPath(): string {
     return `${this.#parent.realPath}/${this.#oldName}`;
   }

@@ -13,7 +13,7 @@ const changedMs = 10_000;
 const unchangedMs = 3_600_000;
 /** The records of the buckets are read again after this time. */
 const recordsMs = 60_000;
-/** Counting rests for so many times the time that it took, so that it takes at most a twentieth of a processor. */
+/** Counting pauses for this multiple of the time that it took, so that it takes at most a twentieth of a processor. */
 const restFactor = 19;
 const maxRestMs = 1000;
 

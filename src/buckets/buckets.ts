@@ -113,12 +113,12 @@ export class Buckets {
     });
   }
 
-  /** Whether the store of all buckets can be used. */
+  /** storeHealth reports whether the store of all buckets can be used. */
   get storeHealth(): StoreHealth {
     return this.#storage.health;
   }
 
-  /** What is going on in all buckets. */
+  /** activity counts the work that is under way in all buckets. */
   get activity(): StorageActivity {
     return this.#storage.activity;
   }

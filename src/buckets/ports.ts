@@ -150,7 +150,7 @@ export interface FileSizes {
  * sockets, FIFOs and devices do not exist. A disk that fails is a Fault: NotFound, InvalidInput (such a path cannot exist) or IoError.
  */
 export interface FileReader {
-  /** What exists at a path; `path` of the result is in the Unicode form that the store has. */
+  /** find returns what exists at a path; `path` of the result is in the Unicode form that the store has. */
   find(path: TreePath): Promise<FileEntry | undefined>;
   resolve(path: TreePath): Promise<ResolvedPath>;
   /** Throws NotFound when there is no file, InvalidInput for a folder. The caller disposes it. */
@@ -529,7 +529,7 @@ export interface VersionsSize {
 }
 
 export interface HistoryOptions {
-  /** How many at most. */
+  /** The largest number of versions to return. */
   readonly max: number;
   /** The last one of an earlier answer, which is continued. */
   readonly after?: VersionName | undefined;
@@ -560,7 +560,7 @@ export interface StoredPiece {
 /** PieceOfUpload says where a piece belongs. */
 export interface PieceOfUpload {
   readonly id: string;
-  /** How many bytes of the upload are stored already. */
+  /** The number of bytes of the upload that are stored already. */
   readonly offset: number;
   /** The bucket's path in the store, and that of the file; for people and for errors. */
   readonly bucketPath: string;

@@ -10,9 +10,9 @@ const maxSearches = 4;
 interface SearchOptions {
   readonly query: string;
   readonly folder: TreePath;
-  /** How many results at most. */
+  /** The largest number of results. */
   readonly limit: number;
-  /** How many results are left out before the first. */
+  /** The number of results to leave out before the first. */
   readonly offset: number;
   readonly maxMs: number;
   /** Ends the search. */

@@ -73,15 +73,15 @@ export class Database {
   /** Published and prepared trees of buckets. */
   readonly deploys: DeployRows;
   readonly taskLocks: TaskLockRows;
-  /** What signed links depend on. */
+  /** The secrets and records of signed links. */
   readonly links: LinkRows;
-  /** Who uses this database. */
+  /** The nodes that use this database. */
   readonly nodes: NodeRows;
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
-  /** Which store the files are in. */
+  /** The store that the files are in. */
   readonly storeIdentity: StoreIdentityRows;
-  /** Who changes the site of a bucket as a whole. */
+  /** Locks of programs that change the site of a bucket as a whole. */
   readonly transferLocks: TransferLockRows;
   /** Uploads that can be resumed. */
   readonly uploads: UploadRows;
@@ -132,7 +132,7 @@ export class Database {
     return this.#dialect.isReachable;
   }
 
-  /** How often the database was lost since it was opened. */
+  /** The number of times that the database was lost since it was opened. */
   get losses(): number {
     return this.#dialect.losses;
   }

@@ -22,7 +22,7 @@ import {
   type RequestObservers,
 } from "./request/request-observer.ts";
 
-/** Lines are written when they are so old, or so many. */
+/** Lines are written at this age, or once this many characters wait. */
 const flushMs = 1000;
 const maxPendingChars = 64 * 1024;
 

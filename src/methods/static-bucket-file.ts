@@ -16,7 +16,7 @@ import { method } from "./declare.ts";
 const done = z.object({ success: z.literal(true) });
 /** A file up to this size is read as a whole: a stream costs more than its content. */
 const maxShortBytes = 32 * 1024;
-/** A list of so many files is written as JSON at once. */
+/** A list of up to this number of files is written as JSON at once. */
 const maxShortList = 256;
 const name = z.string().describe("the bucket");
 const path = z.string().describe("the path in the bucket, with / between folders");

@@ -6,7 +6,7 @@ import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
 import { quietly } from "../log/span.ts";
 
-/** How many subscriptions one connection may hold. */
+/** Subscriptions that one connection may hold. */
 const maxSubscriptions = 1024;
 
 /** Why the server ends a subscription, each with its meaning for people. */
@@ -167,7 +167,7 @@ function jsonOf(event: unknown): string {
 }
 
 /**
- * Another node, or an operator's SQL, may have revoked a token, so the database is asked so often: by one query, whatever the
+ * Another node, or an operator's SQL, may have revoked a token, so the database is asked at this interval: by one query, whatever the
  * number of subscriptions.
  */
 const recheckMs = 400;

@@ -124,7 +124,7 @@ function withSplat(to: string): string {
   return to.includes(":splat") ? to : to.replace(/\/\*+(?=\/|$)/, "/:splat");
 }
 
-/** What a rule does that its author may not expect. */
+/** doubtIn describes what a rule does that its author may not expect. */
 function doubtIn({ path }: RedirectTarget, status: string): string | undefined {
   if (status.startsWith("401"))
     return "401 would ask for a password, which a bucket does not have; it is 403";
@@ -168,7 +168,7 @@ function leadsToServer({ origin, path: [first] }: RedirectTarget): boolean {
   return origin === undefined && typeof first === "string" && ofServer.test(first);
 }
 
-/** Why a target has no page here; the addresses of the rule are then answered 404. */
+/** problemInSource describes why a target has no page here; the addresses of the rule are then answered 404. */
 function problemInSource({ origin, path: [first] }: RedirectTarget): string | undefined {
   if (origin !== undefined)
     return "the server does not fetch pages from other sites, so these addresses are 404; redirect there with 301 or 302";

@@ -35,7 +35,7 @@ import {
 import { type BlobContent, type ContentSource, verified } from "./content.ts";
 import { HashedContent } from "./hashed-content.ts";
 
-/** An unfinished upload that was last written to so long ago is left over from a crash: no node writes to it any more. */
+/** An unfinished upload that nothing was written to for this time is left over from a crash: no node writes to it any more. */
 const unfinishedMs = 24 * 3600 * 1000;
 /** Blobs may be those of private buckets. */
 const fileMode = 0o640;

@@ -104,7 +104,7 @@ const full = "the object store is full; nothing was changed";
 const tooLarge = "the file is too large for the object store; nothing was changed";
 const unreachable = "the object store cannot be reached; check endpoint of [files] and the network";
 
-/** What to do about an error code of S3 or of the network that does not pass by itself. */
+/** Advice about each error code of S3 or of the network that does not pass by itself. */
 const details: Readonly<Record<string, string>> = {
   InvalidAccessKeyId: wrongKeys,
   SignatureDoesNotMatch: wrongKeys,

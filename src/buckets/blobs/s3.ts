@@ -375,7 +375,7 @@ const maxWholeBytes = 5 * 1024 * 1024;
 const partBytes = 8 * 1024 * 1024;
 /** Parts that are sent at once. One upload holds these in memory, and the one that grows. */
 const partsAtOnce = 2;
-/** A step of a long upload is up to 16 MiB and may take so many times the usual deadline: 30 s by default, or 4.5 Mbit/s. */
+/** A step of a long upload is up to 16 MiB and may take this multiple of the usual deadline: 30 s by default, or 4.5 Mbit/s. */
 const longStepFactor = 3;
 
 interface S3UploadOptions {

@@ -12,13 +12,13 @@ import type { Bucket } from "../record.ts";
 import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./faults.ts";
 
 const hourMs = 3600 * 1000;
-/** An upload ends so long after it was begun. */
+/** Lifetime of an upload from its beginning. */
 const lifetimeMs = 24 * hourMs;
-/** The outcome of a finished upload is kept so long, for a client that lost the answer. */
+/** Time for which the outcome of a finished upload is kept, for a client that lost the answer. */
 const outcomeMs = hourMs;
 const maxPerToken = 100;
 const maxPerBucket = 1000;
-/** After so many bytes of a body they are made durable: what a crash can lose. */
+/** Bytes of a body after which they are made durable: a crash can lose as many. */
 const pieceBytes = 16 * 1024 * 1024;
 
 /**
@@ -305,7 +305,7 @@ class PieceSource {
     return true;
   }
 
-  /** The next bytes, at most so many. */
+  /** piece yields the next bytes, `maxBytes` at most. */
   async *piece(maxBytes: number): AsyncGenerator<Uint8Array> {
     for (let size = 0; size < maxBytes && (await this.hasMore()); ) {
       const rest = this.#rest ?? new Uint8Array();

@@ -68,7 +68,7 @@ export class RestoredConfig {
     }
   }
 
-  /** What `finish` will replace and keep under another name: `configuration <path>`, `UUID <uuid> of this server`. */
+  /** replaced returns what `finish` will replace and keep under another name: `configuration <path>`, `UUID <uuid> of this server`. */
   async replaced(): Promise<string[]> {
     if (!this.#replaces) return [];
     const { present, change } = await this.#uuids();

@@ -13,7 +13,7 @@ import { withDatabase } from "../server/open.ts";
 export interface RestoredStoreOptions {
   readonly config: Config;
   readonly configPath: string;
-  /** What the database said that is replaced; undefined if there was none. */
+  /** What the replaced database recorded about its store; undefined if there was none. */
   readonly previous: StoreValue | undefined;
   /** Whether files are restored into the store. */
   readonly withFiles: boolean;

@@ -33,7 +33,7 @@ export function chosen(
   return lines === undefined ? late : late.slice(Math.max(0, late.length - lines));
 }
 
-/** How many entries wait for the output, of all nodes together, before newer ones are dropped. */
+/** Entries of all nodes that may wait for the output before newer ones are dropped. */
 const maxBuffered = 10_000;
 const minBuffered = 500;
 

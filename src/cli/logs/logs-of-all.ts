@@ -17,7 +17,7 @@ import { inOrder, MergedLog, type NodeEntry, withoutEarlier } from "./merged-log
 const listIntervalMs = 3000;
 /** The entries that nodes keep are shown after this time, even if some node has not answered yet. */
 const maxBeginMs = 5000;
-/** How long the end waits for an output that is not read. */
+/** Longest time that the end waits for an output that is not read. */
 const maxLastWriteMs = 1000;
 const nodeColours: readonly Colour[] = ["cyan", "green", "blue", "yellow"];
 

@@ -20,7 +20,7 @@ export interface UpdateAllOptions extends RemoteOptions {
   readonly watch?: number;
 }
 
-/** Each node is asked who it is so many times before anything is updated. */
+/** Number of times that each node is asked who it is before anything is updated. */
 const identityQuestions = 3;
 const defaultWatchSeconds = 10;
 

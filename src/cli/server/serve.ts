@@ -21,7 +21,7 @@ import { openNotifier } from "./systemd-notify.ts";
 /** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
 const retryMs = 1000;
 
-/** What closing a node takes at most; `TimeoutStopSec` of the service's unit allows for it. */
+/** Longest time that closing a node may take; `TimeoutStopSec` of the service's unit allows for it. */
 const maxCloseMs = 30_000;
 const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
@@ -153,7 +153,7 @@ async function begin(binary: Binary | undefined, execute: Execute): Promise<Star
 /** Execute starts the binary on the disk in the place of this process. */
 type Execute = (binary: Binary) => never;
 
-/** What to do if the version that was rolled back has migrated the database, which the old version then refuses. */
+/** restoreHint tells an operator what to do if the rolled-back version has migrated the database, which the old version refuses. */
 function restoreHint(backup: string | undefined): string {
   return backup === undefined
     ? ""

@@ -32,7 +32,7 @@ const channel = "node_server";
 const firstPauseMs = 250;
 const maxPauseMs = 10_000;
 /**
- * If the own hints are not heard for so long, the connection of LISTEN is replaced: it may be silent, or a pooler may have given
+ * If the own hints are not heard for this time, the connection of LISTEN is replaced: it may be silent, or a pooler may have given
  * it away.
  */
 const maxDeafMs = 10_000;
@@ -41,7 +41,7 @@ const replacePauseMs = 60_000;
 interface PostgresNotificationsOptions {
   /** Opens a connection for LISTEN alone: it needs a session of its own, outside of a pool. */
   readonly connect: () => Promise<PgConnection>;
-  /** How long the answer to LISTEN is waited for. */
+  /** Longest wait for the answer to LISTEN. */
   readonly timeoutMs: number;
   /** Runs one statement on the server's own pool. */
   readonly execute: (sql: string, params: readonly unknown[]) => Promise<unknown>;

@@ -17,7 +17,7 @@ export interface StoreValue {
   readonly database: string;
   /** The store that a server last used: the id in its mark, or `disk`. Undefined before the first one. */
   readonly store?: string;
-  /** Where that store is, for people. */
+  /** The address of that store, for people. */
   readonly url?: string;
   /** When a server last began to use it. */
   readonly opened?: number;
@@ -116,7 +116,7 @@ export class ObjectRows {
     return (await sql.raw(namesContent).execute(this.#query)).rows.length > 0;
   }
 
-  /** What all rows name, of all buckets, removed and deployed files included, in batches and in no order. */
+  /** all yields what the rows of all buckets name, removed and deployed files included, in batches and in no order. */
   async *all(): AsyncGenerator<readonly ObjectRow[]> {
     // Values of other namespaces are not ours, and may be of any form.
     const isOurs = sql`substr(namespace, 1, ${sql.lit(filesPrefix.length)}) = ${sql.lit(filesPrefix)}`;

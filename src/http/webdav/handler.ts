@@ -55,7 +55,7 @@ export interface FileProtocol {
   readonly headers: ReadonlyArray<readonly [name: string, value: string]>;
   /** Answers OPTIONS, which needs no credentials. */
   options(webdav: WebdavOptions): Response;
-  /** What answers a request; undefined if its method is not one of the protocol's. */
+  /** verbOf returns the function that answers a request; undefined if its method is not one of the protocol's. */
   verbOf(request: Request): ((dav: DavRequest) => Promise<Response>) | undefined;
   /** Answers for the folders above all buckets; without it there is nothing. */
   above?(above: AboveBuckets): Promise<Response>;

@@ -117,7 +117,7 @@ interface VersionRestoreOptions {
   readonly stopping: AbortSignal;
 }
 
-/** What is to be moved, in a folder of the trash that is held open. */
+/** Source is the item to move, in a folder of the trash that is held open. */
 interface Source {
   readonly folder: Folder;
   readonly name: string;

@@ -211,7 +211,7 @@ const namesAtOnce = 500;
 /** TreeLookup finds many paths of one tree with few statements: one for the names of each folder. Names are compared as they are. */
 class TreeLookup {
   readonly #rows: EntryRows;
-  /** What exists at the paths that were looked up; undefined where nothing does. */
+  /** Entries at the paths that were looked up; undefined where nothing exists. */
   readonly #known = new Map<TreePath, EntryValue | undefined>();
 
   constructor(rows: EntryRows, head: HeadValue) {
@@ -229,7 +229,7 @@ class TreeLookup {
     }
   }
 
-  /** What exists at a path that was loaded, or added since. */
+  /** at returns the entry at a path that was loaded, or added since. */
   at(path: TreePath): EntryValue | undefined {
     return this.#known.get(path);
   }

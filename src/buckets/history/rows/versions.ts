@@ -92,7 +92,7 @@ export class Versions {
     return { versions, bytes };
   }
 
-  /** What one change removed at `path`, above it or below it, and is still kept, by path. */
+  /** Returns what one change removed at `path`, above it or below it, and can still be restored, sorted by path. */
   async #topsOf(path: TreePath, values: readonly RemovedValue[], now: number): Promise<Top[]> {
     const tops: Top[] = [];
     for (const value of values) {
@@ -104,7 +104,7 @@ export class Versions {
     return tops.sort((a, b) => comparePaths(a.path, b.path));
   }
 
-  /** What was removed at `at`, as far as it is at `path` or below it; undefined if nothing is. */
+  /** Returns the part of what was removed at `at` that lies at `path` or below it; undefined if there is none. */
   async #topOf(
     path: TreePath,
     at: TreePath,
@@ -149,7 +149,7 @@ export class Versions {
     return { entry: last.value, detach: () => entries.delete(parent, last.name) };
   }
 
-  /** What a removed folder has at a path below the one that it had. */
+  /** Returns the entry that a removed folder has at a path below its own. */
   async #inside(folderId: string, path: TreePath, top: TreePath): Promise<EntryValue | undefined> {
     const names = pathBelow(path, top).split("/");
     const found = await this.#database.entries.followFrom(folderId, names);

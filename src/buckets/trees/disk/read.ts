@@ -45,7 +45,7 @@ export class DiskReader implements FileReader {
   readonly #paths: PathResolver;
   readonly #recentReads = new RecentReads();
 
-  /** How often the tree was exchanged with another one. Only this process does that. */
+  /** The number of times that this process has exchanged the tree with another one. */
   #exchanges = 0;
 
   constructor(paths: PathResolver) {

@@ -41,7 +41,7 @@ type ChangeRun = { readonly change: Change<EntryWriter> } & (
   | { readonly error: unknown; readonly isFirst: boolean }
 );
 
-/** What a transaction came to: `unknown` if COMMIT was sent and no answer to it could be read. */
+/** Ending is the outcome of a transaction: `unknown` if COMMIT was sent and no answer to it could be read. */
 type Ending = "open" | "unknown" | "committed";
 
 /**
@@ -167,7 +167,7 @@ function lastChange(ran: readonly ChangeRun[]): WriteState | undefined {
   return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written;
 }
 
-/** What all changes wrote; undefined if that is not known of one of them. */
+/** rowsOf returns the rows that all changes wrote; undefined if the rows of one of them are unknown. */
 function rowsOf(ran: readonly ChangeRun[]): readonly WrittenRow[] | undefined {
   const rows: WrittenRow[] = [];
   for (const { written } of ran.filter(isDone)) {
@@ -191,7 +191,7 @@ function mayBeDone(cause: unknown): Fault {
   );
 }
 
-/** Changes that one transaction takes. */
+/** The largest number of changes in one transaction. */
 const maxChanges = 64;
 
 /** Change is work that waits for its turn in a transaction. Its promise is settled once the transaction has ended. */

@@ -135,7 +135,7 @@ export class ObjectStorage implements BucketStorage {
     await this.#options.database.heads.create(path, transaction);
   }
 
-  /** What is purged, and the head itself, are left to the maintenance of the store. */
+  /** discard removes everything in a tree and lets it expire. The daily maintenance deletes the expired rows and the head. */
   async discard(path: string): Promise<void> {
     const { removed } = this.#options.database;
     await removed.removeAll(path);

@@ -33,7 +33,7 @@ interface Deploying {
   readonly options: DeployOptions;
 }
 
-/** How long the end of a deploy that failed may take. */
+/** Longest time that the end of a failed deploy may take. */
 const dropTimeoutMs = 5000;
 
 const notice = "interrupted; nothing was published, and the same command begins anew";

@@ -15,7 +15,7 @@ import {
 
 /** `defaultStopMs` is how long a process may take to end, unless it says so itself. */
 export const defaultStopMs = 30_000;
-/** How long the last output of a process that has ended is waited for. */
+/** Longest wait for the last output of a process that has ended. */
 const maxReadMs = 1000;
 
 /** NotStarted is the end of a process that never served. Its reason is on standard error already. */

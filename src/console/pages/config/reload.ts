@@ -1,6 +1,6 @@
 import { eventOf, type LogEntry, type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
 
-/** What came of a configuration that was written. */
+/** Reload is the outcome of writing a configuration. */
 export interface Reload {
   /** Refused: it is in the file, but the server goes on with the old one. Unheard: the server did not say. */
   readonly kind: "applied" | "unchanged" | "refused" | "unheard";
@@ -9,13 +9,13 @@ export interface Reload {
   /** Why it was refused. */
   readonly why: string;
   readonly warnings: readonly string[];
-  /** Where it says that it listens now. */
+  /** The address at which the server now listens, as it reports it. */
   readonly listening: string | undefined;
 }
 
 const reported = { keys: [], why: "" };
 
-/** How long a reload may take before one stops listening for its end: a database may have to be reached. */
+/** Longest wait for the end of a reload: a database may have to be reached. */
 const timeoutMs = 20_000;
 
 /** Writes a configuration and listens to the log for what becomes of it. Throws when the server does not take the text. */

@@ -140,7 +140,7 @@ function colourOf(box: HTMLElement, name: string): string {
   return color;
 }
 
-/** What the chart shows, in a sentence for screen readers. */
+/** summaryOf describes the chart in a sentence for screen readers. */
 function summaryOf(measure: Measure, samples: Samples, lines: readonly Line[]): string {
   const parts = lines.map((line) => {
     const known = lineValues(samples, measure, line).filter((value) => value !== null);

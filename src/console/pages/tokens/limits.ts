@@ -101,7 +101,7 @@ export function draftSummary(limits: readonly Limit[]): string[] {
   return missing === undefined ? limitSummary(limits) : [missing];
 }
 
-/** What one limit grants, in words. */
+/** limitText describes in words what one limit grants. */
 export function limitText({ scopes, permissions }: Limit): string {
   const own = families.flatMap(({ title, actions }) => {
     const granted = actions.filter(({ permission }) => permissions.some((one) => isSame(one, permission)));

@@ -24,7 +24,7 @@ export function toListed(tokens: readonly Token[], everything: string): ListedTo
 }
 
 export const states = ["all", "expired", "unused"] as const;
-/** Which tokens are shown. */
+/** State selects the tokens that are shown. */
 export type State = (typeof states)[number];
 
 export const columns = ["name", "username", "key", "rights", "created", "used", "expires"] as const;
@@ -92,7 +92,7 @@ function sortValueOf({ token, rights }: ListedToken, column: Column): string | n
 
 const texts = new Intl.Collator(undefined, { numeric: true });
 
-/** What is missing is last in both directions. */
+/** compare orders two values; a missing one is last in both directions. */
 function compare(one: string | number | null, other: string | number | null, sign: number): number {
   if (one === null || other === null) return Number(one === null) - Number(other === null);
   if (typeof one === "number" && typeof other === "number") return sign * (one - other);

@@ -328,7 +328,7 @@ function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
   return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
 }
 
-/** `execute` asks for so many rows; 0 means all. */
+/** `execute` asks for this number of rows; 0 means all. */
 function execute(rows: number): Buffer {
   return packet("E", text(""), int32(rows));
 }

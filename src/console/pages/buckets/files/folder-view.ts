@@ -58,7 +58,7 @@ export function updateView(change: Partial<FolderView>): void {
   replaceQuery(toQuery({ ...currentView(), ...change }));
 }
 
-/** How far lists were scrolled, by their addresses. */
+/** Scroll positions of lists, by their addresses. */
 const scrolled = new Map<string, number>();
 
 /** Keeps how far the list at the current address is scrolled. */

@@ -64,7 +64,7 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
   const [selectionState, setSelectionState] = useState(() => ({
     isSearching,
-    // Who comes back finds the list where it was, and not at this entry.
+    // A person who comes back finds the list as it was, not at this entry.
     selection: entry === "" || cameBack() ? emptySelection : selectOnly(entry),
   }));
   // A name in the folder and a path in the bucket can be equal and mean two files.

@@ -6,7 +6,7 @@ import type { OpenBucket } from "../bucket-access.ts";
 import type { Entry } from "../files/entries.ts";
 import { join, nameOf, publicUrl } from "../path.ts";
 
-/** How long a link is valid by which something is downloaded: the download has to begin within it. */
+/** Validity of a download link: the download has to begin within it. */
 const linkSeconds = 300;
 /** As many selected names as the server takes. */
 const maxZipNames = 2000;

@@ -23,7 +23,7 @@ const newDays = 30;
 /** Height of the heads and the frame. */
 const headHeight = 38;
 
-/** What was deleted or replaced in a bucket and can be restored. */
+/** TrashTab shows what was deleted or replaced in a bucket and can be restored. */
 export function TrashTab({ name }: { readonly name: string }) {
   const { client, rights } = useSession();
   const [wanted, setWanted] = useState(pageSize);

@@ -16,7 +16,7 @@ export function droppedFolders<F>({ files, emptyFolders }: DropContents<F>): str
   return [...new Set(paths.map((path) => path.slice(0, path.indexOf("/"))))];
 }
 
-/** What the dropped folders contain, without the folders, and the files beside them; undefined when two have the same path then. */
+/** contentsOf returns the contents of dropped folders and the files beside them; undefined when two of them get the same path. */
 export function contentsOf<F>({ files, emptyFolders }: DropContents<F>): DropContents<F> | undefined {
   const within = (path: string) => path.slice(path.indexOf("/") + 1);
   const contents = {
