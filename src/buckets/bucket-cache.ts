@@ -26,7 +26,7 @@ const maxMissing = 1000;
 export const httpRoot = Symbol("HTTP root");
 export type BucketKey = string | typeof httpRoot;
 
-/** `hostKey` is the key of the bucket that a host name belongs to. No bucket's name contains NUL. */
+/** `hostKey` returns the key of the bucket that a host name belongs to. No bucket's name contains NUL. */
 export function hostKey(host: string): BucketKey {
   return `\0${host}`;
 }

@@ -99,7 +99,10 @@ export class BucketFiles implements BucketView {
     await this.metadata.locks.assertUnlocked(conditions, { path, changesParent: entry === undefined });
   }
 
-  /** write puts a staged file in place, atomically. What `onWritten` writes is part of the same transaction of the database, if there is one. */
+  /**
+   * write puts a staged file in place, atomically. What `onWritten` writes is part of the same transaction of the database, if
+   * there is one.
+   */
   async write(
     path: TreePath,
     staged: StagedFile,
@@ -235,7 +238,10 @@ export class BucketFiles implements BucketView {
     return this.#tree;
   }
 
-  /** restoreVersion puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
+  /**
+   * restoreVersion puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a
+   * free path.
+   */
   async restoreVersion(
     wanted: VersionName,
     to: TreePath,

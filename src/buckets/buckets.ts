@@ -275,7 +275,7 @@ export class Buckets {
   }
 
   /**
-   * records is the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the
+   * records returns the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the
    * database is away.
    */
   get records(): BucketCache {
@@ -371,7 +371,7 @@ async function firstEntries({ reader }: Tree): Promise<FileEntry[]> {
   return [];
 }
 
-/** storeIsMissing is the Fault while the folder of all buckets is missing. */
+/** storeIsMissing returns the Fault while the folder of all buckets is missing. */
 function storeIsMissing(): Fault {
   return new Fault(
     "IoError",
@@ -380,7 +380,7 @@ function storeIsMissing(): Fault {
   );
 }
 
-/** hasDeploys is the Fault for a path whose deploys another bucket would take over. */
+/** hasDeploys returns the Fault for a path whose deploys another bucket would take over. */
 function hasDeploys(): Fault {
   return new Fault(
     "InvalidInput",
@@ -389,7 +389,7 @@ function hasDeploys(): Fault {
   );
 }
 
-/** noBucket is the Fault for a name that no bucket has. */
+/** noBucket returns the Fault for a name that no bucket has. */
 function noBucket(name: string): Fault {
   return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
 }

@@ -62,7 +62,7 @@ export function childPath(folder: TreePath, name: Segment): TreePath {
   return (folder === treeRoot ? name : `${folder}/${name}`) as string as TreePath;
 }
 
-/** listedPath is the path of a name that was read from a folder on the disk; undefined when no path can name it. */
+/** listedPath returns the path of a name that was read from a folder on the disk; undefined when no path can name it. */
 export function listedPath(folder: TreePath, name: string): TreePath | undefined {
   const segment = parseSegment(name);
   if (segment === undefined || (folder === treeRoot && driveLetter.test(name))) return undefined;
@@ -82,12 +82,12 @@ export function segmentsOf(path: TreePath): Segment[] {
   return path === treeRoot ? [] : (path.split("/") as string[] as Segment[]);
 }
 
-/** pathBelow is the text between a folder and a path in it; the path itself where the folder is the bucket's own. */
+/** pathBelow returns the text between a folder and a path in it; the path itself where the folder is the bucket's own. */
 export function pathBelow(path: TreePath, folder: TreePath): string {
   return folder === treeRoot ? path : path.slice(folder.length + 1);
 }
 
-/** transplant is the path that something below `from` has after `from` was put at `to`. */
+/** transplant returns the path that something below `from` has after `from` was put at `to`. */
 export function transplant(path: TreePath, from: TreePath, to: TreePath): TreePath {
   const below = pathBelow(path, from);
   return (to === treeRoot ? below : `${to}/${below}`) as TreePath;
@@ -97,7 +97,7 @@ export function isBelow(path: TreePath, folder: TreePath): boolean {
   return path !== folder && (folder === treeRoot || path.startsWith(`${folder}/`));
 }
 
-/** withAncestors is a path and every folder above it, the nearest first and the bucket's own folder last. */
+/** withAncestors returns a path and every folder above it, the nearest first and the bucket's own folder last. */
 export function withAncestors(path: TreePath): TreePath[] {
   const found = [path];
   for (let at = path; at !== treeRoot; ) {
@@ -146,7 +146,7 @@ function problemInName(name: string): string | undefined {
   return undefined;
 }
 
-/** isAscii is whether a path has one Unicode form only. */
+/** isAscii returns whether a path has one Unicode form only. */
 export function isAscii(path: string): boolean {
   return /^[\x20-\x7e]*$/.test(path);
 }

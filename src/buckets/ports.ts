@@ -25,9 +25,9 @@ export interface FileStats {
 }
 
 /**
- * etagOfContent returns the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is uploaded again. In
- * base64url it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
- * clients (neon's litmus) build If headers.
+ * etagOfContent returns the entity tag of a file whose SHA-256 is known: equal on all nodes, and after the same content is
+ * uploaded again. In base64url it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the
+ * buffers in which some clients (neon's litmus) build If headers.
  */
 export function etagOfContent(sha256: string): string {
   return `"${Buffer.from(sha256, "hex").toString("base64url")}"`;
@@ -56,8 +56,8 @@ export type FolderChecks = Map<string | FileSnapshot, boolean>;
 export interface FileSnapshot {
   readonly settledAtMs: number;
   /**
-   * isCurrent returns whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `freshState` is
-   * the state of the bucket if the caller has just read it: then nothing that was known before counts.
+   * isCurrent returns whether the path still has that state. Synchronous, because it runs on every request that is answered from
+   * memory. `freshState` is the state of the bucket if the caller has just read it: then nothing that was known before counts.
    */
   isCurrent(checks: FolderChecks, freshState?: BucketState): boolean;
   /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
@@ -417,7 +417,10 @@ export interface StoreHealth {
   readonly isMissing: boolean;
   /** True if the store did not answer the last check: an upload can be refused before its body is read. */
   readonly isAway: boolean;
-  /** The space of the disk that has the files, at the last check. Undefined if the store has none of its own, or while that is not known. */
+  /**
+   * The space of the disk that has the files, at the last check. Undefined if the store has none of its own, or while that is not
+   * known.
+   */
   readonly space: DiskSpace | undefined;
   /** check asks the store now, for a bounded time. Callers share a check that is under way. Does not reject. */
   check(): Promise<void>;
@@ -466,9 +469,9 @@ export interface BucketStorage {
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
-   * verifyIdentity returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if
-   * the files of this database are in another store, or if the store is that of another database. To be called before the first
-   * use.
+   * verifyIdentity returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an
+   * operator has to do if the files of this database are in another store, or if the store is that of another database. To be
+   * called before the first use.
    */
   verifyIdentity(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */

@@ -52,7 +52,7 @@ export function isHostName(text: string): boolean {
   return hostForm.test(text);
 }
 
-/** isBucketName is whether a bucket can be created with this name. Rows that another program wrote may have others. */
+/** isBucketName returns whether a bucket can be created with this name. Rows that another program wrote may have others. */
 export function isBucketName(text: string): boolean {
   return nameForm.test(text) && !/^\.+$/.test(text);
 }

@@ -122,7 +122,7 @@ function matchesGlob(text: readonly string[], pattern: readonly string[]): boole
   return inPattern === pattern.length;
 }
 
-/** `listedFiles` are the files among what is found below a folder, sorted by path. */
+/** `listedFiles` returns the files among what is found below a folder, sorted by path. */
 export async function listedFiles(found: AsyncIterable<readonly FileEntry[]>): Promise<ListedFile[]> {
   const files: ListedFile[] = [];
   for await (const entries of found)

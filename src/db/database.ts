@@ -223,7 +223,7 @@ export function requireFile(settings: DatabaseSettings): void {
   if (file !== undefined && !existsSync(file)) throw notMade(settings, "does not exist");
 }
 
-/** `notMade` is the error for a database that does not exist or is empty. */
+/** `notMade` returns the error for a database that does not exist or is empty. */
 export function notMade({ database_url }: DatabaseSettings, state: string): Fault {
   return new Fault(
     "NotFound",
@@ -306,7 +306,7 @@ function observed(
   };
 }
 
-/** `databaseFile` is the path of a SQLite database; undefined for PostgreSQL. */
+/** `databaseFile` returns the path of a SQLite database; undefined for PostgreSQL. */
 export function databaseFile(url: string): string | undefined {
   const location = parseDatabaseUrl(url);
   return "sqlite" in location ? location.sqlite.path : undefined;

@@ -148,7 +148,7 @@ export function namespaceScope(namespace: string): Scope {
 }
 
 /**
- * `lockKey` is the number of a scope's advisory lock in PostgreSQL, equal on all nodes and in all versions. Scopes whose numbers
+ * `lockKey` returns the number of a scope's advisory lock in PostgreSQL, equal on all nodes and in all versions. Scopes whose numbers
  * are equal by chance would only take turns.
  */
 export function lockKey(scope: Scope): bigint {

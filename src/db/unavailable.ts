@@ -1,7 +1,7 @@
 import { Fault, type FaultData } from "../base/fault.ts";
 
 /**
- * `unavailable` is the error for a database that cannot be used now. Callers read `detail`, so it names no host, user, file or
+ * `unavailable` returns the error for a database that cannot be used now. Callers read `detail`, so it names no host, user, file or
  * database; the cause is for the operator's log and terminal.
  */
 export function unavailable(
@@ -16,7 +16,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 /**
- * `diskFull` is the error for a full disk of the database. It is the same kind as for a bucket's files, so that clients handle one
+ * `diskFull` returns the error for a full disk of the database. It is the same kind as for a bucket's files, so that clients handle one
  * case.
  */
 export function diskFull(cause: unknown, data: FaultData = {}): Fault {

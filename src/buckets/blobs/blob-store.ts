@@ -68,7 +68,7 @@ export interface BlobStore {
 
 const form = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
-/** newBlobKey is a random UUID (version 7): keys sort by the time at which they were made. */
+/** newBlobKey returns a random UUID (version 7): keys sort by the time at which they were made. */
 export function newBlobKey(): string {
   return Bun.randomUUIDv7();
 }
@@ -78,7 +78,7 @@ export function isBlobKey(name: string): boolean {
   return form.test(name);
 }
 
-/** blobKeyTimeMs is when the key was made, in Unix milliseconds, by the clock of the node that made it. */
+/** blobKeyTimeMs returns when the key was made, in Unix milliseconds, by the clock of the node that made it. */
 export function blobKeyTimeMs(key: string): number {
   return Number.parseInt(key.slice(0, 8) + key.slice(9, 13), 16);
 }
@@ -102,7 +102,7 @@ export class BlobStoreFault extends Fault {
   }
 }
 
-/** publicDetailOf is the detail of a fault as strangers may read it. */
+/** publicDetailOf returns the detail of a fault as strangers may read it. */
 export function publicDetailOf(fault: Fault): string {
   return fault instanceof BlobStoreFault ? fault.publicDetail : fault.detail;
 }
@@ -129,7 +129,7 @@ export class BlobDamagedFault extends BlobMissingFault {
 }
 
 /**
- * storeUnavailable is the Fault of a store that cannot be reached, or does not answer in time. It passes by itself, or an
+ * storeUnavailable returns the Fault of a store that cannot be reached, or does not answer in time. It passes by itself, or an
  * operator ends it.
  */
 export function storeUnavailable(detail: string, cause?: unknown): BlobStoreFault {
@@ -140,7 +140,7 @@ export function storeUnavailable(detail: string, cause?: unknown): BlobStoreFaul
   });
 }
 
-/** storeUnusable is the Fault of a store that refuses until an operator has changed something. */
+/** storeUnusable returns the Fault of a store that refuses until an operator has changed something. */
 export function storeUnusable(detail: string, cause?: unknown): BlobStoreFault {
   return new BlobStoreFault(detail, { publicDetail: "the store of the files cannot be used now", cause });
 }

@@ -310,7 +310,7 @@ export class FolderPaths {
   }
 }
 
-/** shardOf is the name of the folder that a blob is in. */
+/** shardOf returns the name of the folder that a blob is in. */
 function shardOf(key: string): string {
   return key.slice(-2);
 }
@@ -523,7 +523,7 @@ export async function* listFolder(
   }
 }
 
-/** smallestKeys are the next keys after `after`, sorted, at most `maxKeys`. */
+/** smallestKeys returns the next keys after `after`, sorted, at most `maxKeys`. */
 async function smallestKeys(paths: FolderPaths, after: string): Promise<string[]> {
   const pacer = new Pacer();
   let keys: string[] = [];

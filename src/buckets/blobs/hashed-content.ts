@@ -60,7 +60,7 @@ export class HashedContent implements AsyncIterable<Uint8Array> {
 }
 
 /**
- * untilAborted is a stream that fails as soon as the signal is aborted. The source is then told to end, and not waited for: it may be
+ * untilAborted yields a stream that fails as soon as the signal is aborted. The source is then told to end, and not waited for: it may be
  * silent. Each step has a promise of its own: `Promise.race` with one promise for all steps would keep every chunk until the end.
  */
 async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {

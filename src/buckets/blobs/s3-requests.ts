@@ -19,7 +19,7 @@ export interface S3Location {
 }
 
 /**
- * toS3Options are the options of Bun's client. Its `virtualHostedStyle` takes the bucket from the endpoint, and leaves out that
+ * toS3Options returns the options of Bun's client. Its `virtualHostedStyle` takes the bucket from the endpoint, and leaves out that
  * of the options.
  */
 export function toS3Options(location: S3Location): S3Options {
@@ -140,7 +140,7 @@ function toS3Fault(error: unknown, action: S3Action): unknown {
   return s3Fault(code, action);
 }
 
-/** s3Fault is the Fault for an error code of S3, of the network, or `HTTP <status>` of an answer without one. */
+/** s3Fault returns the Fault for an error code of S3, of the network, or `HTTP <status>` of an answer without one. */
 export function s3Fault(code: string, action: S3Action): Fault {
   if (code === "AccessDenied" || code === "AllAccessDisabled" || code === "HTTP 403")
     return storeUnusable(
@@ -159,7 +159,7 @@ export function s3Fault(code: string, action: S3Action): Fault {
   return storeUnavailable(`the object store failed (${code}); try again later`);
 }
 
-/** codeOfAnswer is the error code of an answer that is not successful: that of its XML body, or its status. The body is read. */
+/** codeOfAnswer returns the error code of an answer that is not successful: that of its XML body, or its status. The body is read. */
 export async function codeOfAnswer(response: Response): Promise<string> {
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel();

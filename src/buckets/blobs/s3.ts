@@ -429,8 +429,8 @@ async function send(
 }
 
 /**
- * causeOf is why an upload failed. Bun's client follows redirects, and reports any refusal of a long upload as an unknown error; an answer
- * to a read tells whether the store is away, or the bucket is missing or in another region.
+ * causeOf returns why an upload failed. Bun's client follows redirects, and reports any refusal of a long upload as an unknown
+ * error; an answer to a read tells whether the store is away, or the bucket is missing or in another region.
  */
 async function causeOf(
   error: unknown,
@@ -474,7 +474,7 @@ async function* watched(content: AsyncIterable<Uint8Array>, deadline: Deadline):
   deadline.restart();
 }
 
-/** gathered is the beginning of content, and whether that is all of it. */
+/** gathered returns the beginning of content, and whether that is all of it. */
 async function gathered(
   chunks: AsyncGenerator<Uint8Array>,
 ): Promise<{ readonly head: Uint8Array; readonly isWhole: boolean }> {

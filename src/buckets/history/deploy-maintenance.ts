@@ -147,9 +147,9 @@ export class DeployMaintenance {
   }
 
   /**
-   * count counts the files of deploys that were not counted yet, and resolves when that is done, or after `maxCountMs`: then it goes on in
-   * the background, and the counts are in a later list. Only a list needs it: after a switch it would hold up the next one, by as much as
-   * the tree is large.
+   * count counts the files of deploys that were not counted yet, and resolves when that is done, or after `maxCountMs`: then it
+   * goes on in the background, and the counts are in a later list. Only a list needs it: after a switch it would hold up the next
+   * one, by as much as the tree is large.
    */
   async count(bucket: BucketLocation): Promise<void> {
     const key = `${bucket.name}\n${bucket.path}`;

@@ -61,14 +61,14 @@ export function wrongOffset(offset: number): Fault {
   );
 }
 
-/** tooManyBytes is the Fault for a body that goes beyond the length of its upload. */
+/** tooManyBytes returns the Fault for a body that goes beyond the length of its upload. */
 export function tooManyBytes(length: number): Fault {
   return new Fault("InvalidInput", `the body goes beyond the ${length} bytes of this upload`, {
     reason: "upload_length",
   });
 }
 
-/** tooManyUploads is the Fault for another upload while as many are unfinished as may be. */
+/** tooManyUploads returns the Fault for another upload while as many are unfinished as may be. */
 export function tooManyUploads(of: "bucket" | "token", max: number): Fault {
   return new Fault(
     "InvalidInput",
@@ -77,7 +77,7 @@ export function tooManyUploads(of: "bucket" | "token", max: number): Fault {
   );
 }
 
-/** wrongDigest is the Fault for content that is not what its digest says. The upload has ended. */
+/** wrongDigest returns the Fault for content that is not what its digest says. The upload has ended. */
 export function wrongDigest(): Fault {
   return new Fault(
     "InvalidInput",

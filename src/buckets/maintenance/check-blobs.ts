@@ -184,7 +184,7 @@ interface ReachedEntry {
   readonly isRemoved: boolean;
 }
 
-/** `everything` are the files and folders of all buckets, and those that were removed. */
+/** `everything` yields the files and folders of all buckets, and removed ones. */
 export async function* everything(names: ObjectRows): AsyncGenerator<ReachedEntry> {
   for await (const heads of names.heads())
     for (const { key: bucket, value: head } of heads) {

@@ -120,7 +120,7 @@ async function filesOfBlobs(
 }
 
 /**
- * `namedBlobs` are the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of
+ * `namedBlobs` yields the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of
  * texts of 16 characters.
  */
 async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {

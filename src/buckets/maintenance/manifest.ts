@@ -26,7 +26,7 @@ interface ManifestLine {
   readonly blob?: string;
 }
 
-/** `manifestName` is the file name of a bucket's manifest. A bucket's path has no `~`, so no two have the same. */
+/** `manifestName` returns the file name of a bucket's manifest. A bucket's path has no `~`, so no two have the same. */
 function manifestName(bucketPath: string): string {
   return `${bucketPath.replaceAll("/", "~")}.jsonl`;
 }

@@ -7,7 +7,7 @@ export function locksNamespace(bucket: string): string {
   return `static-webdav/locks/${bucket}`;
 }
 
-/** propertiesNamespace is the same for dead properties. */
+/** propertiesNamespace returns the namespace of dead properties. */
 export function propertiesNamespace(bucket: string): string {
   return `static-webdav/properties/${bucket}`;
 }

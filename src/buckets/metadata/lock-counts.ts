@@ -36,7 +36,7 @@ export class LockCounts {
     this.#byHolder.set(holder, (this.#byHolder.get(holder) ?? 0) + 1);
   }
 
-  /** isDue is whether the locks should be counted again before this holder takes one. */
+  /** isDue returns whether the locks should be counted again before this holder takes one. */
   isDue(holder: string): boolean {
     const age = performance.now() - this.#countedAt;
     return age > (this.#isFullFor(holder) ? urgentIntervalMs : intervalMs);

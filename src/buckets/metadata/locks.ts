@@ -76,7 +76,7 @@ export class Locks {
     return new Locks(rows, this.#namespace, this.#counts);
   }
 
-  /** now is the clock by which these locks expire, in Unix milliseconds. */
+  /** now returns the time by which these locks expire, in Unix milliseconds. */
   now(): number {
     return this.#rows.now();
   }
@@ -174,7 +174,7 @@ export class Locks {
     await this.#rows.kv.remove(this.#namespace, keyOf(path), { includingKey: false });
   }
 
-  /** isSweepDue is whether `sweep` should run before this holder takes a lock: regularly, and sooner when a limit is reached. */
+  /** isSweepDue returns whether `sweep` should run before this holder takes a lock: regularly, and sooner when a limit is reached. */
   isSweepDue(holder: string): boolean {
     return this.#counts.isDue(holder);
   }
@@ -276,7 +276,7 @@ export class LockIndex {
   }
 }
 
-/** covers is whether a lock protects the resource at a path. */
+/** covers returns whether a lock protects the resource at a path. */
 export function covers(lock: Lock, path: TreePath): boolean {
   return lock.path === path || (lock.deep && isBelow(path, lock.path));
 }

@@ -60,7 +60,7 @@ export class PropertyRecords {
     }
   }
 
-  /** paths are those of all resources that have properties. */
+  /** paths returns the paths of all resources that have properties. */
   async paths(): Promise<TreePath[]> {
     const keys = await this.#rows.subtreeKeys(this.#namespace, keyOf(treeRoot));
     return keys.flatMap((key) => pathOfKey(key) ?? []);

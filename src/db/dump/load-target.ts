@@ -19,7 +19,7 @@ export async function openLoadTarget(settings: DatabaseSettings, hub: LogHub): P
   return PostgresLoadTarget.open(await openDialect({ ...settings, max_connections: 1 }, hub));
 }
 
-/** `sqliteUrl` is the `database_url` of a file, which is created if it is missing. */
+/** `sqliteUrl` returns the `database_url` of a file, which is created if it is missing. */
 function sqliteUrl(path: string): string {
   return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}?mode=rwc`;
 }

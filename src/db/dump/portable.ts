@@ -97,8 +97,8 @@ interface TableDigest {
 }
 
 /**
- * `digestTable` is the same for two databases with the same rows. Values of `jsonColumns` are compared as JSON values, because
- * PostgreSQL stores them in a form of its own: without spaces, sorted members, numbers without an exponent.
+ * `digestTable` returns the same digest for two databases with the same rows. Values of `jsonColumns` are compared as JSON
+ * values, because PostgreSQL stores them in a form of its own: without spaces, sorted members, numbers without an exponent.
  */
 export async function digestTable(
   snapshot: DatabaseSnapshot,

@@ -11,7 +11,7 @@ export interface PostgresColumn {
   readonly read: RawBuilder<unknown>;
 }
 
-/** `postgresColumns` are the columns of a table of the current schema in their order; none if there is no such table. */
+/** `postgresColumns` returns the columns of a table of the current schema in their order; none if there is no such table. */
 export async function postgresColumns(query: Kysely<Schema>, table: string): Promise<PostgresColumn[]> {
   const { rows } = await sql<{ name: string; type: string }>`
     SELECT column_name AS name, data_type AS type FROM information_schema.columns

@@ -90,7 +90,7 @@ export const lastUnrecorded = "m20261116_000002_token_name_and_times";
 /** `newestMigration` is the newest migration that this version of node-server knows. */
 export const newestMigration: string = migrations.at(-1)?.version ?? "";
 
-/** `unknownVersions` are the migrations that this version of node-server does not have. */
+/** `unknownVersions` returns the migrations that this version of node-server does not have. */
 export function unknownVersions(versions: readonly string[]): string[] {
   return versions.filter((version) => !migrations.some((migration) => migration.version === version));
 }

@@ -137,7 +137,7 @@ export function resultJson(
   return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
 }
 
-/** `rowCountOf` is the row count of a result object, which is not parsed for it. */
+/** `rowCountOf` returns the row count of a result object, which is not parsed for it. */
 export function rowCountOf({ text }: RawJson): number {
   return Number(/"row_count":(\d+),"truncated":(?:true|false)\}$/.exec(text.slice(-80))?.[1]);
 }
@@ -158,7 +158,7 @@ export function doubleJson(value: number): string {
   return Number.isFinite(value) ? JSON.stringify(value) : JSON.stringify(String(value));
 }
 
-/** `positionData` is the position of an error in the text, as offset, line and column from 1. */
+/** `positionData` returns the position of an error in the text, as offset, line and column from 1. */
 export function positionData(sql: string, offset: number): Record<string, number> {
   const before = sql.slice(0, offset).split("\n");
   return { position: offset + 1, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };

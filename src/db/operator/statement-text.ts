@@ -25,8 +25,8 @@ const tokens = {
 };
 
 /**
- * `withoutValues` is an SQL text for the log: every text and number in it is `?`, and comments are left out, because a value may be a
- * secret. On SQLite what stands in double quotes may be a text, too.
+ * `withoutValues` returns an SQL text for the log: every text and number in it is `?`, and comments are left out, because a value
+ * may be a secret. On SQLite what stands in double quotes may be a text, too.
  */
 export function withoutValues(sql: string, kind: "sqlite" | "postgres"): string {
   // With that setting a backslash hides the end of a text.

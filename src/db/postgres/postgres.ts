@@ -44,7 +44,7 @@ const columnTypes: ColumnTypes = {
 
 /**
  * The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. Every
- * exclusive transaction shares it; versions before scopes took it for all of theirs.
+ * exclusive transaction holds it in shared mode.
  */
 const schemaLock = 0x6e6f6465;
 

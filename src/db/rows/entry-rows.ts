@@ -35,12 +35,12 @@ export interface TreeRow {
   readonly value: EntryValue | RemovedValue;
 }
 
-/** `entryRow` is the row of a file or folder. */
+/** `entryRow` returns the row of a file or folder. */
 export function entryRow(folder: string, name: string, value: EntryValue): TreeRow {
   return { namespace: folderNamespace(folder), key: name, value };
 }
 
-/** `removedRow` is the row of what was deleted or replaced in a bucket by its change number `version`. */
+/** `removedRow` returns the row of what was deleted or replaced in a bucket by its change number `version`. */
 export function removedRow(bucketPath: string, version: number, removed: RemovedValue): TreeRow {
   const name = removed.path.slice(removed.path.lastIndexOf("/") + 1);
   return { namespace: removedNamespace(bucketPath), key: `${version}/${name}`, value: removed };
@@ -107,7 +107,10 @@ export class EntryRows {
     return found;
   }
 
-  /** followSync does what `follow` does, without waiting; undefined also where the database cannot do that, and for paths that need several statements. */
+  /**
+   * followSync does what `follow` does, without waiting; undefined also where the database cannot do that, and for paths that
+   * need several statements.
+   */
   followSync(bucketPath: string, names: readonly string[]): FollowedPath | undefined {
     if (names.length > maxNamesAtOnce) return undefined;
     const rows = this.#dialect.readSync?.(this.#statement("head", bucketPath, names));
@@ -296,7 +299,7 @@ interface StepsOptions {
 const startMark = "start";
 
 /**
- * `compileSteps` is the statement that follows so many names through the folders of a tree: a step looks one name up in the
+ * `compileSteps` returns the statement that follows this number of names through the folders of a tree: a step looks one name up in the
  * folder that the step before found. It ends at the first name that does not exist, and at a file. Each step is a subquery for
  * one value, so that every planner does one look-up by the index: as a join, PostgreSQL reads the whole table while it is small,
  * and goes on so with a plan that it has kept.

@@ -286,7 +286,7 @@ export interface RowName {
   readonly key: string;
 }
 
-/** `damagedRow` is the error for a row of `kv` whose value is none that a server writes. */
+/** `damagedRow` returns the error for a row of `kv` whose value is none that a server writes. */
 export function damagedRow({ namespace, key }: RowName, cause?: unknown): Fault {
   return new Fault(
     "DatabaseError",

@@ -8,7 +8,7 @@ const secretKey = "secret";
 const generationKey = "generation";
 const linksPrefix = `${secretNamespace}/`;
 
-/** `linksNamespace` is the namespace of a bucket's stored links, by id, and of the generation of all its links. */
+/** `linksNamespace` returns the namespace of a bucket's stored links, by id, and of the generation of all its links. */
 export function linksNamespace(bucketId: number): string {
   return linksPrefix + bucketId;
 }

@@ -33,8 +33,8 @@ export class TaskLockRows {
   }
 
   /**
-   * acquire takes the lock of a task that is due `everyMs` after it was last done. Returns 0 if the caller now has it; otherwise the time, in
-   * milliseconds, after which asking again makes sense.
+   * acquire takes the lock of a task that is due `everyMs` after it was last done. Returns 0 if the caller now has it; otherwise
+   * the time, in milliseconds, after which asking again makes sense.
    */
   acquire(task: string, options: TaskLockOptions & { readonly everyMs: number }): Promise<number> {
     const { holder, lockMs, everyMs } = options;

@@ -7,7 +7,7 @@ const partsPrefix = "static-files/upload-parts/";
 /** More rows than a bucket can have. SQLite has no OFFSET without a LIMIT. */
 const maxRows = 1_000_000;
 
-/** `uploadsNamespace` is the namespace of a bucket's resumable uploads, by id. A backup does not bring them along with the files. */
+/** `uploadsNamespace` returns the namespace of a bucket's resumable uploads, by id. A backup does not bring them along with the files. */
 export function uploadsNamespace(bucketId: number): string {
   return uploadsPrefix + bucketId;
 }

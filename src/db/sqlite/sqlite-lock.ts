@@ -22,7 +22,7 @@ const maxNamelessMs = 5000;
  */
 const lockedByThisProcess = new Set<string>();
 
-/** `canonicalPath` is the real path of a database, with all links resolved. It creates the folder. */
+/** `canonicalPath` returns the real path of a database, with all links resolved. It creates the folder. */
 export function canonicalPath(path: string): string {
   try {
     return realpathSync(path);

@@ -259,7 +259,7 @@ interface TrashName {
 }
 
 /**
- * trashNames are the names, each in the folder of the one before, under which a version lies in the trash: `<version>~<path>`
+ * trashNames returns the names, each in the folder of the one before, under which a version lies in the trash: `<version>~<path>`
  * with every slash of the path as `%2F` and every percent sign as `%25`. A path that is too long for that is divided:
  * `<version>+<number of parts>`, and the parts below it.
  */
@@ -284,7 +284,7 @@ function parseTrashName(name: string): TrashName | undefined {
   return parts > 1 ? { version, path: undefined, parts } : undefined;
 }
 
-/** joinParts is the path that is divided into these names; undefined if they have none. */
+/** joinParts returns the path that is divided into these names; undefined if they have none. */
 function joinParts(names: readonly string[]): TreePath | undefined {
   if (!names.every((name) => name.startsWith(partPrefix))) return undefined;
   return parsePath(names.map((name) => name.slice(partPrefix.length)).join(""));

@@ -32,7 +32,10 @@ interface Part {
   readonly modifiedMs: number;
 }
 
-/** trashHistory implements `TreeFiles.history`. It reads the names of everything in the trash, and the stats of as many items as it returns. */
+/**
+ * trashHistory implements `TreeFiles.history`. It reads the names of everything in the trash, and the stats of as many items as
+ * it returns.
+ */
 export async function trashHistory(
   trash: BucketTrash,
   path: TreePath,

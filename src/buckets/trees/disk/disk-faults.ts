@@ -55,7 +55,7 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   return new Fault(kind, detail, { path, ...(reason && { reason }) }, { cause: error });
 }
 
-/** crossesDisks is whether a rename failed because source and target are on different file systems, or one is a mount point. */
+/** crossesDisks returns whether a rename failed because source and target are on different file systems, or one is a mount point. */
 export function crossesDisks(error: unknown): boolean {
   return codeOf(error) === "EXDEV" || codeOf(error) === "EBUSY";
 }

@@ -223,9 +223,9 @@ export class DiskTree implements Tree {
   }
 
   /**
-   * Takes a turn, in which `work` resolves the paths; it is false if they lead elsewhere than the turn is for. The first turn is by the
-   * paths as requested, which are the canonical ones unless a link or another Unicode form is in them; every further turn is by what
-   * `isHeld` was given. They may change during a wait, when a folder becomes a link.
+   * Takes a turn for the requested paths and runs `work` in it, which resolves them. `isHeld` returns whether the turn covers the
+   * resolved paths; if not, `work` returns false, and the next turn is for those. Resolved paths differ from the requested ones if
+   * a link or another Unicode form is in them, and may change during a wait, when a folder becomes a link.
    */
   async #inTurn<T>(
     requested: readonly TreePath[],

@@ -81,7 +81,7 @@ export class PathResolver {
     return statOrUndefined(this.diskPath(path), this.calls.stat);
   }
 
-  /** matchUnicode is the path with each name in the Unicode form that exists on the disk: as given, NFC or NFD. */
+  /** matchUnicode returns the path with each name in the Unicode form that exists on the disk: as given, NFC or NFD. */
   async matchUnicode(path: TreePath): Promise<TreePath> {
     if (isAscii(path) || (await this.stat(path)) !== undefined) return path;
     let found = treeRoot;
@@ -131,20 +131,21 @@ export class PathResolver {
       });
   }
 
-  /** contains is whether the path, with every link in it resolved, is inside the bucket. */
+  /** contains returns whether the path, with every link in it resolved, is inside the bucket. */
   async contains(path: TreePath): Promise<boolean> {
     const real = await this.calls.realpath(this.diskPath(path));
     return isInside(real, await this.#real());
   }
 
-  /** leadsTo is whether a path leads to this file or folder now, wherever that is. */
+  /** leadsTo returns whether a path leads to this file or folder now, wherever that is. */
   async leadsTo(path: TreePath, { dev, ino }: Pick<Stats, "dev" | "ino">): Promise<boolean> {
     const now = await this.stat(path);
     return now?.dev === dev && now.ino === ino;
   }
 
   /**
-   * verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket.
+   * verifyHandle is the second of the two path checks. It returns where an open file really is; undefined when that is outside
+   * the bucket.
    */
   async verifyHandle(handle: FileDescriptor, path: TreePath) {
     const held = await locateHandle(handle, this.diskPath(path), this.calls);

@@ -83,7 +83,7 @@ export class Staging {
     this.#calls = fileCallsFor(folder);
   }
 
-  /** allocate is a free path in the staging folder itself. What is left there is deleted by the next start. */
+  /** allocate returns a free path in the staging folder itself. What is left there is deleted by the next start. */
   async allocate(): Promise<string> {
     if ((await statOrUndefined(this.#folder, this.#calls.stat)) === undefined)
       await mkdir(this.#folder, { recursive: true });
@@ -92,8 +92,8 @@ export class Staging {
   }
 
   /**
-   * allocateBeside is a free path on the file system of `parent`, so that a rename into `parent` works. After a crash the item there is
-   * moved back to `restoreTo`, a name in `parent`, or deleted without it.
+   * allocateBeside returns a free path on the file system of `parent`, so that a rename into `parent` works. After a crash the
+   * item there is moved back to `restoreTo`, a name in `parent`, or deleted without it.
    */
   async allocateBeside(
     parent: Folder,

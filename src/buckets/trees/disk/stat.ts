@@ -5,7 +5,7 @@ import { type FileState, stateAt } from "../../../base/local-fs/local-calls.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
 
-/** isAbsence is whether an error says that nothing exists at a path, or can. */
+/** isAbsence returns whether an error says that nothing exists at a path, or can. */
 export function isAbsence(error: unknown): boolean {
   return absences.has(codeOf(error) ?? "");
 }
@@ -44,7 +44,7 @@ export function statSyncOrUndefined(
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 
 /**
- * etagOf is a strong validator: inode, size, and the times of the last change of the content and of the inode, in microseconds. The
+ * etagOf returns a strong validator: inode, size, and the times of the last change of the content and of the inode, in microseconds. The
  * inode's time moves even when a copy tool sets the content's time back.
  */
 export function etagOf({ ino, size, mtimeMs, ctimeMs }: FileState): string {
@@ -53,7 +53,7 @@ export function etagOf({ ino, size, mtimeMs, ctimeMs }: FileState): string {
   return `"${ino.toString(36)}-${size.toString(36)}-${modified}-${changed}"`;
 }
 
-/** sameContent is whether two stats are of one file with the same content. */
+/** sameContent returns whether two stats are of one file with the same content. */
 export function sameContent(a: FileState, b: FileState): boolean {
   return (
     a.ino === b.ino &&
@@ -64,7 +64,7 @@ export function sameContent(a: FileState, b: FileState): boolean {
   );
 }
 
-/** settledAtMs is the time from which a further change is sure to show in the file's times. */
+/** settledAtMs returns the time from which a further change is sure to show in the file's times. */
 export function settledAtMs({ ctimeMs }: FileState): number {
   return ctimeMs + fileClockTickMs;
 }

@@ -13,7 +13,10 @@ export type Head = Pick<HeadValue, "version" | "root">;
 export interface Heads extends HeadListener {
   /** Whether a bucket is in this state, as far as this process may rely on what it knows. Synchronous. */
   isCurrent(bucketPath: string, head: Head): boolean;
-  /** To be called with every head that was read or written by other means than a read of `BucketCache`: a version never becomes smaller. */
+  /**
+   * To be called with every head that was read or written by other means than a read of `BucketCache`: a version never becomes
+   * smaller.
+   */
   saw(bucketPath: string, head: HeadValue): void;
   /** Whether the database did not answer when it was last asked. */
   readonly isAway: boolean;

@@ -75,17 +75,17 @@ async function otherForm(rows: EntryRows, { id }: FolderValue, name: Segment): P
   return forms.map((form) => found.find((row) => row.name === form)).find((row) => row !== undefined);
 }
 
-/** entryOf is the value at the located path; undefined if nothing exists there. */
+/** entryOf returns the value at the located path; undefined if nothing exists there. */
 export function entryOf({ chain, names }: LocatedPath): EntryValue | undefined {
   return chain[names.length];
 }
 
-/** parentOf is what exists at the path of the folder above; undefined for the bucket's own folder. */
+/** parentOf returns what exists at the path of the folder above; undefined for the bucket's own folder. */
 export function parentOf({ chain, names }: LocatedPath): EntryValue | undefined {
   return names.length === 0 ? undefined : chain[names.length - 1];
 }
 
-/** folderAt is the folder at a depth of the way to a located path: 0 is the bucket's own. InvalidInput if it is a file. */
+/** folderAt returns the folder at a depth of the way to a located path: 0 is the bucket's own. InvalidInput if it is a file. */
 export function folderAt({ chain, path }: LocatedPath, depth: number): FolderValue {
   const value = chain[depth];
   if (value === undefined) throw notFound(path);
@@ -96,7 +96,7 @@ export function folderAt({ chain, path }: LocatedPath, depth: number): FolderVal
   });
 }
 
-/** positionOf is the position of a located path in the folder above it. Throws NotFound when that does not exist. */
+/** positionOf returns the position of a located path in the folder above it. Throws NotFound when that does not exist. */
 export function positionOf(located: LocatedPath): EntryPosition {
   return lowestPosition(located, { makeParents: false });
 }
@@ -130,7 +130,7 @@ export function refuseLongNames(path: TreePath): void {
   );
 }
 
-/** treeIsMissing is the Fault for a bucket whose record exists, but whose files are not in this store. */
+/** treeIsMissing returns the Fault for a bucket whose record exists, but whose files are not in this store. */
 export function treeIsMissing(): Fault {
   return new Fault(
     "IoError",
@@ -142,7 +142,7 @@ export function treeIsMissing(): Fault {
 /** hashOfNothing is the SHA-256 of an empty file. */
 export const hashOfNothing = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
-/** rootValue is the bucket's own folder as if it had a row in another one. Its id says when it was made. */
+/** rootValue returns the bucket's own folder as if it had a row in another one. Its id says when it was made. */
 export function rootValue({ root, version, modified, accessed }: HeadValue): FolderValue {
   const created = blobKeyTimeMs(root);
   return {
@@ -154,7 +154,7 @@ export function rootValue({ root, version, modified, accessed }: HeadValue): Fol
   };
 }
 
-/** blobOf is the content of a file; undefined for an empty one, which has no blob. */
+/** blobOf returns the content of a file; undefined for an empty one, which has no blob. */
 export function blobOf({ blob, size, hash }: FileValue): StoredBlob | undefined {
   return blob === null ? undefined : { key: blob, size, sha256: hash };
 }

@@ -198,7 +198,7 @@ export class RowTree implements Tree {
     return missing;
   }
 
-  /** The bucket's head is locked before that of the other tree, as `take` does. */
+  /** The bucket's head is locked before the head of the other tree, as `reuseContent` does. */
   async exchangeWith(other: Tree, work: TreeExchange): Promise<void> {
     const { database, heads, sync } = this.#deps;
     const otherPath = asRows(other).#bucketPath;

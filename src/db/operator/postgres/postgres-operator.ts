@@ -305,7 +305,7 @@ function unitsIn(text: string, characters: number): number {
 }
 
 /**
- * `countIn` is the last number of a command tag (`INSERT 0 3`, `UPDATE 3`, `SELECT 3`); 0 for one without, such as `CREATE TABLE`.
+ * `countIn` returns the last number of a command tag (`INSERT 0 3`, `UPDATE 3`, `SELECT 3`); 0 for one without, such as `CREATE TABLE`.
  */
 function countIn(tag: string): number {
   return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);

@@ -27,7 +27,7 @@ import {
 /** The bytes that are read at once. */
 const readBytes = 64 * 1024;
 
-/** `runSqliteChild` is the main program of the child: it answers the frames of its server until the channel ends. */
+/** `runSqliteChild` runs the main program of the child: it answers the frames of its server until the channel ends. */
 export async function runSqliteChild(): Promise<void> {
   dieWithParent();
   // Not by more: statements have a time limit, on a busy machine too.
