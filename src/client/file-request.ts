@@ -37,7 +37,7 @@ export async function sendFileRequest(
   }
 }
 
-/** fileErrorOf is what a refused request about a file at `path` throws. */
+/** fileErrorOf returns what a refused request about a file at `path` throws. */
 export async function fileErrorOf(response: Response, path: string): Promise<Error> {
   const text = await response.text().catch(() => "");
   const reason = response.headers.get("x-error-reason");

@@ -321,7 +321,10 @@ function newUploadOf(dav: DavRequest): NewUpload {
   };
 }
 
-/** conditionsOf are the conditions of an upload in the form of headers: those that it was begun with, and the `If` of this request. */
+/**
+ * conditionsOf returns the conditions of an upload in the form of headers: those that it was begun with, and the `If` of this
+ * request.
+ */
 function conditionsOf({ conditions }: Pick<Upload, "conditions">, { headers }: Request): Headers {
   const all = new Headers({ ...conditions });
   const lists = headers.get("if");

@@ -176,7 +176,7 @@ const routes = new RouteTable<Handler>([
   { path: "*", serve: root },
 ]);
 
-/** countedAs is the part that a request counts for. The console names its own calls, which come as long as somebody looks at it. */
+/** countedAs returns the part that a request counts for. The console names its own calls, which come as long as somebody looks at it. */
 function countedAs({ name }: Handler, { headers }: Request): HandlerName {
   const isCall = name === "jsonrpc" || name === "health";
   return isCall && headers.has("node-server-console") ? "console" : name;

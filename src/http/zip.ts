@@ -243,7 +243,7 @@ function descriptor({ isLarge }: Member, { crc, compressed, size }: Content): Bu
   return record;
 }
 
-/** centralHeader is the member's record in the directory at the end; `offset` is that of its local header. APPNOTE §4.3.12. */
+/** centralHeader returns the member's record in the directory at the end; `offset` is that of its local header. APPNOTE §4.3.12. */
 export function centralHeader(
   member: Member,
   { crc, compressed, size }: Content,

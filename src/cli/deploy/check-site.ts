@@ -31,7 +31,7 @@ export async function checkSiteRules(site: string, options: CheckSiteOptions, ct
   return hasErrors ? exitCodes.failed : exitCodes.done;
 }
 
-/** formatSiteProblem is a problem as compilers print it: `_redirects:3: …`. */
+/** formatSiteProblem returns a problem as compilers print it: `_redirects:3: …`. */
 export function formatSiteProblem({ file, line, level, why }: SiteProblem): string {
   const at = line === 0 ? file : `${file}:${line}`;
   return `${at}: ${level === "warning" ? "warning: " : ""}${why}`;

@@ -3,8 +3,8 @@ import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 
 /**
- * OmissionCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that the server
- * refused has the reason of the server's error, or `refused` where it has none.
+ * OmissionCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that
+ * the server refused has the reason of the server's error, or `refused` where it has none.
  */
 export interface OmissionCause {
   readonly reason: OmissionReason | FaultReason;

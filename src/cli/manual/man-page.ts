@@ -10,7 +10,7 @@ export async function printManPage(ctx: Context, commands: readonly CommandRow[]
   return exitCodes.done;
 }
 
-/** `manPage` is the page node-server(1), in the macros of man(7), from the table of commands. */
+/** `manPage` returns the page node-server(1), in the macros of man(7), from the table of commands. */
 export function manPage(commands: readonly CommandRow[], version: string = build.cargo_version): string {
   const other = Object.entries({
     "NODE_SERVER_<KEY>":
@@ -55,7 +55,7 @@ function visible(rows: readonly CommandRow[]): CommandRow[] {
   return rows.filter(({ hidden }) => !hidden);
 }
 
-/** `commandEntries` are the sections of a command and of those below it. */
+/** `commandEntries` returns the sections of a command and of those below it. */
 function commandEntries(row: CommandRow, above: string): string[] {
   const name = `${above} ${row.name}`;
   const below = visible(row.commands ?? []).flatMap((sub) => commandEntries(sub, name));

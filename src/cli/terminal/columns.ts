@@ -19,17 +19,17 @@ export function columns(
   return line(head) + plain.map(line).join("");
 }
 
-/** `sizeCell` is a number of bytes: in units for people, plain for programs. */
+/** `sizeCell` returns a number of bytes: in units for people, plain for programs. */
 export function sizeCell({ out }: Context, bytes: number): string {
   return out.isTTY ? sizeText(bytes) : String(bytes);
 }
 
-/** `countCell` is a number: with commas for people, plain for programs. */
+/** `countCell` returns a number: with commas for people, plain for programs. */
 export function countCell({ out }: Context, count: number): string {
   return out.isTTY ? numberText(count) : String(count);
 }
 
-/** `timeCell` is a time in UTC, to the minute for people, as RFC 3339 for programs. */
+/** `timeCell` returns a time in UTC, to the minute for people, as RFC 3339 for programs. */
 export function timeCell({ out }: Context, at: number): string {
   return out.isTTY ? `${minuteText(at)}Z` : secondText(at);
 }

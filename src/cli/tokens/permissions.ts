@@ -50,7 +50,10 @@ export function permissionsText({ token_limit }: Pick<Token, "token_limit">, isS
   return lines.length === 0 ? "nothing" : lines.join("; ");
 }
 
-/** `tokenState` returns what programs get of the token in use (`status --json`, `login --json`). An older server has no name and times. */
+/**
+ * `tokenState` returns what programs get of the token in use (`status --json`, `login --json`). An older server has no name and
+ * times.
+ */
 export function tokenState(token: Token) {
   return {
     key: token.token_key,

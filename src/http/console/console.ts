@@ -188,7 +188,7 @@ const pageHeaders = {
   "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
 };
 
-/** consolePage is the one page of the console. Scripts injected by a page of a bucket cannot run: none runs without the nonce. */
+/** consolePage returns the one page of the console. Scripts injected by a page of a bucket cannot run: none runs without the nonce. */
 function consolePage(files: ConsoleFiles, state: PageState): Response {
   const nonce = randomBytes(18).toString("base64");
   const headers = { ...pageHeaders, "content-security-policy": policy(nonce) };

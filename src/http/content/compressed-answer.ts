@@ -19,7 +19,7 @@ export function answerEncoding(
   return acceptedEncodings(headers.get("accept-encoding"))[0];
 }
 
-/** encodedHeaders are those of an answer that is compressed. */
+/** encodedHeaders returns the headers of an answer that is compressed. */
 export function encodedHeaders(encoding: Encoding): Record<string, string> {
   return { "content-encoding": encoding, vary: "accept-encoding" };
 }

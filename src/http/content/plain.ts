@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type Fault, type FaultReason, retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 
-/** plainText is a response of one line for people. */
+/** plainText returns a response of one line for people. */
 export function plainText(status: number, line: string, headers: Record<string, string> = {}): Response {
   return textResponse(`${line}\n`, {
     status,
@@ -13,7 +13,7 @@ export function plainText(status: number, line: string, headers: Record<string, 
 /** LinkEnd is why a signed link or a preview answers 410. */
 export type LinkEnd = "expired" | "revoked" | "used_up" | "ended";
 
-/** errorReason is the header that says to programs why a request was refused; none without a reason. */
+/** errorReason returns the header that says to programs why a request was refused; none without a reason. */
 export function errorReason(reason: FaultReason | LinkEnd | undefined): Record<string, string> {
   return reason === undefined ? {} : { "x-error-reason": reason };
 }

@@ -130,7 +130,7 @@ function release(body: Body): void {
 }
 
 /**
- * toSend is the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see
+ * toSend returns the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see
  * `OpenFile.body`); the body needs no release afterwards.
  */
 function toSend(body: SizedBody, range?: ByteRange): Blob | ReadableStream<Uint8Array> {

@@ -69,7 +69,7 @@ export async function selectVariant(
 }
 
 /**
- * plainVariant is an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or
+ * plainVariant returns an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or
  * released.
  */
 export async function plainVariant(

@@ -42,14 +42,17 @@ export async function countUse({ links, link }: Pick<LinkRequest, "links" | "lin
   if (!(await links.count(link))) throw usedUp();
 }
 
-/** usedUp is the error for a link that was used as often as it may be. */
+/** usedUp returns the error for a link that was used as often as it may be. */
 export function usedUp(): HttpError {
   return new HttpError(410, "Gone: this link was used as often as it may be", {
     headers: errorReason("used_up"),
   });
 }
 
-/** attachmentOf is a Content-Disposition that saves the answer. RFC 8187 §3.2.1 encodes four characters more than `encodeURIComponent`. */
+/**
+ * attachmentOf returns a Content-Disposition that saves the answer. RFC 8187 §3.2.1 encodes four characters more than
+ * `encodeURIComponent`.
+ */
 export function attachmentOf(name: string): string {
   const encoded = encodeURIComponent(name).replace(
     /['()*]/g,

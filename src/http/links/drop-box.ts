@@ -63,7 +63,7 @@ export async function addFile(
 }
 
 /**
- * isCompressedCopy is whether a file is sent in place of another one as soon as that exists, as `x.html.br` is for `x.html`. The
+ * isCompressedCopy returns whether a file is sent in place of another one as soon as that exists, as `x.html.br` is for `x.html`. The
  * other one may come later, with an older time.
  */
 function isCompressedCopy(name: string): boolean {

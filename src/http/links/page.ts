@@ -22,7 +22,7 @@ progress { display: block; width: 100% }
 `;
 
 /**
- * linkPage is a page that loads nothing and runs the one script it is given. Nobody may frame it, and it shares no window with
+ * linkPage returns a page that loads nothing and runs the one script it is given. Nobody may frame it, and it shares no window with
  * pages of buckets.
  */
 export function linkPage(request: Request, { title, body, script, status = 200 }: LinkPage): Response {

@@ -46,7 +46,7 @@ export async function provePassword(
 }
 
 /**
- * askForPassword is a form for people and a challenge for programs. A browser that gets a challenge would keep the password and
+ * askForPassword returns a form for people and a challenge for programs. A browser that gets a challenge would keep the password and
  * add it to further requests.
  */
 export function askForPassword(request: Request, proof: "wrong" | "missing"): Response {
@@ -78,7 +78,7 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   return new URLSearchParams(form.toString()).get("password") || undefined;
 }
 
-/** passwordPage is a form whose answer is the file. No cookie is set, so the password opens nothing else. */
+/** passwordPage returns a form whose answer is the file. No cookie is set, so the password opens nothing else. */
 function passwordPage(request: Request, proof: "wrong" | "missing"): Response {
   const problem = proof === "wrong" ? '<p class="problem" role="alert">This is not the password.</p>\n' : "";
   return linkPage(request, {

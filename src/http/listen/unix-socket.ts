@@ -83,7 +83,7 @@ export function groupProblem(path: string, group: string): string | undefined {
   return `the socket cannot be given the group ${notMember(group)}`;
 }
 
-/** inheritedGroup is the group that new files in a folder get from it (setgid); undefined if they get that of the process. */
+/** inheritedGroup returns the group that new files in a folder get from it (setgid); undefined if they get that of the process. */
 function inheritedGroup(folder: string): number | undefined {
   const stats = statSync(folder, { throwIfNoEntry: false });
   if (stats !== undefined) return (stats.mode & 0o2000) === 0 ? undefined : stats.gid;

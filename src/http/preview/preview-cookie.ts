@@ -36,7 +36,7 @@ export function previewCookieOf(request: Request): PreviewCookie | undefined {
   return { code, bucket, deploy };
 }
 
-/** setPreviewCookie is the header that begins a preview in a browser. It lasts an hour, and no longer than its link. */
+/** setPreviewCookie returns the header that begins a preview in a browser. It lasts an hour, and no longer than its link. */
 export function setPreviewCookie(
   request: Request,
   { code, bucket, deploy }: PreviewCookie,
@@ -46,7 +46,7 @@ export function setPreviewCookie(
   return cookieLine(request, `${code}/${bucket}@${deploy}`, Math.max(0, Math.min(left, maxAgeSeconds)));
 }
 
-/** clearPreviewCookie is the header that ends it. */
+/** clearPreviewCookie returns the header that ends a preview. */
 export function clearPreviewCookie(request: Request): string {
   return cookieLine(request, "", 0);
 }

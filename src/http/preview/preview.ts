@@ -28,7 +28,7 @@ export interface PreviewOptions {
   readonly preview: StaticOptions;
 }
 
-/** previewOptions are those of plain HTTP, without its memory. */
+/** previewOptions returns the options of plain HTTP, without its memory. */
 export function previewOptions(options: StaticOptions, records: () => BucketCache): StaticOptions {
   return { ...options, cache: new MemoryCache({ maxBytes: () => 0, records }) };
 }

@@ -115,8 +115,8 @@ function tokenText(given: string): string | undefined {
 }
 
 /**
- * refuseCredentials is a 401 with the challenge for the kind of client. Browsers do not know the scheme Bearer: they show the response
- * instead of asking for a password, which they would keep.
+ * refuseCredentials returns a 401 with the challenge for the kind of client. Browsers do not know the scheme Bearer: they show
+ * the response instead of asking for a password, which they would keep.
  */
 export function refuseCredentials(
   request: Request,

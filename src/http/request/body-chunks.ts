@@ -39,7 +39,7 @@ export function receivedBytes(request: ReadRequest): number {
   return Math.min(declaredLength(request) ?? 0, maxUnreadBytes);
 }
 
-/** declaredLength is the Content-Length of a request; undefined if it has none. The router refuses one that is not a number. */
+/** declaredLength returns the Content-Length of a request; undefined if it has none. The router refuses one that is not a number. */
 export function declaredLength({ headers }: Request): number | undefined {
   return wholeNumber(headers.get("content-length"));
 }

@@ -73,7 +73,7 @@ function peerOf(request: Request, server: Server<unknown>): string | undefined {
   return address.includes(":") ? (canonicalIp(address) ?? address) : address;
 }
 
-/** clientLeft is the response to a client that has disconnected; it is not sent. */
+/** clientLeft returns the response to a client that has disconnected; it is not sent. */
 export function clientLeft(): Response {
   return plainText(400, "400 Bad Request: the client has disconnected.");
 }

@@ -90,7 +90,10 @@ function keyOf(keyBase: string, rest: string): string {
   return decoded === undefined ? keyBase + rest : cacheKey(keyBase, decoded.text);
 }
 
-/** hostBase returns the beginning of the keys of a bucket's files at its own host names, where some headers differ. No path contains NUL. */
+/**
+ * hostBase returns the beginning of the keys of a bucket's files at its own host names, where some headers differ. No path
+ * contains NUL.
+ */
 function hostBase(name: string): string {
   return `\0host\0${name}/`;
 }

@@ -7,7 +7,7 @@ import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../co
 import { respondWhole } from "../content/respond.ts";
 import { maxWholeBytes, selectVariant } from "../content/variants.ts";
 
-/** noSuchFile is the same whether the bucket or the file does not exist. */
+/** noSuchFile returns the same response whether the bucket or the file does not exist. */
 export function noSuchFile(): Response {
   return plainText(404, "404 Not Found: there is no such file.");
 }

@@ -62,7 +62,7 @@ export function failuresResponse(failures: readonly Failure[], bucket: string): 
   );
 }
 
-/** failureCount is the field of an audit entry for what could not be done; none if everything was. */
+/** failureCount returns the field of an audit entry for what could not be done; none if everything was. */
 export function failureCount({ length }: readonly Failure[]): { readonly failures?: number } {
   return length === 0 ? {} : { failures: length };
 }

@@ -191,8 +191,8 @@ async function finish(
 }
 
 /**
- * `reportMissing` returns whether a deploy has everything that the folder has, and reports what a job of CI must not overlook. A file that
- * vanished during the deploy is not missing.
+ * `reportMissing` returns whether a deploy has everything that the folder has, and reports what a job of CI must not overlook. A
+ * file that vanished during the deploy is not missing.
  */
 function reportMissing(ctx: Context, omitted: number, errors: number): boolean {
   const missing = [

@@ -42,7 +42,7 @@ export function errorResponse(
   return xmlResponse(status, `<D:error xmlns:D="DAV:">${condition}</D:error>\n`, headers);
 }
 
-/** statuses is a multistatus response with one status for each resource: RFC 4918 §13. */
+/** statuses returns a multistatus response with one status for each resource: RFC 4918 §13. */
 export function statuses(
   members: ReadonlyArray<{ readonly href: string; readonly status: number }>,
 ): Response {
