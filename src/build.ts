@@ -21,7 +21,7 @@ declare const BUILD_RECORD: VersionRecord | undefined;
 /** `isCompiled` is true in the compiled binary, false when run from source. */
 export const isCompiled = typeof BUILD_RECORD !== "undefined";
 
-/** `selfCommand` is the command that runs this program again, compiled or from source. */
+/** `selfCommand` returns the command that runs this program again, compiled or from source. */
 export function selfCommand(...args: string[]): string[] {
   // On Linux this is the program that runs now, also after an update has replaced the file at its path.
   const own = process.platform === "linux" ? "/proc/self/exe" : process.execPath;

@@ -78,8 +78,8 @@ export interface Node extends AsyncDisposable {
 }
 
 /**
- * `openNode` is the only constructor. It makes each part with those that it uses, opens them as `partsOf` lists them, and then starts
- * what works by itself. `closeNode` ends that, then everything else in reverse.
+ * `openNode` opens a node, and is the only constructor. It makes each part with those that it uses, opens them as `partsOf` lists
+ * them, and then starts what works by itself. `closeNode` ends that, then everything else in reverse.
  */
 export async function openNode(options: NodeOptions): Promise<Node> {
   const core = newCore(options);

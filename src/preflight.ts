@@ -120,7 +120,7 @@ function inspectSocket(config: Config): Finding[] {
   return toFindings(["unix_socket_group"], group && groupProblem(address.path, group));
 }
 
-/** `inspectDatabase` is the part for commands that use only the database. */
+/** `inspectDatabase` inspects only the database, for commands that need nothing else. */
 export function inspectDatabase(
   { database: { database_url } }: Config,
   relative: readonly RelativePath[],
@@ -187,7 +187,7 @@ function lockProblem(path: string): AccessProblem | undefined {
   return fileProblem(sqliteLockPath(path));
 }
 
-/** `sqliteFiles` are the file of a database and those of its side files that exist. */
+/** `sqliteFiles` returns the file of a database and those of its side files that exist. */
 function sqliteFiles(path: string): string[] {
   return [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
 }

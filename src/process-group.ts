@@ -19,7 +19,7 @@ export interface ProcessGroup extends SiblingMetrics {
 }
 
 /**
- * `shareOf` is the configuration of one process of a group: memory and cache are divided, and what only one can have belongs to
+ * `shareOf` returns the configuration of one process of a group: memory and cache are divided, and what only one can have belongs to
  * the first.
  */
 export function shareOf(config: Config, { number, count }: Pick<ProcessGroup, "number" | "count">): Config {

@@ -217,7 +217,7 @@ export function backupsPart(backups: BackupSchedule): Part<BackupSettings> {
   };
 }
 
-/** `clusterPart` is what a node says about itself. It leaves the list of nodes before anything is closed. */
+/** `clusterPart` returns what a node says about itself. It leaves the list of nodes before anything is closed. */
 export function clusterPart(
   roster: Roster,
   onChanged: (settings: ClusterSettings) => void,

@@ -171,7 +171,10 @@ function nameOf({ token_key, username, link }: SignInFailure): string {
   return token_key === undefined ? `username ${username ?? ""}` : `token_key ${token_key}`;
 }
 
-/** Returns the entry for `count` failures of one window. An entry for several names has no name, so that no name gets the guesses at another. */
+/**
+ * Returns the entry for `count` failures of one window. An entry for several names has no name, so that no name gets the guesses
+ * at another.
+ */
 function entryOf(failure: SignInFailure, { key, count }: Pick<Window, "key" | "count">): Entry {
   const { address, reason } = failure;
   const counted = key.network === others ? { count, other_addresses: true as const } : { count };

@@ -15,7 +15,7 @@ export interface Caller {
   readonly until: number | null;
 }
 
-/** `whoFields` are the fields of the log that name a caller, by what it signed in with. */
+/** `whoFields` returns the fields of the log that name a caller, by what it signed in with. */
 export function whoFields({ by, key, username }: Caller): { token_key: string } | { username: string } {
   return by === "key" ? { token_key: key } : { username: username ?? "" };
 }

@@ -75,7 +75,7 @@ function onlyMember(json: unknown): readonly [name: string, value: unknown] {
   return only === undefined ? ["", undefined] : [only, Reflect.get(json, only)];
 }
 
-/** `holds` is whether one single limit grants the permission in the scope. No action implies another. */
+/** `holds` returns whether one single limit grants the permission in the scope. No action implies another. */
 export function holds(limits: readonly Limit[], permission: string, requested: Scope): boolean {
   return grantingLimit(limits, { permission }, requested) !== undefined;
 }

@@ -31,7 +31,7 @@ export function anywhere(...permissions: Permission[]): Need {
   return { kind: "anywhere", permissions };
 }
 
-/** `isOpen` is whether a method needs no token. */
+/** `isOpen` returns whether a method needs no token. */
 export function isOpen(need: Need): boolean {
   return need.kind === "anyone" || need.kind === "owner";
 }

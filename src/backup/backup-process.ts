@@ -55,7 +55,7 @@ export interface ChildOptions {
   explain(error: unknown): string | undefined;
 }
 
-/** `runBackupChild` is the child's side: reads the order from standard input and prints the reply. */
+/** `runBackupChild` runs the child's side: it reads the order from standard input and prints the reply. */
 export async function runBackupChild({ signal, explain }: ChildOptions): Promise<void> {
   lowerPriority(10);
   const { path, source } = JSON.parse(await Bun.stdin.text()) as Order;

@@ -64,7 +64,7 @@ interface BucketTree {
 }
 
 /**
- * `bucketMembers` are the folders and files of a bucket. Links are not stored: one that leads to a file in the same bucket is
+ * `bucketMembers` yields the folders and files of a bucket. Links are not stored: one that leads to a file in the same bucket is
  * stored as that file, any other is left out.
  */
 export async function* bucketMembers(tree: BucketTree): AsyncGenerator<Member> {
@@ -249,7 +249,7 @@ interface ReadBucket {
   note(text: string): void;
 }
 
-/** `readerMembers` are the folders and files of a bucket of any store, a folder before what it contains. */
+/** `readerMembers` yields the folders and files of a bucket of any store, a folder before what it contains. */
 async function* readerMembers({ reader, path: bucket, note }: ReadBucket): AsyncGenerator<Member> {
   const nameOf = (path: TreePath) => `${filesFolder}${path === treeRoot ? bucket : `${bucket}/${path}`}`;
   let root: FileEntry | undefined;

@@ -124,7 +124,7 @@ const form = /^\.node-server-backup-(\d+)-[0-9a-f]{16}\.tmp$/;
  */
 const minIdleMs = 600_000;
 
-/** `unfinishedName` is a new name for a backup that is being written. It contains the process id. */
+/** `unfinishedName` returns a new name for a backup that is being written. It contains the process id. */
 function unfinishedName(): string {
   return `.node-server-backup-${process.pid}-${randomBytes(8).toString("hex")}.tmp`;
 }

@@ -68,7 +68,7 @@ export function parseManifest(bytes: Uint8Array): BackupManifest {
   return checked(manifestSchema, parseJson(bytes, manifestName), manifestName);
 }
 
-/** `newer` is the error for a backup that only a later version can read. */
+/** `newer` returns the error for a backup that only a later version can read. */
 function newer(version: string): Fault {
   return new Fault(
     "InvalidInput",
@@ -120,7 +120,7 @@ export function checkMember(entry: TarEntry, header: BackupHeader): void {
   throw damaged(`it contains ${JSON.stringify(name)}, which is not allowed`);
 }
 
-/** `tableOf` is the table whose rows a member holds. */
+/** `tableOf` returns the table whose rows a member holds. */
 export function tableOf({ name }: TarEntry, { database }: BackupHeader): string | undefined {
   if (!name.startsWith(databaseFolder)) return undefined;
   const [, table] = /^([^/]+)\/\d{6,}\.jsonl$/.exec(name.slice(databaseFolder.length)) ?? [];

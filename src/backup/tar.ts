@@ -20,7 +20,7 @@ export const endOfArchive = Buffer.alloc(2 * blockBytes);
 const maxOctal = 8 ** 11 - 1;
 
 /**
- * `tarHeader` is the header of a member in the format of POSIX.1-2001: ustar, preceded by an extended header ("pax") where ustar
+ * `tarHeader` returns the header of a member in the format of POSIX.1-2001: ustar, preceded by an extended header ("pax") where ustar
  * cannot express the entry, such as a long name, one that is not ASCII, a fraction of a second or 8 GiB.
  */
 export function tarHeader(entry: TarEntry): Buffer {
@@ -46,12 +46,12 @@ export function tarHeader(entry: TarEntry): Buffer {
   ]);
 }
 
-/** `padding` are the zeros after a content of this size. */
+/** `padding` returns the zeros after a content of this size. */
 export function padding(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes);
 }
 
-/** `secondsText` is a time in seconds with six digits after the point; times before 1970 become 0. */
+/** `secondsText` returns a time in seconds with six digits after the point; times before 1970 become 0. */
 function secondsText(ms: number): string {
   const microseconds = Math.max(0, Math.round(ms * 1000));
   const seconds = Math.floor(microseconds / 1_000_000);
@@ -104,7 +104,7 @@ function ustarBlock(
   return block;
 }
 
-/** `checksumOf` is the sum of all bytes of a header, its own field taken as spaces. */
+/** `checksumOf` returns the sum of all bytes of a header, its own field taken as spaces. */
 function checksumOf(block: Uint8Array): number {
   let sum = 0;
   for (let at = 0; at < blockBytes; at += 1) sum += at >= 148 && at < 156 ? 0x20 : (block[at] ?? 0);
@@ -229,7 +229,7 @@ function paddingOf(size: number): number {
   return (blockBytes - (size % blockBytes)) % blockBytes;
 }
 
-/** `damaged` is the error for a file that is not a whole backup. */
+/** `damaged` returns the error for a file that is not a whole backup. */
 export function damaged(why: string): Fault {
   return new Fault("InvalidInput", `the backup is damaged: ${why}; nothing was changed`);
 }

@@ -22,7 +22,7 @@ export function formatAddress({ host, port }: Address): string {
 export const localAddress = "local";
 
 /**
- * `networkOf` is the key by which clients are grouped: an IPv4 address, or the /64 of an IPv6 address, because one subscriber has a
+ * `networkOf` returns the key by which clients are grouped: an IPv4 address, or the /64 of an IPv6 address, because one subscriber has a
  * whole /64 to connect from.
  */
 export function networkOf(address: string): string {

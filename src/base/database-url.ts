@@ -82,7 +82,7 @@ function refusal(why: string): Fault {
   return new Fault("InvalidInput", why, { field: "database_url" });
 }
 
-/** `sqliteLockPath` is the file whose lock shows that a server uses the SQLite file at `path`. It is beside the target of a link. */
+/** `sqliteLockPath` returns the file whose lock shows that a server uses the SQLite file at `path`. It is beside the target of a link. */
 export function sqliteLockPath(path: string): string {
   return `${existsSync(path) ? realpathSync(path) : path}.lock`;
 }

@@ -200,7 +200,7 @@ const faultReasons: ReadonlySet<unknown> = new Set(
   Object.values(faultKinds).flatMap((row: FaultRow) => Object.keys(row.reasons ?? {})),
 );
 
-/** `faultReason` is a text from a server as a reason; undefined for one that is not in the table. */
+/** `faultReason` returns a text from a server as a reason; undefined for one that is not in the table. */
 export function faultReason(text: unknown): FaultReason | undefined {
   return faultReasons.has(text) ? (text as FaultReason) : undefined;
 }
@@ -235,12 +235,12 @@ export class Fault extends Error {
   }
 }
 
-/** `messageOf` is the message of anything thrown. */
+/** `messageOf` returns the message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `codeOf` is the system's code of an error (`ENOENT`, `EADDRINUSE`, …); undefined for an error without one. */
+/** `codeOf` returns the system's code of an error (`ENOENT`, `EADDRINUSE`, …); undefined for an error without one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;
@@ -250,13 +250,13 @@ export function codeOf(error: unknown): string | undefined {
 export const outOfDescriptors =
   "too many files and connections are open; try again, or raise the server's limit of open files (ulimit -n, LimitNOFILE)";
 
-/** isOutOfDescriptors is whether an error came from the limit of open files: it passes by itself. */
+/** isOutOfDescriptors returns whether an error came from the limit of open files: it passes by itself. */
 export function isOutOfDescriptors(error: unknown): boolean {
   const code = systemCodeOf(error);
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/** isDiskFull is whether an error came from a full disk, or a used-up quota, of the files or of the database. */
+/** isDiskFull returns whether an error came from a full disk, or a used-up quota, of the files or of the database. */
 export function isDiskFull(error: unknown): boolean {
   if (error instanceof Fault && error.data.reason === "disk_full") return true;
   const code = systemCodeOf(error);

@@ -3,7 +3,7 @@ import { totalmem } from "node:os";
 /** `uncountedBytes` is how much each connection may hold without being counted: an ordinary call and its answer. */
 export const uncountedBytes = 64 * 1024;
 
-/** `usableMemory` is the memory in bytes that this process may use: the limit of its cgroup, or that of the machine. */
+/** `usableMemory` returns the memory in bytes that this process may use: the limit of its cgroup, or that of the machine. */
 export function usableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();

@@ -7,7 +7,7 @@ export interface PulledOptions {
   readonly onEnd?: () => unknown;
 }
 
-/** `pulledStream` is a stream whose next piece is made when its reader has room for it. */
+/** `pulledStream` returns a stream whose next piece is made when its reader has room for it. */
 export function pulledStream(
   pieces: AsyncGenerator<Uint8Array>,
   options: PulledOptions,

@@ -18,7 +18,7 @@ export function toValidationIssue(issue: z.core.$ZodIssue, value: unknown): Vali
   return { path, why, data: (issue.code === "custom" && issue.params) || {} };
 }
 
-/** `memberAt` is the value at a path of own member names; undefined if there is none. */
+/** `memberAt` returns the value at a path of own member names; undefined if there is none. */
 export function memberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (at, name) =>

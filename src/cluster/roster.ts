@@ -347,7 +347,7 @@ function toWarning(
   return [{ event, nodes: [...new Set(pairs.flat().map(({ uuid }) => uuid))].sort() }];
 }
 
-/** `follows` is whether `one` started after the last heartbeat of `other`. */
+/** `follows` returns whether `one` started after the last heartbeat of `other`. */
 function follows(one: ClusterNode, other: ClusterNode): boolean {
   return one.since > other.last_seen;
 }

@@ -49,7 +49,10 @@ export interface Overrides {
 
 export const noOverrides: Overrides = { values: [], fallbacks: [], hasRustLog: false, warnings: [] };
 
-/** `variableOf` is the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are unique. */
+/**
+ * `variableOf` returns the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are
+ * unique.
+ */
 export function variableOf({ table, name }: Pick<Setting, "table" | "name">): string {
   return prefix + (table === "files" ? `files_${name}` : name).toUpperCase();
 }
@@ -77,7 +80,7 @@ export function readOverrides(
   return { values, fallbacks, hasRustLog: Boolean(env.RUST_LOG), warnings };
 }
 
-/** `sourceOf` is what an operator changes to change a key: the variable or option that sets it, else the key itself. */
+/** `sourceOf` returns what an operator changes to change a key: the variable or option that sets it, else the key itself. */
 export function sourceOf({ values }: Overrides, key: string): string {
   return values.find(({ path }) => path.join(".") === key)?.from ?? key;
 }

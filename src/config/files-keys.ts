@@ -106,7 +106,7 @@ export const awsVariables: Readonly<Record<string, keyof typeof filesKeys>> = {
   AWS_ENDPOINT_URL: "endpoint",
 };
 
-/** `isS3` is whether the value of `url` names S3, valid or not. */
+/** `isS3` returns whether the value of `url` names S3, valid or not. */
 export function isS3(url: unknown): boolean {
   return typeof url === "string" && url.startsWith("s3:");
 }
@@ -127,7 +127,7 @@ export const s3KeysMissing = {
     "needs access_key_id and secret_access_key; write both below [files], or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
 };
 
-/** `hasConnections` is whether PostgreSQL has a connection for the statements that a change of a file waits for. */
+/** `hasConnections` returns whether PostgreSQL has a connection for the statements that a change of a file waits for. */
 export function hasConnections(
   { url }: FilesValues,
   database: { readonly database_url: string; readonly max_connections: number },

@@ -46,7 +46,7 @@ export function key<T extends z.ZodType>(
   return { type, description, typeLabel, ...file, ...more };
 }
 
-/** `readBy` is a string that `parse` reads; the detail of the Fault that it throws is the error message. */
+/** `readBy` returns a string that `parse` reads; the detail of the Fault that it throws is the error message. */
 export function readBy<T>(parse: (text: string) => T) {
   return z.string().transform((value, context): T => {
     try {
@@ -59,19 +59,19 @@ export function readBy<T>(parse: (text: string) => T) {
   });
 }
 
-/** `defaultOf` is the default of a key as it would be written in the file; undefined if it has none. */
+/** `defaultOf` returns the default of a key as it would be written in the file; undefined if it has none. */
 export function defaultOf({ type }: Key): unknown {
   return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
 }
 
-/** `innerType` is the type of a written value: without its default, and before a text is read. */
+/** `innerType` returns the type of a written value: without its default, and before a text is read. */
 export function innerType(type: unknown): unknown {
   if (type instanceof z.ZodDefault || type instanceof z.ZodOptional || type instanceof z.ZodPrefault)
     return innerType(type.def.innerType);
   return type instanceof z.ZodPipe ? innerType(type.def.in) : type;
 }
 
-/** `choicesOf` are all values that a key can have, if they are few; else none. */
+/** `choicesOf` returns all values that a key can have, if they are few; else none. */
 export function choicesOf({ type }: Key): readonly (string | number | boolean)[] {
   const inner = innerType(type);
   if (inner instanceof z.ZodBoolean) return [true, false];

@@ -87,7 +87,7 @@ class LineIndex {
   }
 }
 
-/** `positionAt` is the line and column of an offset. */
+/** `positionAt` returns the line and column of an offset. */
 export function positionAt(text: string, offset: number): Position {
   return new LineIndex(text).positionAt(offset);
 }
@@ -200,7 +200,7 @@ export function duplicateOn(toml: string, line: number): Duplicate | undefined {
 }
 
 /**
- * `unclosedQuote` is the offset of a string that is not closed on its line or, with three quotes, anywhere below; undefined if
+ * `unclosedQuote` returns the offset of a string that is not closed on its line or, with three quotes, anywhere below; undefined if
  * there is none.
  */
 export function unclosedQuote(toml: string): number | undefined {
@@ -212,7 +212,7 @@ export function unclosedQuote(toml: string): number | undefined {
   return undefined;
 }
 
-/** `nestedDeeper` is the offset of the first bracket that is inside of `max` others; undefined if there is none. */
+/** `nestedDeeper` returns the offset of the first bracket that is inside of `max` others; undefined if there is none. */
 export function nestedDeeper(toml: string, max: number): number | undefined {
   let depth = 0;
   for (const { 0: piece, index } of toml.matchAll(new RegExp(`${quoted.source}|#[^\\n]*|[[\\]{}]`, "g"))) {

@@ -195,7 +195,7 @@ function syntaxProblem(text: string, { line, column, message }: TomlError): Prob
   return { line, column, why: `this is not TOML: ${summaryOf(message)}` };
 }
 
-/** `bareValueAt` is the column of an unquoted value on this line that is not TOML; undefined if there is none. */
+/** `bareValueAt` returns the column of an unquoted value on this line that is not TOML; undefined if there is none. */
 function bareValueAt(text: string, line: number): number | undefined {
   const statement = text.split("\n")[line - 1] ?? "";
   const [, before = "", value = ""] = /^(\s*[\w."'-]+\s*=\s*)([^\s"'[{#=][^#]*)/.exec(statement) ?? [];

@@ -163,8 +163,8 @@ function realPathOf(path: string): string {
 }
 
 /**
- * `folderModeOf` is the mode for a folder that an operator creates for a key. Backups contain secrets; other accounts must be able to
- * reach a socket, whose own mode decides who may connect.
+ * `folderModeOf` returns the mode for a folder that an operator creates for a key. Backups contain secrets; other accounts must
+ * be able to reach a socket, whose own mode decides who may connect.
  */
 export function folderModeOf(key: string): number {
   return key === "backup_dir" ? 0o700 : key === "unix_socket_path" ? 0o755 : 0o750;

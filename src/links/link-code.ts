@@ -62,7 +62,7 @@ export function parseCode(text: string): LinkCode | undefined {
   };
 }
 
-/** `headOf` is what a code says in the clear, and so a part of what its MAC is of. */
+/** `headOf` returns what a code says in the clear, and so a part of what its MAC is of. */
 export function headOf({ kind, tokenId, expires, id, exchanges }: LinkFields): Buffer {
   const head = Buffer.alloc(headBytes + (exchanges === undefined ? 0 : exchangesBytes));
   head.set([version, kinds.indexOf(kind), id === undefined ? 0 : stored]);
@@ -83,7 +83,10 @@ interface LinkAddress {
   readonly path: TreePath;
 }
 
-/** `addressOf` is the path of a link's URL, fully encoded. That of a drop box ends in a slash, that of an archive in the archive's name. */
+/**
+ * `addressOf` returns the path of a link's URL, fully encoded. That of a drop box ends in a slash, that of an archive in the
+ * archive's name.
+ */
 export function addressOf({ code, kind, bucket, path }: LinkAddress): string {
   const encoded = path.split("/").map(encodeURIComponent).join("/");
   const slash = kind === "upload" && path !== treeRoot ? "/" : "";

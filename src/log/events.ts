@@ -626,7 +626,7 @@ export const events = {
 export type EventCode = keyof typeof events;
 export type EventFields<C extends EventCode> = z.input<(typeof events)[C]["fields"]>;
 
-/** `hiddenOnTerminal` are the fields of an entry that a terminal leaves out. */
+/** `hiddenOnTerminal` returns the fields of an entry that a terminal leaves out. */
 export function hiddenOnTerminal({ event }: Readonly<Record<string, unknown>>): readonly string[] {
   if (typeof event !== "string" || !Object.hasOwn(events, event)) return none;
   const { hidden = eventAlone }: EventRow = events[event as EventCode];

@@ -19,7 +19,7 @@ export const filterNames: readonly string[] = [
   ...targets,
 ];
 
-/** `shownTarget` is the target that readers see: `db` for a database library's own target. */
+/** `shownTarget` returns the target that readers see: `db` for a database library's own target. */
 export function shownTarget(target: string): string {
   const crate = target.split("::", 1)[0] ?? target;
   return dbTargets.includes(crate) ? "db" : target;

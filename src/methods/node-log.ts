@@ -52,7 +52,7 @@ export const exampleEntry = {
   spans: [],
 };
 
-/** `endEntry` is the last entry of a log stream whose token is not valid any more. */
+/** `endEntry` returns the last entry of a log stream whose token is not valid any more. */
 function endEntry(reason: EndReason) {
   return tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason });
 }

@@ -269,7 +269,7 @@ function toBase64({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(Buffer.from(buffer, byteOffset, length).toString("base64"), "latin1");
 }
 
-/** `base64Length` is the number of base64 characters for this many bytes. */
+/** `base64Length` returns the number of base64 characters for this many bytes. */
 function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }

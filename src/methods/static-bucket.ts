@@ -193,7 +193,7 @@ export const staticBucket = {
   }),
 };
 
-/** `given` are the settings that a call names; the others stay as they are. */
+/** `given` returns the settings that a call names; the others stay as they are. */
 function given(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(settings).filter(([name, value]) => name !== "token" && value != null),

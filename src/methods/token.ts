@@ -291,7 +291,7 @@ async function listResult(
 }
 
 /**
- * `toTarget` is the key or user name to look up. People paste a whole token where its key is expected; its secret goes no further.
+ * `toTarget` returns the key or user name to look up. People paste a whole token where its key is expected; its secret goes no further.
  */
 function toTarget(text: string): string {
   return keyOfWholeToken(text) ?? text;

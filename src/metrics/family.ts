@@ -19,12 +19,12 @@ export type Family =
 
 const noLabels: Labels = {};
 
-/** `counter` is a family of one value that only grows. */
+/** `counter` returns a family of one value that only grows. */
 export function counter(name: string, help: string, read: () => number): Family {
   return { name, help, type: "counter", samples: () => [{ labels: noLabels, value: read() }] };
 }
 
-/** `gauge` is a family of one value; undefined while it is not known. */
+/** `gauge` returns a family of one value; undefined while it is not known. */
 export function gauge(name: string, help: string, read: () => number | undefined): Family {
   return {
     name,
@@ -37,12 +37,12 @@ export function gauge(name: string, help: string, read: () => number | undefined
   };
 }
 
-/** `histogram` is a family of one histogram. */
+/** `histogram` returns a family of one histogram. */
 export function histogram(name: string, help: string, value: Histogram): Family {
   return { name, help, type: "histogram", samples: () => [{ labels: noLabels, value }] };
 }
 
-/** `labelled` are the samples of values that one label tells apart. */
+/** `labelled` returns the samples of values that one label tells apart. */
 export function labelled<V>(label: string, values: Iterable<readonly [name: string, value: V]>): Sample<V>[] {
   return Array.from(values, ([name, value]) => ({ labels: { [label]: name }, value }));
 }

@@ -9,7 +9,7 @@ export interface Series {
   sampler(): Sampler;
 }
 
-/** `rate` is the growth of a counter, in units a second. */
+/** `rate` returns the growth of a counter, in units a second. */
 export function rate(name: string, read: () => number): Series {
   return {
     name,
@@ -24,7 +24,7 @@ export function rate(name: string, read: () => number): Series {
   };
 }
 
-/** `level` is the present value of something that rises and falls. */
+/** `level` returns the present value of something that rises and falls. */
 export function level(name: string, read: () => number | undefined): Series {
   return { name, sampler: () => () => read() ?? Number.NaN };
 }

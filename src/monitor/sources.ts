@@ -38,7 +38,7 @@ export interface MetricSources {
   readonly clock: Clock;
 }
 
-/** `loadOf` is the number of HTTP requests that are being answered, and of open WebSockets, on all listeners. */
+/** `loadOf` returns the number of HTTP requests that are being answered, and of open WebSockets, on all listeners. */
 export function loadOf({ listeners }: MetricSources) {
   let [requests, sockets] = [0, 0];
   for (const { load } of listeners) {

@@ -85,7 +85,10 @@ interface WireError {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `toWireError` is the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it to people. */
+/**
+ * `toWireError` returns the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it
+ * to people.
+ */
 export function toWireError({ code, message, kind, detail, data }: Fault): WireError {
   const retry = data.reason === "unavailable" ? { retry_after_seconds: retryAfterSeconds } : {};
   return { code, message, data: { kind, ...retry, ...data, detail } };

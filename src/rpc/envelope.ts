@@ -148,7 +148,7 @@ export async function countStructure(text: string, pause: () => Promise<void>): 
 }
 
 /**
- * `isShallow` is whether a text has at most `max` brackets, braces and commas. Of a long text with few of them it costs next to
+ * `isShallow` returns whether a text has at most `max` brackets, braces and commas. Of a long text with few of them it costs next to
  * nothing.
  */
 export function isShallow(text: string, max: number): boolean {
@@ -170,7 +170,10 @@ export function structureIn(text: string, from: number, to: number): number {
   return found;
 }
 
-/** `findRefusal` returns why a heavy request is not parsed; undefined if `authenticate` accepts the token of its header, or a text in it that may be one. */
+/**
+ * `findRefusal` returns why a heavy request is not parsed; undefined if `authenticate` accepts the token of its header, or a text
+ * in it that may be one.
+ */
 export async function findRefusal(
   { text, bearer }: { readonly text: string; readonly bearer: string | undefined },
   authenticate: (token: string) => Promise<unknown>,

@@ -126,7 +126,7 @@ export class RequestState {
   }
 }
 
-/** `memoryIsFull` is the refusal of a request that the memory budget has no bytes left for. */
+/** `memoryIsFull` returns the refusal of a request that the memory budget has no bytes left for. */
 export function memoryIsFull(): Fault {
   return new Fault(
     "Busy",

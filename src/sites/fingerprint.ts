@@ -8,7 +8,7 @@ const inner = /\.(?:min|chunk|bundle|module|lean|js|mjs|css)$/i;
 const immutableFolder = /(?:^|\/)_app\/immutable\//;
 
 /**
- * isFingerprinted is whether the name of a file contains a hash of its content, as build tools write it, so that its content
+ * isFingerprinted returns whether the name of a file contains a hash of its content, as build tools write it, so that its content
  * never changes. A name that only looks so would be shown old for a year: therefore words with a number (`version2`,
  * `2024report`) are none, and a hash that happens to look like one is not recognised, which costs its readers a request.
  */

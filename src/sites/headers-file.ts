@@ -51,7 +51,7 @@ export class HeaderRules {
   }
 
   /**
-   * isLocked is whether the files at a path are meant for those who know a password, which the server does not ask for: they must
+   * isLocked returns whether the files at a path are meant for those who know a password, which the server does not ask for: they must
    * not be public. Nor must the file with the passwords.
    */
   isLocked(path: string): boolean {

@@ -46,12 +46,12 @@ export class Redirects {
     return true;
   }
 
-  /** first is the rule for a path at which no file exists. `path` is decoded and has no slash at its beginning. */
+  /** first returns the rule for a path at which no file exists. `path` is decoded and has no slash at its beginning. */
   first(path: string): Match<Redirect> | undefined {
     return this.#all.size === 0 ? undefined : this.#all.first(path);
   }
 
-  /** firstForced is the rule for a path at which a file exists. */
+  /** firstForced returns the rule for a path at which a file exists. */
   firstForced(path: string): Match<Redirect> | undefined {
     return this.#forced.size === 0 ? undefined : this.#forced.first(path);
   }
@@ -231,7 +231,7 @@ function parseTarget(text: string, names: ReadonlySet<string>): RedirectTarget |
 }
 
 /**
- * pathOf is the path of a target, decoded, without the slash at its beginning, for a file of the bucket. Undefined if it is too long
+ * pathOf returns the path of a target, decoded, without the slash at its beginning, for a file of the bucket. Undefined if it is too long
  * for an address.
  */
 export function pathOf({ path }: RedirectTarget, captures: Captures): string | undefined {
@@ -239,7 +239,7 @@ export function pathOf({ path }: RedirectTarget, captures: Captures): string | u
 }
 
 /**
- * locationOf is the value of a Location header. `base` is where the bucket's files begin, with a slash at its end; `search` is
+ * locationOf returns the value of a Location header. `base` is where the bucket's files begin, with a slash at its end; `search` is
  * the query of the request, with its `?`, or nothing. `slash` is whether what the splat matched ends with a slash, which captures
  * do not have. Undefined if it is too long for an address.
  */

@@ -30,7 +30,7 @@ const systems: Readonly<Record<string, string>> = {
   "pc-windows-msvc": "windows-%.exe",
 };
 
-/** `binaryName` is the name of a release's binary for a target triple. */
+/** `binaryName` returns the name of a release's binary for a target triple. */
 export function binaryName(triple: string): string {
   const dash = triple.indexOf("-");
   const system = systems[triple.slice(dash + 1)];
@@ -39,7 +39,7 @@ export function binaryName(triple: string): string {
   return `node-server-${system.replace("%", triple.slice(0, dash))}`;
 }
 
-/** `releaseAddress` is the URL of a file of a release: `{release_url}/<name>?tag=<tag>`. */
+/** `releaseAddress` returns the URL of a file of a release: `{release_url}/<name>?tag=<tag>`. */
 export function releaseAddress(releaseUrl: string, name: string, tag: Tag): string {
   const url = new URL(releaseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${name}`;

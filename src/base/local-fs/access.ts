@@ -39,7 +39,7 @@ export function isSystemFolder(path: string): boolean {
 /** The mode of a folder that an operator creates, unless what it holds needs another one. */
 const usualMode = 0o750;
 
-/** `createFolderCommand` is the command that creates a folder for an account; the folders above keep owner and mode. */
+/** `createFolderCommand` returns the command that creates a folder for an account; the folders above keep owner and mode. */
 export function createFolderCommand(path: string, user: string, mode = usualMode): string {
   return `install -d -o ${user} -m ${mode.toString(8)} ${shellQuoted(path)}`;
 }
@@ -142,7 +142,7 @@ function permissionProblem(path: string, stats: Stats, wanted: number): AccessPr
   }
 }
 
-/** `remedyFor` is what to do about a path whose owner or mode does not allow what is wanted. */
+/** `remedyFor` returns what to do about a path whose owner or mode does not allow what is wanted. */
 function remedyFor(path: string, stats: Stats, wanted: number): string {
   if (stats.uid !== process.geteuid?.())
     return isSystemFolder(path)
@@ -173,7 +173,7 @@ function statOrProblem(path: string): Stats | AccessProblem | undefined {
   }
 }
 
-/** `currentUser` is the name of the account that this process runs as. */
+/** `currentUser` returns the name of the account that this process runs as. */
 export function currentUser(): string {
   const uid = process.geteuid?.();
   return uid === undefined ? "this user" : nameOfUid(uid);
@@ -185,7 +185,7 @@ export interface Owner {
 }
 
 /**
- * `inheritedOwner` is the owner that something at `path` gets if root creates or replaces it: that of what exists there, or of the
+ * `inheritedOwner` returns the owner that something at `path` gets if root creates or replaces it: that of what exists there, or of the
  * nearest folder above. A server that runs as another user must be able to write it. Undefined if this process is not root.
  */
 export function inheritedOwner(path: string): Owner | undefined {
@@ -246,12 +246,12 @@ export function userByUid(uid: number): User | undefined {
   return find(String(uid), ([, , found]) => found === String(uid));
 }
 
-/** `nameOfUid` is the name of an account, or its number if it has no name, as in many containers; `chown` takes both. */
+/** `nameOfUid` returns the name of an account, or its number if it has no name, as in many containers; `chown` takes both. */
 function nameOfUid(uid: number): string {
   return userByUid(uid)?.name ?? String(uid);
 }
 
-/** `groupId` is the number of a group, given by its name or number; undefined if there is none with this name. */
+/** `groupId` returns the number of a group, given by its name or number; undefined if there is none with this name. */
 export function groupId(group: string): number | undefined {
   if (/^\d+$/.test(group)) return Number(group);
   const [, , gid] = rowsOf("group").find(([name]) => name === group) ?? askDirectory("group", group) ?? [];

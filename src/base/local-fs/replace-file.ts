@@ -121,7 +121,7 @@ const ending = ".tmp";
 /** The age from which a temporary file is a leftover: no write takes that long. */
 const minAgeMs = 10_000;
 
-/** `temporaryName` is a new name under which the next content of the file `name` is written before it is renamed. */
+/** `temporaryName` returns a new name under which the next content of the file `name` is written before it is renamed. */
 export function temporaryName(name: string): string {
   return `${prefix}${randomBytes(8).toString("hex")}-${name}${ending}`;
 }
@@ -184,8 +184,8 @@ async function clearBeside(path: string, clock: Clock): Promise<number> {
 }
 
 /**
- * `backupPath` returns a free name beside `path` for what a restore replaces: `<path>.before-restore-<time>`. `endings` are those of files
- * that are kept with it, and must be free as well.
+ * `backupPath` returns a free name beside `path` for what a restore replaces: `<path>.before-restore-<time>`. `endings` are those
+ * of files that are kept with it, and must be free as well.
  */
 export function backupPath(path: string, endings: readonly string[] = []): string {
   const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
