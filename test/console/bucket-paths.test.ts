@@ -22,7 +22,7 @@ import {
   transferProblem,
 } from "../../src/console/pages/buckets/files/transfer.ts";
 import { nameProblem, pathProblem, publicUrl } from "../../src/console/pages/buckets/path.ts";
-import { planMove, renameProblem } from "../../src/console/pages/buckets/plan.ts";
+import { planMove, renameProblem } from "../../src/console/pages/buckets/transfer-plan.ts";
 import "./texts.ts";
 
 const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });

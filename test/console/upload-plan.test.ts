@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Unreachable } from "../../src/client/index.ts";
-import { planUpload } from "../../src/console/pages/buckets/plan.ts";
+import { planUpload } from "../../src/console/pages/buckets/transfer-plan.ts";
 import {
   contentsOf,
   type DroppedEntry,

@@ -8,7 +8,7 @@ import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import type { ChartProps } from "./chart.tsx";
 import { mean, type Range, ranges, type Samples } from "./history.ts";
-import { formatValue, knownLines, lineValues } from "./measured.ts";
+import { formatValue, knownLines, lineValues } from "./measure-values.ts";
 import type { Measure } from "./measures.ts";
 
 interface ChartCardProps {

@@ -4,7 +4,7 @@ import { time } from "../../format.ts";
 import { language, t } from "../../text/text.ts";
 import { theme } from "../../theme.ts";
 import { lengthMs, type Range, type Samples } from "./history.ts";
-import { formatValue, knownLines, lineValues } from "./measured.ts";
+import { formatValue, knownLines, lineValues } from "./measure-values.ts";
 import type { Line, Measure } from "./measures.ts";
 
 export interface ChartProps {

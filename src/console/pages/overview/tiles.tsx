@@ -2,7 +2,7 @@ import { replaceQuery, route } from "../../route.ts";
 import { t } from "../../text/text.ts";
 import { Sparkline } from "../../ui/sparkline.tsx";
 import { type Samples, thinned } from "./history.ts";
-import { formatValue, tileValue, tileValues } from "./measured.ts";
+import { formatValue, tileValue, tileValues } from "./measure-values.ts";
 import { type Measure, measures } from "./measures.ts";
 
 const sparklinePoints = 60;

@@ -3,7 +3,7 @@ import { duration, number } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import type { PlanStep } from "./plan.ts";
+import type { PlanStep } from "./query-plan.ts";
 import { ResultView } from "./result.tsx";
 import { asksForRows, countStatements, type Dialect } from "./statements.ts";
 import type { Outcome, SqlWorkspace } from "./workspace.ts";

@@ -6,7 +6,7 @@ import { t } from "../../text/text.ts";
 import { explain } from "../../ui/problem.tsx";
 import { registerReloadLoss } from "../../unsaved-work.ts";
 import type { Row } from "./cells.ts";
-import { explainPrefix, type PlanStep, readPlan } from "./plan.ts";
+import { explainPrefix, type PlanStep, readPlan } from "./query-plan.ts";
 import { countStatements, type Dialect } from "./statements.ts";
 
 export interface Result {

@@ -8,7 +8,7 @@ import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameWithoutExtension, parentOf } from "../path.ts";
-import { planMove, renameProblem } from "../plan.ts";
+import { planMove, renameProblem } from "../transfer-plan.ts";
 import type { Entry } from "./entries.ts";
 
 export interface RenameDialogProps {

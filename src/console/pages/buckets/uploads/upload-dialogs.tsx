@@ -4,7 +4,7 @@ import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { FileName } from "../../../ui/visible-text.tsx";
-import type { Plan } from "../plan.ts";
+import type { Plan } from "../transfer-plan.ts";
 import type { Answer } from "./upload-start.ts";
 
 export interface ReplaceQuestion {

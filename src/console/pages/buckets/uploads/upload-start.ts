@@ -7,7 +7,7 @@ import { t } from "../../../text/text.ts";
 import { showError, toast } from "../../../ui/toasts.tsx";
 import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { parentOf } from "../path.ts";
-import { type Plan, planUpload } from "../plan.ts";
+import { type Plan, planUpload } from "../transfer-plan.ts";
 import type { DropContents, Incoming } from "./drop.ts";
 import type { UploadRequest } from "./upload.ts";
 import { uploads } from "./upload-queue.ts";
