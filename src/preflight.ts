@@ -167,7 +167,7 @@ function inspectRemains(path: string): Finding[] {
 }
 
 /**
- * `sqliteProblem` says why a SQLite file cannot be used. SQLite also writes `-wal` and `-shm` beside it, and a server its lock, so
+ * `sqliteProblem` returns why a SQLite file cannot be used. SQLite also writes `-wal` and `-shm` beside it, and a server its lock, so
  * the folder and these must be writable too.
  */
 function sqliteProblem(path: string): string | undefined {
@@ -288,7 +288,7 @@ function isReadableByAll(path: string): boolean {
   return stats !== undefined && (stats.mode & accessBits.read) !== 0;
 }
 
-/** `isSqlite` tells whether a file is a SQLite database, by its header. An empty file becomes one. */
+/** `isSqlite` returns whether a file is a SQLite database, by its header. An empty file becomes one. */
 function isSqlite(path: string): boolean {
   const header = Buffer.alloc(16);
   // Opening a FIFO would wait until somebody writes into it.

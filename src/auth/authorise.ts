@@ -52,7 +52,7 @@ function scopeJson(scope: Scope): "global" | Readonly<Record<string, string>> {
   return scope.in === "global" ? "global" : { [scope.in]: scope.name };
 }
 
-/** `isAuthorised` tells whether `authorise` would let the caller pass. */
+/** `isAuthorised` returns whether `authorise` would let the caller pass. */
 export function isAuthorised(caller: Caller, need: Need): boolean {
   try {
     authorise(caller, need);
@@ -64,7 +64,7 @@ export function isAuthorised(caller: Caller, need: Need): boolean {
 }
 
 /**
- * `mayActFor` tells whether the caller may use what the token with this key holds, such as a lock: it is that token or the Super
+ * `mayActFor` returns whether the caller may use what the token with this key holds, such as a lock: it is that token or the Super
  * Token.
  */
 export function mayActFor(caller: Caller, key: string): boolean {

@@ -14,7 +14,7 @@ export const keyPattern = new RegExp(`^[A-Za-z0-9]{${keyLength}}$`);
 
 const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
 
-/** `fitsTokenText` tells whether `<username>|<password>` can name this user. */
+/** `fitsTokenText` returns whether `<username>|<password>` can name this user. */
 export function fitsTokenText(username: string): boolean {
   return !username.includes("|");
 }

@@ -188,7 +188,7 @@ class Archive {
   }
 }
 
-/** `problemOf` says why a restore would refuse a bucket. The server creates no such bucket, but another program may. */
+/** `problemOf` returns why a restore would refuse a bucket. The server creates no such bucket, but another program may. */
 function problemOf(path: string, others: readonly { readonly path: string }[]): string | undefined {
   try {
     checkBucketPath(path);

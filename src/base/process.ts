@@ -1,7 +1,7 @@
 import { getPriority, setPriority } from "node:os";
 import { codeOf } from "./fault.ts";
 
-/** `isRunning` tells whether a process with this id runs, of whichever user. */
+/** `isRunning` returns whether a process with this id runs, of whichever user. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);

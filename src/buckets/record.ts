@@ -47,7 +47,7 @@ export function checkHosts(hosts: readonly string[]): string[] {
   return names;
 }
 
-/** isHostName tells whether a bucket can have this host name, in lower case. */
+/** isHostName returns whether a bucket can have this host name, in lower case. */
 export function isHostName(text: string): boolean {
   return hostForm.test(text);
 }

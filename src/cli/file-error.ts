@@ -23,7 +23,7 @@ const diskMeanings: Readonly<Record<string, string>> = {
   EIO: "the disk cannot be read or written; check it",
 };
 
-/** `localRefusal` says why one file cannot be read or written here; undefined for an error that explainFileError does not know. */
+/** `localRefusal` returns why one file cannot be read or written here; undefined for an error that explainFileError does not know. */
 export function localRefusal(error: unknown): OmissionCause | undefined {
   const why = explainFileError(error);
   if (why === undefined) return undefined;

@@ -53,7 +53,7 @@ const closedOutput: Output = {
 const closeOnExec = 0o2000000;
 
 /**
- * isOutputClosed tells whether the program was started without standard output, as by `>&-`. The runtime then opens `/dev/null` in its
+ * isOutputClosed returns whether the program was started without standard output, as by `>&-`. The runtime then opens `/dev/null` in its
  * place, so that all writes would seem to succeed. Only Linux shows the difference to an output that was redirected to `/dev/null`.
  */
 function isOutputClosed(): boolean {

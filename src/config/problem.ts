@@ -201,7 +201,7 @@ function namesIn(table: string | undefined): string[] {
 }
 
 /**
- * `explainTargets` says what is suspicious about a filter, as the end of a sentence that begins with its key; undefined if nothing
+ * `explainTargets` returns what is suspicious about a filter, as the end of a sentence that begins with its key; undefined if nothing
  * is.
  */
 export function explainTargets(filter: Filter): string | undefined {

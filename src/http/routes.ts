@@ -277,7 +277,7 @@ export class Router {
   }
 }
 
-/** asksToClose tells whether the connection ends after the message with these headers. */
+/** asksToClose returns whether the connection ends after the message with these headers. */
 function asksToClose(headers: Headers): boolean {
   const connection = headers.get("connection");
   return connection !== null && /(?:^|,)\s*close\s*(?:,|$)/i.test(connection);

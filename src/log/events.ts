@@ -132,7 +132,7 @@ export const auditEvents = {
 
 export type AuditCode = keyof typeof auditEvents;
 
-/** `isBulkEvent` tells whether a client may cause thousands of these in a row, as by an upload of a folder. */
+/** `isBulkEvent` returns whether a client may cause thousands of these in a row, as by an upload of a folder. */
 export function isBulkEvent(code: unknown): boolean {
   return (
     typeof code === "string" &&

@@ -292,7 +292,7 @@ const listHeaders: ReadonlySet<string> = new Set(["link", "vary", "server-timing
 const sharedCacheHeaders =
   /^(?:.*cdn-cache-control|surrogate-control|edge-control|x-litespeed-cache-control)$/;
 
-/** isForSharedCaches tells whether a header makes a cache that many people use keep an answer. `name` is in lower case. */
+/** isForSharedCaches returns whether a header makes a cache that many people use keep an answer. `name` is in lower case. */
 export function isForSharedCaches(name: string): boolean {
   return sharedCacheHeaders.test(name);
 }

@@ -31,7 +31,7 @@ export interface AccessProblem {
 /** Folders of the system: a `chown` of one would break the machine. */
 const systemFolders = /^\/([^/]*|(usr|var)\/[^/]+|usr\/local\/[^/]+)$/;
 
-/** `isSystemFolder` tells whether a folder belongs to the system and must keep its owner: `/srv`, `/var/log`. */
+/** `isSystemFolder` returns whether a folder belongs to the system and must keep its owner: `/srv`, `/var/log`. */
 export function isSystemFolder(path: string): boolean {
   return systemFolders.test(path);
 }
@@ -45,7 +45,7 @@ export function createFolderCommand(path: string, user: string, mode = usualMode
 }
 
 /**
- * `folderProblem` says why this process cannot write into a folder or create it; undefined if it can. It creates nothing. `mode` is
+ * `folderProblem` returns why this process cannot write into a folder or create it; undefined if it can. It creates nothing. `mode` is
  * for the command that creates a missing folder.
  */
 export function folderProblem(path: string, mode = usualMode): AccessProblem | undefined {
@@ -69,7 +69,7 @@ function creationProblem(path: string, mode: number): AccessProblem | undefined 
   return { path, why, isDenied: true };
 }
 
-/** `fileProblem` says why this process cannot read and write a file, or create one that does not exist; undefined if it can. */
+/** `fileProblem` returns why this process cannot read and write a file, or create one that does not exist; undefined if it can. */
 export function fileProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found !== undefined && "why" in found) return found;
@@ -78,7 +78,7 @@ export function fileProblem(path: string): AccessProblem | undefined {
   return permissionProblem(path, found, constants.R_OK | constants.W_OK);
 }
 
-/** `readProblem` says why this process cannot read a file; undefined if it can, and if the file does not exist. */
+/** `readProblem` returns why this process cannot read a file; undefined if it can, and if the file does not exist. */
 export function readProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found === undefined || "why" in found) return found;
@@ -108,7 +108,7 @@ export function accessMessage({ name, path, failed }: Subject, problem: AccessPr
 /** `accessBits` are the permission bits of one class (owner, group or others) of a file mode. */
 export const accessBits = { read: 4, write: 2, enter: 1 } as const;
 
-/** `mayAccess` tells whether an account has all `wanted` rights, by owner, group and mode. It knows no ACLs and no capabilities. */
+/** `mayAccess` returns whether an account has all `wanted` rights, by owner, group and mode. It knows no ACLs and no capabilities. */
 export function mayAccess({ uid, gids }: User, { uid: owner, gid, mode }: Stats, wanted: number): boolean {
   if (uid === 0) return true;
   const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;

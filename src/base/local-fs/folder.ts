@@ -129,7 +129,7 @@ export function heldPath({ fd }: FileDescriptor): string {
   return `/proc/self/fd/${fd}`;
 }
 
-/** `isInside` tells whether the real path `real` is `folder` or below it. */
+/** `isInside` returns whether the real path `real` is `folder` or below it. */
 export function isInside(real: string, folder: string): boolean {
   return real === folder || real.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -150,7 +150,7 @@ async function clearLeftoversIn(folder: Folder, name: string, nowMs = Date.now()
   return waitMs;
 }
 
-/** `isTemporaryName` tells whether `found` is a name that `temporaryName` made for the file `name`. */
+/** `isTemporaryName` returns whether `found` is a name that `temporaryName` made for the file `name`. */
 export function isTemporaryName(found: string, name: string): boolean {
   const tail = `-${name}${ending}`;
   return (

@@ -73,7 +73,7 @@ export function newBlobKey(): string {
   return Bun.randomUUIDv7();
 }
 
-/** isBlobKey tells whether a name in the store is that of a blob. */
+/** isBlobKey returns whether a name in the store is that of a blob. */
 export function isBlobKey(name: string): boolean {
   return form.test(name);
 }
@@ -151,7 +151,7 @@ export const checkProbe = Buffer.from("node-server checks that it can write here
 /** The time to read one blob. */
 const maxReadMs = 30_000;
 
-/** isCheckProbe tells whether a listed blob is that of a check: of a node that starts at this moment, or that was killed meanwhile. */
+/** isCheckProbe returns whether a listed blob is that of a check: of a node that starts at this moment, or that was killed meanwhile. */
 export async function isCheckProbe(blobs: BlobStore, { key, size }: BlobInfo): Promise<boolean> {
   if (size !== checkProbe.length) return false;
   try {

@@ -126,7 +126,7 @@ export class StoreIdentity {
   }
 }
 
-/** isPresent tells whether a store has the present state of the files. `store` is the id in its mark, or `disk`. */
+/** isPresent returns whether a store has the present state of the files. `store` is the id in its mark, or `disk`. */
 export function isPresent(
   { store: last, opened = 0, copied }: StoreValue,
   store: string | undefined,

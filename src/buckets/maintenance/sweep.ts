@@ -219,7 +219,7 @@ const minOrphanAgeMs = 24 * hourMs;
 const maxUnnamedAgeMs = 20 * hourMs;
 
 /**
- * `mayBeOrphan` tells whether a blob that has no name can get none any more, by the clock of the store and by the time in its key.
+ * `mayBeOrphan` returns whether a blob that has no name can get none any more, by the clock of the store and by the time in its key.
  * `nowMs` is the database's clock, by which `refuseLate` judges too: so no wrong clock of a node can bring the two together.
  */
 export function mayBeOrphan({ key, storedAtMs }: BlobInfo, nowMs: number): boolean {

@@ -35,7 +35,7 @@ export class PropertyRecords {
   }
 
   /**
-   * inParts tells the properties of resources, in parts that the memory can hold. A part is about the next `count` of the paths, and has
+   * inParts yields the properties of resources, in parts that the memory can hold. A part is about the next `count` of the paths, and has
    * no entry for a resource without properties.
    */
   async *inParts(

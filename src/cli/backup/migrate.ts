@@ -172,7 +172,7 @@ function reportOverridden(ctx: Context): void {
     );
 }
 
-/** `settingFor` says what to write for the new database. The URL of PostgreSQL is not repeated: it may have a password. */
+/** `settingFor` returns what to write for the new database. The URL of PostgreSQL is not repeated: it may have a password. */
 function settingFor(target: string): string {
   return sqliteFilePart.read(target) === undefined
     ? "the URL of --to as database_url"

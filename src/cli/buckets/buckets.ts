@@ -132,7 +132,7 @@ export async function deleteBucket(name: string, options: BucketOptions, ctx: Co
   return exitCodes.done;
 }
 
-/** `sizeOf` says how much is in a bucket, as far as the server has counted it and the token may know. */
+/** `sizeOf` returns how much is in a bucket, as far as the server has counted it and the token may know. */
 async function sizeOf(client: NodeServerClient, name: string): Promise<string> {
   try {
     const usage = await client.call("static-bucket_usage", { name });

@@ -90,7 +90,7 @@ export async function readText(ctx: Context, path: string): Promise<string> {
   }
 }
 
-/** `isText` tells whether a param takes only strings, so that `5` and `true` are strings too. */
+/** `isText` returns whether a param takes only strings, so that `5` and `true` are strings too. */
 function isText(type: z.core.$ZodType): boolean {
   const { anyOf, ...schema } = z.toJSONSchema(type, { io: "input", unrepresentable: "any" });
   const choices = (anyOf ?? [schema]) as readonly z.core.JSONSchema.BaseSchema[];

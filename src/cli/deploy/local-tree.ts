@@ -165,7 +165,7 @@ export async function hashIfReadable(disk: string): Promise<string | undefined> 
 }
 
 /**
- * `concernsOneFile` tells whether a system error is about the rights or the name of one file, so that the others can still be
+ * `concernsOneFile` returns whether a system error is about the rights or the name of one file, so that the others can still be
  * transferred.
  */
 export function concernsOneFile(error: unknown): boolean {

@@ -28,7 +28,7 @@ export async function listRemote(
   }
 }
 
-/** `sameTime` tells whether two times are equal, apart from rounding: `x-oc-mtime` is in seconds with a fraction. */
+/** `sameTime` returns whether two times are equal, apart from rounding: `x-oc-mtime` is in seconds with a fraction. */
 export function sameTime(a: number, b: number): boolean {
   return Math.abs(a - b) <= 2;
 }

@@ -77,7 +77,7 @@ export class RetryPolicy {
   }
 }
 
-/** isContentLost tells whether the server's store has lost the content of a file: only another upload, or a backup, brings it back. */
+/** isContentLost returns whether the server's store has lost the content of a file: only another upload, or a backup, brings it back. */
 export function isContentLost(error: unknown): error is FileError {
   return error instanceof FileError && error.reason === "blob_missing";
 }

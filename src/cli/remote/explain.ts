@@ -91,7 +91,7 @@ function nameHint({ names }: ServedCertificate): string {
     : `use one that it contains in the address: ${names.map(visible).join(", ")}`;
 }
 
-/** `isNodeServer` tells whether a node-server answers at this address. No token is sent. */
+/** `isNodeServer` returns whether a node-server answers at this address. No token is sent. */
 async function isNodeServer(url: string, fetch: Target["fetch"]): Promise<boolean> {
   try {
     await new NodeServerClient(url, { fetch, timeoutMs: probeTimeoutMs }).call("node-server_version");

@@ -49,7 +49,7 @@ export function toPageable(statement: string): Pageable | undefined {
   return { text: text.trimEnd(), ordered };
 }
 
-/** `isColumnList` tells whether the word at `at` begins `name (column, …) AS (SELECT`, the head of a WITH query. */
+/** `isColumnList` returns whether the word at `at` begins `name (column, …) AS (SELECT`, the head of a WITH query. */
 function isColumnList(tokens: readonly string[], at: number): boolean {
   const close = tokens.indexOf(")", at);
   const head = tokens.slice(close + 1, close + 4).join(" ");

@@ -13,7 +13,7 @@ const enclosed = new RegExp(
   "g",
 );
 
-/** `isComplete` tells whether a text ends with a `;` outside of strings, names and comments. */
+/** `isComplete` returns whether a text ends with a `;` outside of strings, names and comments. */
 export function isComplete(text: string): boolean {
   let open = false;
   const bare = text.replace(enclosed, (piece) => {
@@ -27,7 +27,7 @@ export function isComplete(text: string): boolean {
 }
 
 /**
- * `hasSeveral` tells whether a text has more than one statement. False for triggers and SQL functions, whose bodies have statements
+ * `hasSeveral` returns whether a text has more than one statement. False for triggers and SQL functions, whose bodies have statements
  * of their own.
  */
 export function hasSeveral(text: string): boolean {

@@ -43,7 +43,7 @@ export async function nodes(
   return exitCodes.done;
 }
 
-/** `warningText` says what is wrong between nodes and what to do. */
+/** `warningText` returns what is wrong between nodes and what to do. */
 export function warningText({ event, nodes: uuids }: Warning, nodes: readonly ClusterNode[]): string {
   const names = nodes.filter(({ uuid, alive }) => alive && uuids.includes(uuid)).map(({ name }) => name);
   return event === "nodes.same_uuid"

@@ -12,7 +12,7 @@ const codes: Readonly<Record<Colour, string>> = {
 };
 
 /**
- * `isColoured` tells whether to print colours: on a terminal, unless the user turned them off (no-color.org), and elsewhere if the user
+ * `isColoured` returns whether to print colours: on a terminal, unless the user turned them off (no-color.org), and elsewhere if the user
  * asks for them (force-color.org).
  */
 export function isColoured({ out, env }: Context): boolean {

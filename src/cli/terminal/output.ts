@@ -38,7 +38,7 @@ export function readable(value: unknown, paint: Paint): string {
 }
 
 /**
- * `isFlat` tells whether a value is a record that fits into a row: no nested values, and the same members as the first of the list.
+ * `isFlat` returns whether a value is a record that fits into a row: no nested values, and the same members as the first of the list.
  */
 function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return false;

@@ -66,7 +66,7 @@ export function tokenState(token: Token) {
   };
 }
 
-/** `isSuperToken` tells whether a client's token is the Super Token, by a call that only this may make. */
+/** `isSuperToken` returns whether a client's token is the Super Token, by a call that only this may make. */
 export async function isSuperToken(
   client: NodeServerClient,
   { key, token }: { readonly key: string; readonly token: string },

@@ -51,7 +51,7 @@ export async function refuseUsed(settings: DatabaseSettings, hub: LogHub): Promi
   }
 }
 
-/** `isUnused` tells whether a database has no row of a server: it does not exist, has no schema, or all its tables are empty. */
+/** `isUnused` returns whether a database has no row of a server: it does not exist, has no schema, or all its tables are empty. */
 export async function isUnused(settings: DatabaseSettings, hub: LogHub): Promise<boolean> {
   const file = databaseFile(settings.database_url);
   if (file !== undefined && (!existsSync(file) || statSync(file).size === 0)) return true;

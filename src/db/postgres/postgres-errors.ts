@@ -50,7 +50,7 @@ export function toDatabaseFault(error: unknown): Fault {
   );
 }
 
-/** `isCrowded` tells whether PostgreSQL answered that it has no free connection. */
+/** `isCrowded` returns whether PostgreSQL answered that it has no free connection. */
 export function isCrowded(error: unknown): boolean {
   return sqlState(error) === tooManyConnections;
 }
@@ -63,7 +63,7 @@ interface FailedConnection {
 }
 
 /**
- * `explainConnection` says why PostgreSQL cannot be used. Bun's driver says `Failed to connect` for a name that does not resolve, a
+ * `explainConnection` returns why PostgreSQL cannot be used. Bun's driver says `Failed to connect` for a name that does not resolve, a
  * closed port and everything else, so it connects once more with our own client, which keeps the system's error.
  */
 export async function explainConnection(

@@ -248,7 +248,7 @@ export class TokenRows {
   }
 }
 
-/** `hasToken` tells whether a token has this value in an indexed column. */
+/** `hasToken` returns whether a token has this value in an indexed column. */
 async function hasToken(
   query: Kysely<Schema>,
   column: "id" | "token_key" | "username" | "username_skeleton",

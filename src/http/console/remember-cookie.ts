@@ -209,7 +209,7 @@ function hasFetchMetadata({ headers }: Request): boolean {
 }
 
 /**
- * isPrefetch tells whether a browser loads the page before its user opens it (`prefetch`, `prefetch;prerender`), by itself or
+ * isPrefetch returns whether a browser loads the page before its user opens it (`prefetch`, `prefetch;prerender`), by itself or
  * because a page asked for it.
  */
 export function isPrefetch({ headers }: Request): boolean {

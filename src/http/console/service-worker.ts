@@ -1,7 +1,7 @@
 import { plainText } from "../content/plain.ts";
 
 /**
- * isRootWorker tells whether a browser asks for the script of a service worker in the top folder. A service worker sees every
+ * isRootWorker returns whether a browser asks for the script of a service worker in the top folder. A service worker sees every
  * request below the folder of its script, navigations and their responses included: one in the top folder of the HTTP root would see
  * the console's. Browsers mark requests for a worker's script, and pages cannot change that. A path in the top folder has a single
  * slash: browsers resolve dots beforehand and allow no encoded slash in a worker's URL.

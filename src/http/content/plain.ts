@@ -28,7 +28,7 @@ export function serviceUnavailable(detail: string): Response {
   return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": String(retryAfterSeconds) });
 }
 
-/** isBlobMissing tells whether the store answered that it has lost the content of a file: trying again does not help. */
+/** isBlobMissing returns whether the store answered that it has lost the content of a file: trying again does not help. */
 export function isBlobMissing({ data }: Fault): boolean {
   return data.reason === "blob_missing";
 }

@@ -82,7 +82,7 @@ export function notModifiedHeaders(headers: Readonly<Record<string, string>>): R
   return repeated;
 }
 
-/** hasPrecondition tells whether the request has a condition that can fail with 412. */
+/** hasPrecondition returns whether the request has a condition that can fail with 412. */
 export function hasPrecondition(headers: Headers): boolean {
   return headers.has("if-match") || headers.has("if-unmodified-since");
 }
@@ -110,7 +110,7 @@ function multipart(
   );
 }
 
-/** needsContent tells whether the answer to a GET or HEAD has a body: not if the client has the content already. */
+/** needsContent returns whether the answer to a GET or HEAD has a body: not if the client has the content already. */
 export function needsContent({ method, headers }: Request, validators: Validators): boolean {
   return method !== "HEAD" && evaluateConditions(headers, validators) === "send";
 }

@@ -305,7 +305,7 @@ export interface SocketOptions {
   readonly sockets: Set<RpcSocket>;
 }
 
-/** isHandshake tells whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
+/** isHandshake returns whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
 export function isHandshake({ method, headers }: Request): boolean {
   return method === "GET" && headers.get("upgrade")?.toLowerCase() === "websocket";
 }

@@ -18,7 +18,7 @@ interface PasswordCheck {
 }
 
 /**
- * provePassword tells whether a request has the password of its link, if that has one. Guessing is slowed down as that of a
+ * provePassword checks whether a request has the password of its link, if that has one. Guessing is slowed down as that of a
  * token's password is.
  */
 export async function provePassword(

@@ -72,7 +72,7 @@ interface CertificateState {
   readonly text: string;
 }
 
-/** certificateState tells whether a certificate has to be renewed; undefined while it is valid for more than 14 days. */
+/** certificateState returns whether a certificate has to be renewed; undefined while it is valid for more than 14 days. */
 export function certificateState(expiresAtMs: number, nowMs: number): CertificateState | undefined {
   if (expiresAtMs - nowMs > warningMs) return undefined;
   const hasExpired = expiresAtMs <= nowMs;

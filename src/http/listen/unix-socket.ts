@@ -74,7 +74,7 @@ function changeGroup(path: string, gid: number, group: string | undefined): void
   }
 }
 
-/** groupProblem says why this process cannot give the socket at a path to a group; undefined if it can. It changes nothing. */
+/** groupProblem returns why this process cannot give the socket at a path to a group; undefined if it can. It changes nothing. */
 export function groupProblem(path: string, group: string): string | undefined {
   const gid = groupId(group);
   if (gid === undefined) return noSuchGroup(group);
@@ -90,7 +90,7 @@ function inheritedGroup(folder: string): number | undefined {
   return dirname(folder) === folder ? undefined : inheritedGroup(dirname(folder));
 }
 
-/** mayChown tells whether this process may give files to any group: root, unless a container took that right away. */
+/** mayChown returns whether this process may give files to any group: root, unless a container took that right away. */
 function mayChown(): boolean {
   const capabilities = process.platform === "linux" ? readFileSync("/proc/self/status", "utf8") : "";
   const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(capabilities) ?? [];

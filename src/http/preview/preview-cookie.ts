@@ -16,7 +16,7 @@ export interface PreviewCookie {
 }
 
 /**
- * hasPreviewCookie tells whether a request may carry the cookie. It is asked for every request at the root of a host, of which
+ * hasPreviewCookie returns whether a request may carry the cookie. It is asked for every request at the root of a host, of which
  * few have any cookie.
  */
 export function hasPreviewCookie({ headers }: Request): boolean {

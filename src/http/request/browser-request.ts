@@ -4,7 +4,7 @@ const browserProduct = /\b(?:Firefox|FxiOS|Chrome|Chromium|CriOS|Edge?|OPR|Safar
 const otherProduct = /\b(?:KIO|Electron)\/|\bms-?office\b/i;
 
 /**
- * isFromBrowser tells whether a browser sent the request, for a page or for an address that its user opened. Browsers send
+ * isFromBrowser returns whether a browser sent the request, for a page or for an address that its user opened. Browsers send
  * `Sec-Fetch-Site` to https and to localhost only; over plain http to another machine, `Origin` and the User-Agent decide. Node's
  * `fetch` sends `Sec-Fetch-Mode`, but not `Sec-Fetch-Site`.
  */
@@ -17,7 +17,7 @@ export function isFromBrowser({ headers }: Request): boolean {
 }
 
 /**
- * mayCarryStoredCredentials tells whether a browser may have added the request's Basic credentials by itself, for any page of this
+ * mayCarryStoredCredentials returns whether a browser may have added the request's Basic credentials by itself, for any page of this
  * origin. For a page of another origin that has no effect: with `Access-Control-Allow-Origin: *` neither a preflight with such
  * credentials passes nor can the response be read. Credentials that such a page has itself are fine.
  */
@@ -44,8 +44,9 @@ function isFromOtherOrigin({ method, headers }: Request): boolean {
 }
 
 /**
- * isForAnotherSite tells whether a browser may have added the request's Basic credentials for a page of another origin, which embeds the
- * answer: an image, a script, a frame. Such a page cannot read it, but a script runs there, and tells what it contains.
+ * isForAnotherSite returns whether a browser may have added the request's Basic credentials for a page of another origin, which
+ * embeds the answer: an image, a script, a frame. Such a page cannot read it, but a script runs there, and tells what it
+ * contains.
  */
 export function isForAnotherSite(request: Request): boolean {
   const { headers } = request;
@@ -56,7 +57,7 @@ export function isForAnotherSite(request: Request): boolean {
 }
 
 /**
- * isNavigation tells whether a browser's tab goes to the address. Over plain http to another machine browsers do not say so;
+ * isNavigation returns whether a browser's tab goes to the address. Over plain http to another machine browsers do not say so;
  * there it is a browser that asks for HTML.
  */
 export function isNavigation(request: Request): boolean {
@@ -68,7 +69,7 @@ export function isNavigation(request: Request): boolean {
 }
 
 /**
- * isWorkerScript tells whether a browser asks for the script of a service worker. Browsers mark such requests, and pages cannot
+ * isWorkerScript returns whether a browser asks for the script of a service worker. Browsers mark such requests, and pages cannot
  * change that.
  */
 export function isWorkerScript({ headers }: Request): boolean {

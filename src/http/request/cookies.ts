@@ -1,4 +1,4 @@
-/** isHttps tells whether the client uses https, as far as the server can know: by its own TLS, or by what a proxy in front says. */
+/** isHttps returns whether the client uses https, as far as the server can know: by its own TLS, or by what a proxy in front says. */
 export function isHttps({ url, headers }: Request): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim();
   return url.startsWith("https:") || forwarded === "https";

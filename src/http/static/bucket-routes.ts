@@ -283,7 +283,7 @@ function noPage(path: string, { console }: PageOptions): Response {
   });
 }
 
-/** wantsPage tells whether a request asks for a page to show, as a browser's navigation does. Programs get plain text. */
+/** wantsPage returns whether a request asks for a page to show, as a browser's navigation does. Programs get plain text. */
 function wantsPage({ headers }: Request): boolean {
   return headers.get("accept")?.includes("text/html") === true;
 }

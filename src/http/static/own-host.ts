@@ -10,7 +10,7 @@ export function ownerOf(request: Request, hosts: Hosts): string | undefined {
 }
 
 /**
- * isOtherHost tells whether a request for a bucket was sent to a host name of another one. It must not be answered there:
+ * isOtherHost returns whether a request for a bucket was sent to a host name of another one. It must not be answered there:
  * browsers add what they keep for a host name to all requests of its pages, so these must be of one bucket.
  */
 export function isOtherHost(request: Request, bucket: string, hosts: Hosts): boolean {

@@ -110,7 +110,7 @@ async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
 }
 
 /**
- * `isSame` tells whether a file has the same content on both sides. `trusted`: the record still describes the one in the bucket.
+ * `isSame` returns whether a file has the same content on both sides. `trusted`: the record still describes the one in the bucket.
  */
 async function isSame(
   { record, remoteHash }: Sides,

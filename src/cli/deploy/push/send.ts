@@ -81,7 +81,7 @@ export async function sendFile(
   }
 }
 
-/** `refusalOf` says why the server refused this one file; undefined if the error concerns all of them. */
+/** `refusalOf` returns why the server refused this one file; undefined if the error concerns all of them. */
 export function refusalOf(error: unknown): OmissionCause | undefined {
   if (!(error instanceof FileError)) return undefined;
   if (error.status === 423) return { reason: "locked", why: "it is locked on the server" };

@@ -17,7 +17,7 @@ const partName = /^\.node-server-[A-Za-z0-9]+\.part$/;
 /** The name of a file that a pull writes before it is complete. */
 export const newPartName = (random: string) => `.node-server-${random}.part`;
 
-/** `isExcluded` tells whether a path has a name that no rule can include. */
+/** `isExcluded` returns whether a path has a name that no rule can include. */
 export function isExcluded(path: string): boolean {
   return path.split("/").some((name) => excluded.has(name.toLowerCase()) || partName.test(name));
 }

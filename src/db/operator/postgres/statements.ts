@@ -84,7 +84,7 @@ export function quoteEnd(sql: string, from: number, quote: string): number {
 }
 
 /**
- * `changesRows` tells whether a statement may change rows. A wrong yes for a SELECT only means that more of it is read than
+ * `changesRows` returns whether a statement may change rows. A wrong yes for a SELECT only means that more of it is read than
  * necessary.
  */
 export function changesRows(sql: string): boolean {
@@ -96,7 +96,7 @@ export function changesRows(sql: string): boolean {
 }
 
 /**
- * `commitsByItself` tells whether a statement outside of a transaction may commit part of its work before its end. A wrong yes does
+ * `commitsByItself` returns whether a statement outside of a transaction may commit part of its work before its end. A wrong yes does
  * no harm.
  */
 export function commitsByItself(sql: string): boolean {
@@ -106,7 +106,7 @@ export function commitsByItself(sql: string): boolean {
   );
 }
 
-/** `endsTransaction` tells whether a statement commits the transaction that it is in. */
+/** `endsTransaction` returns whether a statement commits the transaction that it is in. */
 export function endsTransaction(sql: string): boolean {
   return /^(commit|end|prepare)\b/i.test(skipGap(sql));
 }
