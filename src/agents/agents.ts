@@ -29,7 +29,7 @@ export class Agents {
 
 /**
  * A List permission in global scope shows every agent. In the scope of one agent it shows it only to a token that
- * may do something else with that agent too: to list alone is no reason to know of it.
+ * may do something else with that agent too: to list alone is not a reason to know of it.
  */
 function sees(caller: Caller, uuid: string): boolean {
   if (caller.isSuper) return true;

@@ -214,7 +214,7 @@ export class Tokens {
   }
 }
 
-/** A random key that is no token's user name. Names that look like a key are refused now; older ones may exist. */
+/** A random key that is not a token's user name. Names that look like a key are refused now; older ones may exist. */
 export async function newKey(database: Database): Promise<string> {
   for (;;) {
     const key = randomText(keyLength);

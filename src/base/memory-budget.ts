@@ -114,7 +114,7 @@ export class MemoryAccount implements Disposable {
     return true;
   }
 
-  /** Marks the caller's credentials as proven: it is no stranger any more. */
+  /** Marks the caller's credentials as proven: it is not a stranger any more. */
   prove(): void {
     if (this.#proven) return;
     this.#proven = true;

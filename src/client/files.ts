@@ -146,7 +146,7 @@ export class BucketFiles {
   /**
    * Sends a file in one request, and again after failures that pass. PUT may be repeated: it is idempotent (RFC 9110 §9.2.2), and
    * the server replaces a file only by a whole one. But an attempt whose answer was lost may have stored the file. The next one,
-   * with `If-None-Match` or `If-Match`, then meets that file and is refused with 412. So a 412 after a failure is no conflict if
+   * with `If-None-Match` or `If-Match`, then meets that file and is refused with 412. So a 412 after a failure is not a conflict if
    * the content there is the one that was sent; in a browser also the first one, because browsers repeat a request themselves
    * when a connection that they had kept open breaks.
    */
@@ -235,7 +235,7 @@ export class BucketFiles {
       await this.#change("MKCOL", names.slice(0, depth).join("/"), { signal, allowed: [405] });
   }
 
-  /** Removes a file, or a folder with all it holds. A missing one is no error. */
+  /** Removes a file, or a folder with all it holds. A missing one is not an error. */
   async remove(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
     await this.#change("DELETE", path, { signal, allowed: [404] });
   }

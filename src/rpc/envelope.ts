@@ -13,7 +13,7 @@ export interface Request {
   readonly id: IdText | undefined;
 }
 
-/** An item that is no request, and the id its error goes to. */
+/** An item that is not a request, and the id its error goes to. */
 interface InvalidItem {
   readonly fault: Fault;
   readonly id: IdText;

@@ -74,7 +74,7 @@ export function openAndCompare(path: string, flags: number): number | undefined 
 
 /**
  * `contentOf` reads an open folder, sorted by name. Undefined if it has more than `maxNames`, if anything in it has vanished
- * meanwhile, if a name is no UTF-8, or if Node has to tell.
+ * meanwhile, if a name is not UTF-8, or if Node has to tell.
  */
 export function contentOf(fd: number, maxNames: number): FolderContent | undefined {
   const calls = localCalls();

@@ -115,7 +115,7 @@ export class BlobCache implements ContentSource {
     if (local !== undefined) yield* local.chunks(range);
   }
 
-  /** A part of a blob is no reason to fetch all of it. */
+  /** A part of a blob is not a reason to fetch all of it. */
   async #fillFor(blob: StoredBlob, range: ByteRange): Promise<CacheFill | undefined> {
     const { key, size } = blob;
     const isMost = range.end + 1 - range.start >= size / 2;

@@ -134,7 +134,7 @@ export class Deploys {
     });
   }
 
-  /** openForChange returns the files of an open deploy. Whoever changes them has to call `assertOpen` in the turn of the change. */
+  /** openForChange returns the files of an open deploy. A caller that changes them has to call `assertOpen` in the turn of the change. */
   async openForChange(bucket: BucketLocation, id: string): Promise<OpenedTree> {
     const { touched, place } = await this.assertOpen(bucket, id);
     if (this.#options.database.clock.now() - touched > touchMs)

@@ -64,7 +64,7 @@ export async function markStore(
   return mark;
 }
 
-/** assertOwner throws unless this database owns the store, and used it last: whoever does not must delete nothing in it. */
+/** assertOwner throws unless this database owns the store, and used it last: otherwise nothing in the store may be deleted. */
 export async function assertOwner(rows: StoreIdentityRows, blobs: BlobStore): Promise<void> {
   const [value, mark] = [await rows.read(), await readMark(blobs)];
   if (mark?.database === value?.database && mark?.store === value?.store) return;

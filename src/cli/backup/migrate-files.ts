@@ -109,7 +109,7 @@ async function targetFiles(
   return changed.files;
 }
 
-/** A target that is mistyped is no problem of the configuration. */
+/** A target that is mistyped is not a problem of the configuration. */
 function assertTarget(target: string): void {
   try {
     parseFilesUrl(target);
@@ -126,7 +126,7 @@ function shown(url: string | undefined): string {
   return url ?? "plain files below static_path";
 }
 
-/** Names the files whose content was lost before: that is no failure of the copy, and repeating it would not help. */
+/** Names the files whose content was lost before: that is not a failure of the copy, and repeating it would not help. */
 function reportLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): void {
   for (const { blob, location, isRemoved } of lost.slice(0, maxShown)) {
     const file = location === undefined ? `blob ${blob}` : `${location.bucket}/${location.path}`;

@@ -48,7 +48,7 @@ export async function inParallel<T>(
 export class RetryPolicy {
   readonly #clock: Clock;
   readonly #say: (line: string) => void;
-  /** What is said when it goes on, while it waits. */
+  /** The message to print when the next attempt succeeds; undefined unless it waits. */
   #restored: string | undefined;
 
   constructor({ clock, say }: { readonly clock: Clock; readonly say: (line: string) => void }) {

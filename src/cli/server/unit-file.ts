@@ -13,7 +13,7 @@ export interface UnitSettings {
   readonly processes: string | undefined;
 }
 
-/** What a stop takes at most beside draining. */
+/** Longest stop, without the drain. */
 const closeSeconds = 30;
 
 /** Returns the text of the unit file. The service runs in the folder of the configuration. */

@@ -226,7 +226,7 @@ async function clearUnfinished(path: string): Promise<void> {
 
 /** `foldLog` moves what the -wal file holds into the database. A damaged database stays as it is. */
 function foldLog(path: string): void {
-  // Beside a file that is no database SQLite deletes the -wal file.
+  // Beside a file that is not a database SQLite deletes the -wal file.
   if (!isSqlite(path)) return;
   let busy: bigint | number = 0;
   try {

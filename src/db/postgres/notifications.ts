@@ -9,11 +9,11 @@ export type Topic = "buckets" | "tokens";
 const topics: readonly Topic[] = ["buckets", "tokens"];
 
 /**
- * Notifications are hints between the nodes of a database that it is worth looking now. They may be lost, late, repeated or
- * forged: whoever hears one looks, and whoever hears none looks a little later by himself.
+ * Notifications are hints between the nodes of a database that something has changed. They may be lost, late, repeated or forged:
+ * a node that hears a hint reads at once, and a node that hears none reads a little later by itself.
  */
 export interface Notifications {
-  /** Tells the other nodes. To be called after the commit. Returns at once; many calls become few hints. */
+  /** send notifies the other nodes. To be called after the commit. Returns at once; many calls become few hints. */
   send(topic: Topic): void;
   /** Calls `heard` for every hint of another node, and for all topics after hints may have been lost. To be called once. */
   listen(heard: (topic: Topic) => void): void;
@@ -50,7 +50,7 @@ interface PostgresNotificationsOptions {
 }
 
 /**
- * PostgresNotifications are LISTEN and NOTIFY. A failure of either is no failure of the node. LISTEN has a connection of our own
+ * PostgresNotifications are LISTEN and NOTIFY. A failure of either is not a failure of the node. LISTEN has a connection of our own
  * client: Bun's
  * `sql.listen` writes a line to the standard error output whenever it fails to reconnect.
  */
@@ -93,7 +93,10 @@ export class PostgresNotifications implements Notifications {
     return this.#closing.signal.aborted;
   }
 
-  /** At most one NOTIFY is under way. It is no part of the transaction that it is about: there it would take a lock of the whole server. */
+  /**
+   * At most one NOTIFY is under way. It is not part of the transaction that it is about: there it would take a lock of the whole
+   * server.
+   */
   async #sendAll(): Promise<void> {
     while (this.#waiting.size > 0 && !this.#isClosed) {
       const payload = [...this.#waiting, this.#sender].join(" ");
@@ -164,7 +167,7 @@ export class PostgresNotifications implements Notifications {
     }
   }
 
-  /** Anybody who may use the database can send anything: what is no topic is ignored. */
+  /** Anybody who may use the database can send anything: what is not a topic is ignored. */
   #receive(payload: string): void {
     this.#unheardAt = undefined;
     const parts = payload.slice(0, 256).split(" ");

@@ -47,7 +47,7 @@ export async function openConnections(path: string): Promise<SqliteConnections> 
 
 /**
  * `proveWritable` writes a value that is already there. SQLite opens a file that it cannot write as read-only without an error, and
- * even BEGIN IMMEDIATE then succeeds. A full disk is no reason not to start, because the database can be read: the first write
+ * even BEGIN IMMEDIATE then succeeds. A full disk is not a reason not to start, because the database can be read: the first write
  * says that it is full.
  */
 async function proveWritable(file: Database, path: string): Promise<void> {

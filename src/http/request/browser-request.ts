@@ -32,7 +32,7 @@ export function mayCarryStoredCredentials(request: Request): boolean {
 
 /**
  * Whether `Origin` names another host than the one that was asked. Pages can set neither `Origin` nor `Host`; `X-Forwarded-Host`, which
- * they can set, only makes a request count as one of this origin. `null` is no proof: a page of this origin can have it sent. A form
+ * they can set, only makes a request count as one of this origin. `null` is not proof: a page of this origin can have it sent. A form
  * of another origin can send a POST with what the browser keeps.
  */
 function isFromOtherOrigin({ method, headers }: Request): boolean {

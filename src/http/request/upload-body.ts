@@ -149,7 +149,7 @@ interface ExpectedDigest {
 
 /**
  * BodyDigests compares a body with the digests that its request has of it: `OC-Checksum`, `Content-MD5`, and `Repr-Digest` and
- * `Content-Digest` of RFC 9530. Algorithms that are not known are ignored, as that RFC wants; a known one that is no digest is 400.
+ * `Content-Digest` of RFC 9530. Algorithms that are not known are ignored, as that RFC wants; a known one that is not a digest is 400.
  */
 class BodyDigests {
   readonly #wanted: readonly ExpectedDigest[];

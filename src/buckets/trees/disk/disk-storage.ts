@@ -116,14 +116,14 @@ export class DiskStorage implements BucketStorage {
     });
   }
 
-  /** A tree that is no bucket of its own, such as a deploy, has a path that begins with `~`. Nothing is kept of it. */
+  /** A tree that is not a bucket of its own, such as a deploy, has a path that begins with `~`. Nothing is kept of it. */
   #trashOf({ name, path }: OpenBucket["bucket"]): DiskTrash | undefined {
     if (path.startsWith("~")) return undefined;
     return { files: this.#trash.ofBucket(path), bucket: name, log: this.#log };
   }
 
   async claim({ path, mayTakeOver }: LocationClaim): Promise<void> {
-    // Whoever gets the bucket could restore what is kept of the one that had the path before.
+    // The owner of the new bucket could restore versions of the bucket that had the path before.
     if (!mayTakeOver && !(await this.#trash.ofBucket(path).isEmpty())) throw keepsFiles();
     await claimFolder({ staticPath: this.#staticPath, path, mayTakeOver });
   }

@@ -206,7 +206,7 @@ export class DiskWriter implements WriteTransaction {
     );
   }
 
-  /** Folders that this leaves empty stay. A file that another program removed meanwhile is no failure. */
+  /** Folders that this leaves empty stay. A file that another program removed meanwhile is not a failure. */
   async #removeFile(path: TreePath, trashWriter: TrashWriter | undefined): Promise<Failure[]> {
     const { folder, name } = splitPath(path);
     try {

@@ -40,7 +40,7 @@ interface EntryReaderOptions extends SnapshotRows {
   readonly diskUsage?: () => Promise<DiskUsage | undefined>;
   /** Reads the tree that was the bucket's when this head was read, also after another one was published; default: the bucket's own. */
   readonly head?: HeadValue | undefined;
-  /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
+  /** Paths that were followed already, in a transaction; a change of rows clears it. */
   readonly located?: Map<TreePath, LocatedPath>;
   /** Of a reader of one tree: its root, once it is known. */
   readonly pin?: { root: string | undefined } & PinOptions;
@@ -321,7 +321,7 @@ class ObjectFile implements OpenFile {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    // One that could not be opened has nothing to close; whoever asked for it has the error.
+    // Content that could not be opened has nothing to close; its caller has the error.
     const content = await this.#content?.catch(() => undefined);
     this.#content = undefined;
     await content?.[Symbol.asyncDispose]();

@@ -127,7 +127,7 @@ export class ObjectStorage implements BucketStorage {
     const { root } = await heads.create(path, transaction);
     if (mayTakeOver) return;
     if (!(await entries.within(transaction).isEmpty(root))) throw holdsFiles();
-    // Whoever gets the bucket could restore what is kept of the one that had the path before.
+    // The owner of the new bucket could restore versions of the bucket that had the path before.
     if (await removed.retainsAny(path, transaction)) throw keepsFiles();
   }
 

@@ -62,7 +62,7 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
     }
   } catch (error) {
     if (error instanceof PermissionDenied) throw error;
-    // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
+    // The connection is gone, with a listener that was left for instance; the caller checks whether the server is gone too.
   }
   return { ...reported, kind: "unheard", warnings, listening };
 }

@@ -32,7 +32,7 @@ export function metricFacts(families: readonly MetricFamily[], hour: Samples): M
   };
 }
 
-/** One slow moment is no slow server. */
+/** One slow moment is not a slow server. */
 function median(values: ReadonlyArray<number | null>): number {
   const known = values.filter((value) => value !== null).sort((a, b) => a - b);
   return known[Math.floor(known.length / 2)] ?? 0;

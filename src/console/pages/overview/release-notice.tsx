@@ -9,7 +9,7 @@ import { visibleText } from "../../ui/visible-text.tsx";
 /** The server asks the release server at most once an hour. */
 const refreshMs = 3_600_000;
 
-/** Tells of a newer version. A release server that is away, or none at all, is no trouble of this server and shows nothing. */
+/** Tells of a newer version. A release server that is away, or none at all, is not a problem of this server and shows nothing. */
 export function ReleaseNotice() {
   const { client, rights } = useSession();
   const isAllowed = rights.globally({ node: "metrics" });

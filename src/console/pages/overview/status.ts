@@ -87,7 +87,7 @@ const gigabyte = 1e9;
 /** A disk is low below both of these: a tenth of a large disk is plenty. */
 const lowDisk = { share: 0.1, bytes: 20 * gigabyte };
 const fullDisk = { share: 0.03, bytes: 2 * gigabyte };
-/** So many failed answers are no accident. */
+/** Fewer failed answers than this are ignored. */
 const minFailed = 5;
 const attentionShare = 0.01;
 const troubleShare = 0.2;
@@ -115,7 +115,7 @@ function simple(code: SimpleCode, level: Verdict, where: Where): Reason {
   return { code, level, where };
 }
 
-/** What the two sources tell of the same parts is told once. */
+/** missingReasons lists each missing part once: readiness and metrics report the same parts. */
 function missingReasons({ missing = [], metrics }: ServerFacts): Reason[] {
   const lacks = (part: string) => missing.includes(part);
   const reasons: Reason[] = [];

@@ -105,7 +105,7 @@ function changes(tokens: Tokens): boolean {
   if (first === "(") return changes(tokens.slice(1));
   if (first === "explain") return explainChanges(tokens.slice(1));
   if (first === "pragma") return pragmaChanges(tokens.slice(1));
-  // It is no statement, so the database answers with a syntax error. Asking whether to run it would only be in the way.
+  // It is not a statement, so the database answers with a syntax error. Asking whether to run it would only be in the way.
   if (mistypedSelect.test(first)) return false;
   if (!readKeywords.has(first)) return true;
   return tokens.some((token, at) => writeKeywords.has(token) && !isLock(tokens, at));

@@ -31,7 +31,7 @@ export function TokenTable(props: TokenTableProps) {
   const { tokens, chosen, onChoose, column, isDescending } = props;
   const box = useRef<HTMLDivElement>(null);
   const { first, end, update } = useVirtualWindow(box, tokens.length, rowHeight);
-  // Another order is looked at from its top.
+  // Scroll to the top when the order changes.
   useLayoutEffect(() => {
     if (box.current !== null) box.current.scrollTop = 0;
   }, [column, isDescending]);

@@ -26,7 +26,7 @@ export default function UpdatePage() {
     (signal) => client.call("node-server_version", {}, { signal }),
     [client, now.step === "updated"],
   );
-  // Show the message only once: returning to this address later is no new update.
+  // Show the message only once: returning to this address later is not a new update.
   useEffect(() => {
     if (from !== null) replaceQuery({});
   }, []);

@@ -102,7 +102,7 @@ export function DeleteDialog({
         <Button onClick={batch.running ? batch.cancel : close}>
           {started && !batch.running ? t.frame.close : t.frame.cancel}
         </Button>
-        {/* Not before it is told what would be deleted, and whether that can be undone. */}
+        {/* Disabled until the counts and the retention are known. */}
         <Button kind="danger" busy={started || contents.loading || retention.loading} onClick={remove}>
           {t.frame.delete}
         </Button>

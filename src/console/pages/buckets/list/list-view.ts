@@ -46,7 +46,7 @@ export function arranged(records: readonly BucketRecord[], { find, sort, down }:
   });
 }
 
-/** What is not known is less than nothing. */
+/** countOf returns the value to sort by; unknown counts sort below zero. */
 function countOf({ usage }: BucketRecord, sort: Exclude<ListSort, "name">): number {
   if (sort === "changed") return usage?.newest ?? -1;
   return (sort === "files" ? usage?.files : usage?.bytes) ?? -1;

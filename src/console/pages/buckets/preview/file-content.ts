@@ -23,7 +23,7 @@ const notText = /[\x00-\x08\x0e-\x1a\x1c-\x1f]/;
 
 /**
  * Decodes UTF-8 text, UTF-16 with a byte order mark, and else Latin-1 (as browsers do, by its superset windows-1252). Undefined for content
- * that is no text.
+ * that is not text.
  */
 export function decodeText(bytes: Uint8Array, { isPart = false }: DecodeOptions = {}): TextFile | undefined {
   const encoding = encodingOf(bytes, isPart);

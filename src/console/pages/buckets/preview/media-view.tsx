@@ -40,7 +40,7 @@ export function ImageView({ openBucket, path, size, type }: MediaViewProps) {
 
 /**
  * PDF in the browser's own viewer. Its frame shows a blob of the type `application/pdf`, which inherits the Content-Security-Policy of
- * this page: content that is no PDF runs nothing.
+ * this page: content that is not a PDF runs nothing.
  */
 export function PdfView({ openBucket, path, size, type }: MediaViewProps) {
   const hasViewer = navigator.pdfViewerEnabled;
