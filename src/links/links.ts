@@ -148,7 +148,7 @@ export class Links {
     const isRight = timingSafeEqual(right.subarray(0, code.mac.length), code.mac);
     if (!isRight || !isOwnSecret || token === undefined || bucket === undefined) return unknown;
     const leftMs = code.expires * 1000 - this.#database.clock.now();
-    // No link was made so long: somebody who has the key has made it.
+    // The server makes no link that is valid for longer: somebody who has the key has made this one.
     if (leftMs > maxLinkSeconds * 1000) return unknown;
     if (leftMs <= 0) return { state: "expired" };
     if (code.id !== undefined && stored === undefined) return { state: "revoked" };

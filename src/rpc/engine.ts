@@ -60,7 +60,8 @@ const callsBeforeFirstPause = 15;
  */
 const maxUnqueuedChars = 4096;
 /**
- * The memory of a shorter request, parsed, is not counted, nor that of one up to `uncountedBytes` with at most so many values.
+ * The memory of a shorter request, parsed, is not counted. Nor is that of a request up to `uncountedBytes` with at most
+ * `maxUncountedValues` values.
  */
 const maxUncountedChars = 256;
 const maxUncountedValues = 128;

@@ -100,7 +100,7 @@ class Node<T> {
   maxVisited = 1;
   #maxBelowLiteral = 0;
 
-  /** maxVisitedWith is `maxVisited` if it were so many for the child of a name. */
+  /** maxVisitedWith returns the value of `maxVisited` if the child of a name had `childMax`. */
   maxVisitedWith(segment: string | undefined, childMax: number): number {
     const belowLiteral = segment === undefined ? 0 : childMax;
     const belowPlaceholder = segment === undefined ? childMax : (this.placeholder?.maxVisited ?? 0);

@@ -15,7 +15,7 @@ export interface LogsOptions extends RemoteOptions {
   readonly allowHttp?: boolean;
   /** The number of the latest entries to print. */
   readonly lines?: number;
-  /** Only entries of the last milliseconds, so many. */
+  /** Only entries of this many last milliseconds. */
   readonly since?: number;
 }
 

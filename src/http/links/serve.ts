@@ -196,7 +196,7 @@ async function sendArchive(
   const paths = link.paths?.flatMap((path) => within(folder, path));
   const compresses = compressed < maxCompressed;
   if (compresses) compressed += 1;
-  // Rows are read until the last file is sent, so the database stays open for so long.
+  // Rows are read until the last file is sent, so the database stays open until then.
   const lease = acquire();
   const madeAtMs = lease.services.clock.now();
   const archive = new Archive({ reader: files.reader, folder, top, paths, compresses, madeAtMs });

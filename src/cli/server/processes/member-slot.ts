@@ -6,7 +6,7 @@ import { replacedSignal, startAgainCode } from "./messages.ts";
 /** The pause before a process that has ended is started again: the first, and the longest after several that ended soon. */
 const minRestartMs = 100;
 const maxRestartMs = 30_000;
-/** A process that ran so long has not failed soon. */
+/** A process that ran for this time has not failed soon. */
 const steadyMs = 60_000;
 /** The pause before a version on trial, or the one before it, is started again. */
 const trialRetryMs = 1000;

@@ -39,7 +39,7 @@ export class OperatorConnection {
     this.#counters = this.#database.prepare("SELECT changes() AS last, total_changes() AS total");
   }
 
-  /** Whether so many statements were prepared that it should be closed. */
+  /** isWorn returns whether `maxPrepared` statements were prepared, so that the connection should be closed. */
   get isWorn(): boolean {
     return this.#prepared >= maxPrepared;
   }
