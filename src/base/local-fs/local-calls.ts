@@ -21,7 +21,7 @@ const alignment = 8;
 const replacement = "\ufffd";
 /** The longest path that Linux takes, without the zero byte at its end. */
 const maxPathBytes = 4095;
-/** The most bytes of a character: of a path that is too long, `encodeInto` leaves fewer bytes than this free. */
+/** The most bytes of a character: `write` leaves fewer bytes than this free if a path is too long. */
 const maxCharacterBytes = 4;
 const currentFolder = -100;
 /** For `statx`: look at a link itself; at what is open; and tell what `stat` does and the time of creation. */
