@@ -231,7 +231,7 @@ function frame({ name, x, top, width: ownWidth }: Frame): string {
   const left = round(x - ownWidth / 2);
   return [
     `<rect class="page axis" x="${left}" y="${top}" width="${ownWidth}" height="${box.height}" rx="5"/>`,
-    svgText({ x, y: top + 17, text: name, anchor: "middle", size: 13, look: "c0" }),
-    svgText({ x, y: top + 32, text: tasks[name] ?? "", anchor: "middle", size: 11, look: "soft" }),
+    svgText({ x, y: top + 17, text: name, anchor: "middle", size: 13, className: "c0" }),
+    svgText({ x, y: top + 32, text: tasks[name] ?? "", anchor: "middle", size: 11, className: "soft" }),
   ].join("");
 }

@@ -79,16 +79,16 @@ function line({ label, cell }: Bar, y: number, { scale, labelWidth }: Scale): st
   const isCut = value > scale * 1.001;
   const middle = y + 7;
   const [low, high] = spreadOf(cell);
-  const look = cell.server === ours ? "ours" : "other";
+  const className = cell.server === ours ? "ours" : "other";
   return [
     svgText({
       x: labelWidth - 8,
       y: y + 11,
       text: label,
       anchor: "end",
-      look: look === "ours" ? "text" : "soft",
+      className: className === "ours" ? "text" : "soft",
     }),
-    `<rect class="${look}" x="${labelWidth}" y="${y}" width="${round(x(value) - labelWidth)}" height="14" rx="2"/>`,
+    `<rect class="${className}" x="${labelWidth}" y="${y}" width="${round(x(value) - labelWidth)}" height="14" rx="2"/>`,
     isCut
       ? `<path class="page" d="M${labelWidth + barWidth - 14} ${y - 1}l4 0l-4 16l-4 0z"/>`
       : `<path class="whisker" d="M${round(x(low))} ${middle}H${round(x(high))}"/>`,

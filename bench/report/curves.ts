@@ -30,7 +30,7 @@ function panel(subject: string, curves: readonly Curve[]): Panel {
   const parts = [
     svgText({ x: 0, y: 12, text: `by ${subject}`, size: 13 }),
     ...curves.map(({ request }, at) =>
-      svgText({ x: plot.left, y: 30 + at * 16, text: request, look: `c${at}` }),
+      svgText({ x: plot.left, y: 30 + at * 16, text: request, className: `c${at}` }),
     ),
     ...axes.xDecades.map((n) => vertical(n, axes)),
     ...axes.yDecades.map((cost) => horizontal(cost, axes)),
@@ -72,13 +72,13 @@ function decades(values: readonly number[]): number[] {
 function vertical(n: number, { x, top }: Axes): string {
   const at = round(x(n));
   const text = n < 1000 ? String(n) : `${n / 1000}k`;
-  return `<path class="grid" d="M${at} ${top}v${plot.height}"/>${svgText({ x: at, y: top + plot.height + 15, text, anchor: "middle", look: "soft", size: 11 })}`;
+  return `<path class="grid" d="M${at} ${top}v${plot.height}"/>${svgText({ x: at, y: top + plot.height + 15, text, anchor: "middle", className: "soft", size: 11 })}`;
 }
 
 function horizontal(cost: number, { y }: Axes): string {
   const at = round(y(cost));
   const text = cost < 1000 ? `${cost} µs` : cost < 1e6 ? `${cost / 1000} ms` : `${cost / 1e6} s`;
-  return `<path class="grid" d="M${plot.left} ${at}h${plot.width}"/>${svgText({ x: plot.left - 6, y: at + 4, text, anchor: "end", look: "soft", size: 11 })}`;
+  return `<path class="grid" d="M${plot.left} ${at}h${plot.width}"/>${svgText({ x: plot.left - 6, y: at + 4, text, anchor: "end", className: "soft", size: 11 })}`;
 }
 
 function draw(curve: Curve, at: number, { x, y, xDecades, yDecades }: Axes): string {

@@ -29,14 +29,14 @@ export interface Text {
   readonly x: number;
   readonly y: number;
   readonly text: string;
-  readonly look?: string;
+  readonly className?: string;
   readonly anchor?: "start" | "middle" | "end";
   readonly size?: number;
 }
 
-export function svgText({ x, y, text, look = "text", anchor = "start", size = 12 }: Text): string {
+export function svgText({ x, y, text, className = "text", anchor = "start", size = 12 }: Text): string {
   const plain = escapeXml(text.replaceAll("`", ""));
-  return `<text class="${look}" x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${plain}</text>`;
+  return `<text class="${className}" x="${round(x)}" y="${round(y)}" text-anchor="${anchor}" font-size="${size}">${plain}</text>`;
 }
 
 export interface Panel {
@@ -51,7 +51,7 @@ const columns = 3;
 
 /** Panels side by side, in rows of three, below the title. */
 export function svgGrid(title: string, panels: readonly Panel[]): string {
-  const parts = [svgText({ x: gap, y: gap, text: title, look: "soft", size: 13 })];
+  const parts = [svgText({ x: gap, y: gap, text: title, className: "soft", size: 13 })];
   let top = 2 * gap;
   for (let first = 0; first < panels.length; first += columns) {
     const row = panels.slice(first, first + columns);

@@ -10,7 +10,7 @@ import {
 } from "./history.ts";
 
 /** The age of what plain HTTP and tokens are answered from, at most. */
-const leaseMs = 1000;
+const maxAgeMs = 1000;
 /** When PostgreSQL is silent for this long, plain HTTP goes on with what is known, as in an outage. */
 const maxSilenceMs = 200;
 
