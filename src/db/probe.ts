@@ -3,6 +3,7 @@ import { existsSync, statSync } from "node:fs";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { LogHub } from "../log/hub.ts";
+import { damagedRow } from "./collection.ts";
 import { type DatabaseSettings, openDialect } from "./database.ts";
 import {
   migrationsNamespace,
@@ -12,7 +13,6 @@ import {
   toNewer,
 } from "./migrations/migrate.ts";
 import { unknownVersions } from "./migrations/migrations.ts";
-import { damagedRow } from "./rows/kv-rows.ts";
 import {
   namesContent,
   ObjectRows,

@@ -8,8 +8,8 @@ import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { build } from "../../build.ts";
 import type { Logger } from "../../log/hub.ts";
+import { putRow } from "../collection.ts";
 import { type Dialect, type Schema, schemaScope } from "../dialect.ts";
-import { putRow } from "../rows/kv-rows.ts";
 import { readClock } from "../rows/lock-rows.ts";
 import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
 import {

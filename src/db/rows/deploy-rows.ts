@@ -1,11 +1,8 @@
-import { sql, type Transaction } from "kysely";
-import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
+import type { Transaction } from "kysely";
+import { Collection, Collections } from "../collection.ts";
+import type { Dialect, Schema } from "../dialect.ts";
 import type { DeployValue } from "./entry-values.ts";
-import { deleteRow, putRow, type RowName } from "./kv-rows.ts";
 import { readClock } from "./lock-rows.ts";
-
-const deploysPrefix = "static-files/deploys/";
-const droppedNamespace = "static-files/dropped-trees";
 
 /** DroppedTree is a tree that no deploy has any more, and that is still in the store. */
 interface DroppedTree {
@@ -30,33 +27,23 @@ export interface DeployChanges {
 /** DeployRows are the deploys of all buckets, by the path of the bucket's record. */
 export class DeployRows {
   readonly #dialect: Dialect;
+  readonly #deploys: Collections<DeployValue>;
+  /** By the location of the tree. */
+  readonly #dropped: Collection<Pick<DroppedTree, "deploy">>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#deploys = new Collections(dialect, "static-files/deploys/");
+    this.#dropped = new Collection(dialect, "static-files/dropped-trees");
   }
 
   /** Returns the deploys of a bucket, by id. */
-  async list(
-    bucketPath: string,
-    query: Dialect["query"] | Transaction<Schema> = this.#dialect.query,
-  ): Promise<Map<string, DeployValue>> {
-    const rows = await query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", namespaceOf(bucketPath))
-      .orderBy("key")
-      .execute();
-    return new Map(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as DeployValue]));
+  list(bucketPath: string, transaction?: Transaction<Schema>): Promise<Map<string, DeployValue>> {
+    return this.#deploys.of(bucketPath, transaction).list();
   }
 
-  async get(bucketPath: string, id: string): Promise<DeployValue | undefined> {
-    const row = await this.#dialect.query
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", namespaceOf(bucketPath))
-      .where("key", "=", id)
-      .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as DeployValue);
+  get(bucketPath: string, id: string): Promise<DeployValue | undefined> {
+    return this.#deploys.of(bucketPath).get(id);
   }
 
   /**
@@ -64,63 +51,37 @@ export class DeployRows {
    * is changed.
    */
   change<T>(bucketPath: string, work: (changes: DeployChanges) => Promise<T>): Promise<T> {
-    const namespace = namespaceOf(bucketPath);
-    return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) =>
+    return this.#deploys.of(bucketPath).exclusively(async (deploys, transaction) =>
       work({
-        rows: await this.list(bucketPath, transaction),
+        rows: await deploys.list(),
         nowMs: await readClock(this.#dialect, transaction),
         transaction,
-        write: (id, value) => this.#write(transaction, { namespace, key: id }, value),
-        drop: ({ place, deploy }) =>
-          this.#write(transaction, { namespace: droppedNamespace, key: place }, { deploy }),
+        write: async (id, value) => {
+          if (value === undefined) await deploys.delete(id);
+          else await deploys.put(id, value);
+        },
+        drop: ({ place, deploy }) => this.#dropped.within(transaction).put(place, { deploy }),
       }),
     );
   }
 
   /** Returns the paths of all buckets that have deploys. */
-  async bucketPaths(): Promise<string[]> {
-    const rows = await this.#dialect.query
-      .selectFrom("kv")
-      .select("namespace")
-      .distinct()
-      .where(sql<boolean>`substr(namespace, 1, ${sql.lit(deploysPrefix.length)}) = ${sql.lit(deploysPrefix)}`)
-      .execute();
-    return rows.map(({ namespace }) => namespace.slice(deploysPrefix.length));
+  bucketPaths(): Promise<string[]> {
+    return this.#deploys.ids();
   }
 
   /** Returns the trees that have to be discarded, of all buckets. */
   async dropped(): Promise<DroppedTree[]> {
-    const rows = await this.#dialect.query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", droppedNamespace)
-      .orderBy("key")
-      .execute();
-    return rows.map(({ key, value }) => ({
-      ...(this.#dialect.fromJson(value) as Pick<DroppedTree, "deploy">),
-      place: key,
-    }));
+    return [...(await this.#dropped.list())].map(([place, { deploy }]) => ({ place, deploy }));
   }
 
   /** Forgets a dropped tree, which is not in the store any more. */
   async forgetDropped(place: string): Promise<void> {
-    await deleteRow(this.#dialect.query, { namespace: droppedNamespace, key: place });
+    await this.#dropped.delete(place);
   }
 
   /** Deletes the rows of all deploys, whose trees are in another store. */
-  async removeAll(): Promise<void> {
-    await this.#dialect.query
-      .deleteFrom("kv")
-      .where(sql<boolean>`substr(namespace, 1, ${sql.lit(deploysPrefix.length)}) = ${sql.lit(deploysPrefix)}`)
-      .execute();
+  removeAll(): Promise<void> {
+    return this.#deploys.deleteAll();
   }
-
-  async #write(transaction: Transaction<Schema>, name: RowName, value: object | undefined): Promise<void> {
-    if (value === undefined) await deleteRow(transaction, name);
-    else await putRow(transaction, name, this.#dialect.json(value));
-  }
-}
-
-function namespaceOf(bucketPath: string): string {
-  return deploysPrefix + bucketPath;
 }

@@ -6,7 +6,8 @@ import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-v
 export const headsNamespace = "static-files/heads";
 /** `filesPrefix` begins the namespaces of all rows of the object store. */
 export const filesPrefix = "static-files/";
-const removedPrefix = "static-files/removed/";
+/** `removedPrefix` begins the namespaces of what was deleted or replaced, before the path of the bucket. */
+export const removedPrefix = "static-files/removed/";
 
 /** Names that one statement follows; those of a deeper path take several. */
 const maxNamesAtOnce = 64;

@@ -1,8 +1,8 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
+import { deleteRow } from "../collection.ts";
 import type { Dialect, Schema } from "../dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
-import { deleteRow } from "./kv-rows.ts";
 
 /** LockedHead is the head of a bucket that a transaction has locked. */
 interface LockedHead {

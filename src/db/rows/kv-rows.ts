@@ -4,15 +4,9 @@
 // files of an object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts
 // ties a database to its store. lock-rows.ts lets one of several servers do a task.
 
-import {
-  type CompiledQuery,
-  type Expression,
-  type Kysely,
-  type SqlBool,
-  sql,
-  type Transaction,
-} from "kysely";
+import { type CompiledQuery, type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import { codeOf, Fault } from "../../base/fault.ts";
+import { damagedRow, deleteRow, putRow, type Query } from "../collection.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { RowCache } from "../row-cache.ts";
 
@@ -26,8 +20,6 @@ interface KvRow {
   readonly key: string;
   readonly value: unknown;
 }
-
-export type Query = Dialect["query"] | Transaction<Schema>;
 
 /** BoundTo is the transaction that all statements of a KvRows run in. */
 interface BoundTo {
@@ -280,22 +272,6 @@ function isWithin(key: string): Expression<SqlBool> {
   return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;
 }
 
-/** RowName is where a row of `kv` is. */
-export interface RowName {
-  readonly namespace: string;
-  readonly key: string;
-}
-
-/** `damagedRow` returns the error for a row of `kv` whose value is none that a server writes. */
-export function damagedRow({ namespace, key }: RowName, cause?: unknown): Fault {
-  return new Fault(
-    "DatabaseError",
-    `the row of the table kv with the namespace ${JSON.stringify(namespace)} and the key ${JSON.stringify(key)} is damaged; restore the database from a backup, or correct the value of this row`,
-    { namespace, key },
-    { cause },
-  );
-}
-
 /**
  * `namingDamage` returns the error for a row whose value is not JSON, if that may be what an error is about, else the error. SQLite
  * takes any text as a value, and names no row in its own error.
@@ -313,24 +289,4 @@ export async function namingDamage(
     .limit(1)
     .executeTakeFirst();
   return row === undefined ? error : damagedRow(row, error);
-}
-
-type AnyQuery = Kysely<Schema> | Transaction<Schema>;
-
-/** putRow writes a row of `kv`, in the place of one of the same name. */
-export async function putRow(
-  query: AnyQuery,
-  { namespace, key }: RowName,
-  value: ReturnType<Dialect["json"]>,
-): Promise<void> {
-  await query
-    .insertInto("kv")
-    .values({ namespace, key, value })
-    .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
-    .execute();
-}
-
-/** deleteRow deletes a row of `kv`, if it exists. */
-export async function deleteRow(query: AnyQuery, { namespace, key }: RowName): Promise<void> {
-  await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
 }

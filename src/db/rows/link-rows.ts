@@ -1,6 +1,6 @@
-import { type SqlBool, sql, type Transaction } from "kysely";
-import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
-import { putRow } from "./kv-rows.ts";
+import { type SqlBool, sql } from "kysely";
+import { Collection, Collections, type Condition } from "../collection.ts";
+import type { Dialect } from "../dialect.ts";
 
 /** `secretNamespace` is the namespace of one row: the part of the key of all signed links that the database keeps. */
 const secretNamespace = "links";
@@ -75,12 +75,19 @@ export interface LinkName {
   readonly id: string;
 }
 
+const isLink: Condition = sql<SqlBool>`key <> ${generationKey}`;
+
 /** LinkRows are the rows behind signed links. */
 export class LinkRows {
   readonly #dialect: Dialect;
+  readonly #secrets: Collection<LinkSecret>;
+  /** By the id of the bucket. */
+  readonly #links: Collections<StoredLink>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#secrets = new Collection(dialect, secretNamespace);
+    this.#links = new Collections(dialect, linksPrefix);
   }
 
   /** Reads all that decides about a link. The token's limits are not read: their size would show in the time that a wrong link takes. */
@@ -122,125 +129,73 @@ export class LinkRows {
    * then: of nodes that begin at once, all get the same.
    */
   ensureSecret(next: LinkSecret, mayReplace: (present: LinkSecret) => boolean): Promise<LinkSecret> {
-    return this.#dialect.exclusively(namespaceScope(secretNamespace), async (transaction) => {
-      const found = await transaction
-        .selectFrom("kv")
-        .select("value")
-        .where("namespace", "=", secretNamespace)
-        .where("key", "=", secretKey)
-        .executeTakeFirst();
-      const present = found && (this.#dialect.fromJson(found.value) as LinkSecret);
+    return this.#secrets.exclusively(async (secrets, transaction) => {
+      const present = await secrets.get(secretKey);
       if (present !== undefined && !mayReplace(present)) return present;
-      await putRow(transaction, { namespace: secretNamespace, key: secretKey }, this.#dialect.json(next));
-      // Links of the one before have ended.
-      if (present !== undefined)
-        await transaction
-          .deleteFrom("kv")
-          .where(sql<SqlBool>`substr(namespace, 1, ${sql.lit(linksPrefix.length)}) = ${sql.lit(linksPrefix)}`)
-          .where("key", "!=", generationKey)
-          .execute();
+      await secrets.put(secretKey, next);
+      // Links of the previous secret have ended.
+      if (present !== undefined) await this.#links.deleteAll(isLink, transaction);
       return next;
     });
   }
 
   /** Stores a link and removes expired ones. False if the bucket would have more than `max` of those that are not. */
   insert({ bucketId, id }: LinkName, link: StoredLink, max: LinkBounds): Promise<boolean> {
-    const namespace = linksNamespace(bucketId);
-    return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
-      await this.#removeExpired(transaction, namespace, link.created);
-      const { count, bytes } = await transaction
-        .selectFrom("kv")
-        .select(({ fn }) => [
-          fn.countAll().as("count"),
-          sql<number | string | null>`sum(${this.#dialect.jsonInteger("value", "pathsBytes")})`.as("bytes"),
-        ])
-        .where("namespace", "=", namespace)
-        .where("key", "!=", generationKey)
-        .executeTakeFirstOrThrow();
-      if (Number(count) >= max.links || Number(bytes ?? 0) + (link.pathsBytes ?? 0) > max.pathsBytes)
-        return false;
-      const value = this.#dialect.json(link);
-      await transaction.insertInto("kv").values({ namespace, key: id, value }).execute();
+    return this.#links.of(bucketId).exclusively(async (links) => {
+      await links.deleteWhere(this.#isExpired(link.created));
+      const { count, bytes } = await links.sums({
+        count: sql`count(*) filter (where ${isLink})`,
+        bytes: sql`sum(${this.#dialect.jsonInteger("value", "pathsBytes")}) filter (where ${isLink})`,
+      });
+      if (count >= max.links || bytes + (link.pathsBytes ?? 0) > max.pathsBytes) return false;
+      await links.insert(id, link);
       return true;
     });
   }
 
   /** Returns the stored links of a bucket by id, without those that have expired by `now`, which are removed. */
   list(bucketId: number, now: number): Promise<ReadonlyMap<string, StoredLink>> {
-    const namespace = linksNamespace(bucketId);
     return this.#dialect.transact(async (transaction) => {
-      await this.#removeExpired(transaction, namespace, now);
-      const rows = await transaction
-        .selectFrom("kv")
-        .select(["key", "value"])
-        .where("namespace", "=", namespace)
-        .where("key", "!=", generationKey)
-        .execute();
-      return new Map(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as StoredLink]));
+      const links = this.#links.of(bucketId, transaction);
+      await links.deleteWhere(this.#isExpired(now));
+      return links.list({ where: isLink });
     });
   }
 
   /** Counts one use. False if the link has been used as often as it may be, or was revoked. */
   async count({ bucketId, id }: LinkName): Promise<boolean> {
-    const { jsonInteger } = this.#dialect;
-    const { numUpdatedRows } = await this.#dialect.query
-      .updateTable("kv")
-      .set({ value: this.#dialect.addToJson("value", "used", 1) })
-      .where("namespace", "=", linksNamespace(bucketId))
-      .where("key", "=", id)
-      .where(sql<SqlBool>`${jsonInteger("value", "used")} < ${jsonInteger("value", "max")}`)
-      .executeTakeFirst();
-    return numUpdatedRows > 0n;
+    const { jsonInteger, addToJson } = this.#dialect;
+    const isUnused = sql<SqlBool>`key = ${id} and ${jsonInteger("value", "used")} < ${jsonInteger("value", "max")}`;
+    return (await this.#links.of(bucketId).patch(addToJson("value", "used", 1), isUnused)) > 0;
   }
 
   /** Takes back what `count` did, for a use that failed. */
   async uncount({ bucketId, id }: LinkName): Promise<void> {
-    await this.#dialect.query
-      .updateTable("kv")
-      .set({ value: this.#dialect.addToJson("value", "used", -1) })
-      .where("namespace", "=", linksNamespace(bucketId))
-      .where("key", "=", id)
-      .where(sql<SqlBool>`${this.#dialect.jsonInteger("value", "used")} > 0`)
-      .execute();
+    const { jsonInteger, addToJson } = this.#dialect;
+    const isUsed = sql<SqlBool>`key = ${id} and ${jsonInteger("value", "used")} > 0`;
+    await this.#links.of(bucketId).patch(addToJson("value", "used", -1), isUsed);
   }
 
   /** Removes a stored link; false if there is none. */
   async remove({ bucketId, id }: LinkName): Promise<boolean> {
-    const { numDeletedRows } = await this.#dialect.query
-      .deleteFrom("kv")
-      .where("namespace", "=", linksNamespace(bucketId))
-      .where("key", "=", id)
-      .where("key", "!=", generationKey)
-      .executeTakeFirst();
-    return numDeletedRows > 0n;
+    return id !== generationKey && (await this.#links.of(bucketId).delete(id)) > 0;
   }
 
   /** Begins a new generation, which makes every link of the bucket invalid, and removes the stored ones. */
   async revokeAll(bucketId: number): Promise<void> {
-    const namespace = linksNamespace(bucketId);
-    await this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
-      await transaction
-        .deleteFrom("kv")
-        .where("namespace", "=", namespace)
-        .where("key", "!=", generationKey)
-        .execute();
-      const { numUpdatedRows } = await transaction
-        .updateTable("kv")
-        .set({ value: this.#dialect.addToJson("value", "generation", 1) })
-        .where("namespace", "=", namespace)
-        .where("key", "=", generationKey)
-        .executeTakeFirst();
-      if (numUpdatedRows > 0n) return;
-      const value = this.#dialect.json({ generation: 1 });
-      await transaction.insertInto("kv").values({ namespace, key: generationKey, value }).execute();
+    await this.#links.of(bucketId).exclusively(async (links, transaction) => {
+      await links.deleteWhere(isLink);
+      const generations = new Collection<{ generation: number }>(
+        this.#dialect,
+        linksNamespace(bucketId),
+        transaction,
+      );
+      const { generation } = (await generations.get(generationKey)) ?? { generation: 0 };
+      await generations.put(generationKey, { generation: generation + 1 });
     });
   }
 
-  async #removeExpired(transaction: Transaction<Schema>, namespace: string, now: number): Promise<void> {
-    await transaction
-      .deleteFrom("kv")
-      .where("namespace", "=", namespace)
-      .where(sql<SqlBool>`${this.#dialect.jsonInteger("value", "expires")} <= ${now}`)
-      .execute();
+  #isExpired(now: number): Condition {
+    return sql<SqlBool>`${this.#dialect.jsonInteger("value", "expires")} <= ${now}`;
   }
 }

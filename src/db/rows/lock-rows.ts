@@ -1,9 +1,7 @@
 import { sql, type Transaction } from "kysely";
-import { type Dialect, namespaceScope, type Schema, taskScope } from "../dialect.ts";
-import { putRow } from "./kv-rows.ts";
+import { Collection } from "../collection.ts";
+import { type Dialect, type Schema, taskScope } from "../dialect.ts";
 
-/** The namespace of a row for each task. */
-const taskLocksNamespace = "static-files/leases";
 /** `maintenanceTask` is the daily maintenance of an object store. */
 export const maintenanceTask = "care";
 
@@ -27,9 +25,12 @@ interface TaskLockOptions {
 /** TaskLockRows make one of several servers do a task that is to be done once for all of them. */
 export class TaskLockRows {
   readonly #dialect: Dialect;
+  /** By task. */
+  readonly #locks: Collection<TaskLockValue>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#locks = new Collection(dialect, "static-files/leases");
   }
 
   /**
@@ -80,20 +81,12 @@ export class TaskLockRows {
       now: number,
     ) => { readonly write?: TaskLockValue; readonly result: T },
   ): Promise<T> {
-    return this.#dialect.exclusively(taskScope(task), async (transaction) => {
+    return this.#locks.exclusively(async (locks, transaction) => {
       const now = await readClock(this.#dialect, transaction);
-      const row = await transaction
-        .selectFrom("kv")
-        .select("value")
-        .where("namespace", "=", taskLocksNamespace)
-        .where("key", "=", task)
-        .executeTakeFirst();
-      const lock = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as TaskLockValue);
-      const { write, result } = change(lock, now);
-      if (write === undefined) return result;
-      await putRow(transaction, { namespace: taskLocksNamespace, key: task }, this.#dialect.json(write));
+      const { write, result } = change(await locks.get(task), now);
+      if (write !== undefined) await locks.put(task, write);
       return result;
-    });
+    }, taskScope(task));
   }
 }
 
@@ -105,9 +98,6 @@ export async function readClock(
   const { rows } = await sql<{ now: number | bigint }>`SELECT ${dialect.nowMs} AS now`.execute(query);
   return Number(rows[0]?.now);
 }
-
-/** The namespace of a row for each bucket whose site somebody is changing as a whole, by its id. */
-const transfersNamespace = "static-bucket/transfers";
 
 /** TransferLock is a change of a whole site under way: a push or a deploy. Times are Unix milliseconds of the database's clock. */
 interface TransferLock {
@@ -125,9 +115,12 @@ interface TransferLock {
 /** TransferLockRows let one program at a time change a site as a whole. They bind only programs that ask for it. */
 export class TransferLockRows {
   readonly #dialect: Dialect;
+  /** By the id of the bucket. */
+  readonly #locks: Collection<TransferLock>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#locks = new Collection(dialect, "static-bucket/transfers");
   }
 
   /**
@@ -139,21 +132,15 @@ export class TransferLockRows {
     { lease, what, by, lockMs }: Pick<TransferLock, "lease" | "what" | "by"> & { readonly lockMs: number },
   ): Promise<{ readonly transfer: TransferLock; readonly isNew: boolean }> {
     const key = String(bucketId);
-    return this.#exclusively(async (transaction) => {
+    return this.#locks.exclusively(async (locks, transaction) => {
       const now = await readClock(this.#dialect, transaction);
-      const row = await transaction
-        .selectFrom("kv")
-        .select("value")
-        .where("namespace", "=", transfersNamespace)
-        .where("key", "=", key)
-        .executeTakeFirst();
-      const present = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as TransferLock);
+      const present = await locks.get(key);
       if (present !== undefined && present.until > now && present.lease !== lease)
         return { transfer: present, isNew: false };
       const isNew = present?.lease !== lease;
       const since = isNew ? now : present.since;
       const transfer: TransferLock = { lease, what, by, since, until: now + lockMs };
-      await putRow(transaction, { namespace: transfersNamespace, key }, this.#dialect.json(transfer));
+      await locks.put(key, transfer);
       return { transfer, isNew };
     });
   }
@@ -161,21 +148,9 @@ export class TransferLockRows {
   /** Ends a transfer. False if it has ended already. */
   release(bucketId: number, lease: string): Promise<boolean> {
     const key = String(bucketId);
-    return this.#exclusively(async (transaction) => {
-      const row = await transaction
-        .selectFrom("kv")
-        .select(["id", "value"])
-        .where("namespace", "=", transfersNamespace)
-        .where("key", "=", key)
-        .executeTakeFirst();
-      if (row === undefined || (this.#dialect.fromJson(row.value) as TransferLock).lease !== lease)
-        return false;
-      await transaction.deleteFrom("kv").where("id", "=", row.id).execute();
-      return true;
+    return this.#locks.exclusively(async (locks) => {
+      const present = await locks.get(key);
+      return present?.lease === lease && (await locks.delete(key)) > 0;
     });
-  }
-
-  #exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T> {
-    return this.#dialect.exclusively(namespaceScope(transfersNamespace), work);
   }
 }

@@ -1,8 +1,7 @@
-import { sql } from "kysely";
 import { z } from "zod";
+import { Collection } from "../collection.ts";
 import type { Dialect } from "../dialect.ts";
 import { newestMigration } from "../migrations/migrations.ts";
-import { putRow } from "./kv-rows.ts";
 import { readClock } from "./lock-rows.ts";
 
 /** `nodesNamespace` is the namespace of a row for each process of each node. A backup does not bring them along. */
@@ -69,9 +68,12 @@ interface NodeKey {
 /** NodeRows is who uses the database. */
 export class NodeRows {
   readonly #dialect: Dialect;
+  /** By `keyOf`. */
+  readonly #nodes: Collection<unknown>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#nodes = new Collection(dialect, nodesNamespace);
   }
 
   /** False if only one server at a time can use the database, so that there is nobody to send heartbeats to. */
@@ -83,35 +85,23 @@ export class NodeRows {
    * Writes a row, with the newest migration that this version knows (`schema`): one that takes the database away from older nodes
    * looks for it.
    */
-  async write(uuid: string, value: NodeValue): Promise<void> {
-    const name = { namespace: nodesNamespace, key: keyOf({ uuid, ...value }) };
-    await putRow(this.#dialect.query, name, this.#dialect.json({ ...value, schema: newestMigration }));
+  write(uuid: string, value: NodeValue): Promise<void> {
+    return this.#nodes.put(keyOf({ uuid, ...value }), { ...value, schema: newestMigration });
   }
 
   /** Returns every row that can be understood, and the time. */
   async list(): Promise<{ readonly nowMs: number; readonly rows: readonly NodeRow[] }> {
-    const found = await this.#dialect.query
-      .selectFrom("kv")
-      .select(["key", "value", sql<number | bigint>`${this.#dialect.nowMs}`.as("now")])
-      .where("namespace", "=", nodesNamespace)
-      .orderBy("id")
-      .limit(maxRows)
-      .execute();
-    const rows = found.flatMap(({ key, value }): NodeRow[] => {
+    const found = await this.#nodes.list({ order: "age", max: maxRows });
+    const rows = [...found].flatMap(([key, value]): NodeRow[] => {
       const uuid = z.uuid().safeParse(key.split("/", 1)[0]);
-      const parsed = nodeValue.safeParse(this.#dialect.fromJson(value));
+      const parsed = nodeValue.safeParse(value);
       return uuid.success && parsed.success ? [{ ...parsed.data, uuid: uuid.data, key }] : [];
     });
-    return { nowMs: found[0] === undefined ? await readClock(this.#dialect) : Number(found[0].now), rows };
+    return { nowMs: await readClock(this.#dialect), rows };
   }
 
   async remove(keys: readonly string[]): Promise<void> {
-    if (keys.length === 0) return;
-    await this.#dialect.query
-      .deleteFrom("kv")
-      .where("namespace", "=", nodesNamespace)
-      .where("key", "in", keys)
-      .execute();
+    await this.#nodes.delete(...keys);
   }
 }
 

@@ -1,23 +1,37 @@
-import { sql, type Transaction } from "kysely";
+import { type SqlBool, sql, type Transaction } from "kysely";
 import { nextTurn } from "../../base/turns.ts";
+import { type Collection, Collections } from "../collection.ts";
 import type { Dialect, Schema } from "../dialect.ts";
-import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
-import type { FolderValue, RemovedValue } from "./entry-values.ts";
+import { filesPrefix, isFolderValue, removedPrefix } from "./entry-rows.ts";
+import type { EntryValue, FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";
 import { readClock } from "./lock-rows.ts";
-import { type NamedRow, ObjectRows } from "./store-rows.ts";
+import { ObjectRows } from "./store-rows.ts";
 
 /** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */
 const maxRowsPerChange = 200;
+
+/** Pending is the row of a folder that goes after its content, whose folder has this id. */
+interface Pending {
+  readonly rows: Pick<Collection<unknown>, "delete">;
+  readonly key: string;
+  readonly id: string | undefined;
+}
 
 /** RemovedRows are what was deleted or replaced: found again while it is kept, and purged long enough after. */
 export class RemovedRows {
   readonly #dialect: Dialect;
   readonly #heads: HeadRows;
+  /** By the path of the bucket. */
+  readonly #removed: Collections<RemovedValue>;
+  /** By the id of the folder. */
+  readonly #folders: Collections<EntryValue>;
 
   constructor(dialect: Dialect, heads: HeadRows) {
     this.#dialect = dialect;
     this.#heads = heads;
+    this.#removed = new Collections(dialect, removedPrefix);
+    this.#folders = new Collections(dialect, filesPrefix);
   }
 
   /** The time by which rows expire, in Unix milliseconds. */
@@ -35,36 +49,23 @@ export class RemovedRows {
     return this.#dialect.readSnapshot((snapshot) => work(new ObjectRows(snapshot, this.#dialect)));
   }
 
+  /** Deletes a row within a transaction, whose folder has got another name. */
+  async forget(bucketPath: string, key: string, transaction: Transaction<Schema>): Promise<void> {
+    await this.#removed.of(bucketPath, transaction).delete(key);
+  }
+
   /** Returns those of these rows of a bucket that exist, as a transaction sees them. */
-  async some(
+  some(
     bucketPath: string,
     keys: readonly string[],
     transaction: Transaction<Schema>,
-  ): Promise<Array<NamedRow<RemovedValue>>> {
-    const rows = await transaction
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", removedNamespace(bucketPath))
-      .where("key", "in", keys)
-      .execute();
-    return rows.map(({ key, value }) => ({ key, value: this.#dialect.fromJson(value) as RemovedValue }));
-  }
-
-  /** Deletes a row within a transaction, whose folder has got another name. */
-  async forget(bucketPath: string, key: string, transaction: Transaction<Schema>): Promise<void> {
-    await deleteRows(transaction, removedNamespace(bucketPath), [key]);
+  ): Promise<ReadonlyMap<string, RemovedValue>> {
+    return this.#removed.of(bucketPath, transaction).getMany(keys);
   }
 
   /** retainsAny returns whether a bucket has versions that can be restored, as a transaction sees it. */
-  async retainsAny(bucketPath: string, transaction: Transaction<Schema>): Promise<boolean> {
-    const row = await transaction
-      .selectFrom("kv")
-      .select("id")
-      .where("namespace", "=", removedNamespace(bucketPath))
-      .where(this.#isValid())
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
+  retainsAny(bucketPath: string, transaction: Transaction<Schema>): Promise<boolean> {
+    return this.#removed.of(bucketPath, transaction).has(this.#isValid());
   }
 
   /**
@@ -79,14 +80,12 @@ export class RemovedRows {
       const valid = batch.filter(({ value: { at, until } }) => until >= begunAt && at <= begunAt);
       for (let at = 0; at < valid.length; at += maxRowsPerChange) {
         const some = valid.slice(at, at + maxRowsPerChange).map(({ key }) => key);
-        const { numUpdatedRows } = await this.#dialect.query
-          .updateTable("kv")
-          .set({ value: this.#dialect.mergeJson("value", { until: 0 }) })
-          .where("namespace", "=", removedNamespace(bucketPath))
-          .where("key", "in", some)
-          .where(this.#isValid())
-          .executeTakeFirst();
-        expired += Number(numUpdatedRows);
+        expired += await this.#removed
+          .of(bucketPath)
+          .patch(
+            this.#dialect.mergeJson("value", { until: 0 }),
+            sql<SqlBool>`key in (${sql.join(some)}) and ${this.#isValid()}`,
+          );
         // SQLite has one writer: those who wait come first.
         await nextTurn();
       }
@@ -95,7 +94,7 @@ export class RemovedRows {
   }
 
   #isValid() {
-    return sql<boolean>`cast(value ->> 'until' as bigint) >= ${this.#dialect.nowMs}`;
+    return sql<SqlBool>`cast(value ->> 'until' as bigint) >= ${this.#dialect.nowMs}`;
   }
 
   /** Removes everything in a bucket, as expired already. */
@@ -105,11 +104,9 @@ export class RemovedRows {
       if (head === undefined) return;
       const version = head.version + 1;
       const entry: FolderValue = { id: head.root, modified: head.at, created: head.at, version };
-      const value = this.#dialect.json({ path: "", entry, at: nowMs, until: 0 } satisfies RemovedValue);
-      await transaction
-        .insertInto("kv")
-        .values({ namespace: removedNamespace(bucketPath), key: `${version}/`, value })
-        .execute();
+      await this.#removed
+        .of(bucketPath, transaction)
+        .insert(`${version}/`, { path: "", entry, at: nowMs, until: 0 });
       const empty = { ...head, version, root: Bun.randomUUIDv7(), at: nowMs };
       await this.#heads.write(bucketPath, empty, transaction);
     });
@@ -121,14 +118,11 @@ export class RemovedRows {
     for (let at = 0; at < keys.length; at += maxRowsPerChange) {
       const some = keys.slice(at, at + maxRowsPerChange);
       purged += await this.#locked(bucketPath, async (transaction, now) => {
-        const rows = await this.some(bucketPath, some, transaction);
-        const expired = rows.filter(({ value }) => value.until < now && !isFolderValue(value.entry));
-        await deleteRows(
-          transaction,
-          removedNamespace(bucketPath),
-          expired.map(({ key }) => key),
+        const rows = this.#removed.of(bucketPath, transaction);
+        const expired = [...(await rows.getMany(some))].filter(
+          ([, { until, entry }]) => until < now && !isFolderValue(entry),
         );
-        return expired.length;
+        return rows.delete(...expired.map(([key]) => key));
       });
     }
     return purged;
@@ -140,16 +134,11 @@ export class RemovedRows {
    */
   async beginFolder(bucketPath: string, key: string): Promise<FolderValue | undefined> {
     return this.#locked(bucketPath, async (transaction, now) => {
-      const [row] = await this.some(bucketPath, [key], transaction);
-      if (row === undefined || row.value.until >= now || !isFolderValue(row.value.entry)) return undefined;
-      const value = this.#dialect.json({ ...row.value, until: 0 } satisfies RemovedValue);
-      await transaction
-        .updateTable("kv")
-        .set({ value })
-        .where("namespace", "=", removedNamespace(bucketPath))
-        .where("key", "=", key)
-        .execute();
-      return row.value.entry;
+      const rows = this.#removed.of(bucketPath, transaction);
+      const value = await rows.get(key);
+      if (value === undefined || value.until >= now || !isFolderValue(value.entry)) return undefined;
+      await rows.update(key, { ...value, until: 0 });
+      return value.entry;
     });
   }
 
@@ -160,7 +149,7 @@ export class RemovedRows {
   ): Promise<number> {
     let deleted = 1;
     // A folder's row goes after its content, so that what a crash leaves can still be found.
-    const pending = [{ namespace: removedNamespace(bucketPath), key, id: content?.id }];
+    const pending: Pending[] = [{ rows: this.#removed.of(bucketPath), key, id: content?.id }];
     for (let last = pending.at(-1); last !== undefined; last = pending.at(-1)) {
       if (last.id !== undefined) {
         const inside = await this.#deleteFiles(last.id);
@@ -169,20 +158,20 @@ export class RemovedRows {
         if (inside.folders.length > 0 || inside.deleted > 0) continue;
       }
       pending.pop();
-      await deleteRows(this.#dialect.query, last.namespace, [last.key]);
+      await last.rows.delete(last.key);
     }
     return deleted;
   }
 
   /** Deletes some files of a folder, and returns some of the folders in it. */
   async #deleteFiles(folderId: string) {
-    const namespace = folderNamespace(folderId);
-    const rows = await firstOf(this.current.entries(folderId));
-    const files = rows.filter(({ value }) => !isFolderValue(value)).map(({ key }) => key);
+    const rows = this.#folders.of(folderId);
+    const inside = await firstOf(this.current.entries(folderId));
+    const files = inside.filter(({ value }) => !isFolderValue(value)).map(({ key }) => key);
     for (let at = 0; at < files.length; at += maxRowsPerChange)
-      await deleteRows(this.#dialect.query, namespace, files.slice(at, at + maxRowsPerChange));
-    const folders = rows.flatMap(({ key, value }) =>
-      isFolderValue(value) ? [{ namespace, key, id: value.id }] : [],
+      await rows.delete(...files.slice(at, at + maxRowsPerChange));
+    const folders = inside.flatMap(({ key, value }) =>
+      isFolderValue(value) ? [{ rows, key, id: value.id }] : [],
     );
     return { deleted: files.length + folders.length, folders };
   }
@@ -197,15 +186,6 @@ export class RemovedRows {
       return work(transaction, nowMs);
     });
   }
-}
-
-async function deleteRows(
-  query: Dialect["query"],
-  namespace: string,
-  keys: readonly string[],
-): Promise<void> {
-  if (keys.length === 0) return;
-  await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "in", keys).execute();
 }
 
 async function firstOf<T>(batches: AsyncGenerator<readonly T[]>): Promise<readonly T[]> {

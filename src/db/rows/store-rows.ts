@@ -1,8 +1,8 @@
-import { type Kysely, type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { Collection, damagedRow } from "../collection.ts";
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
-import { damagedRow, putRow } from "./kv-rows.ts";
 import { readClock } from "./lock-rows.ts";
 
 /** `storeNamespace` is the namespace of one row, which a backup does not bring along. */
@@ -32,40 +32,36 @@ export interface StoreValue {
 /** StoreIdentityRows has the row that ties the database to the store of its files. */
 export class StoreIdentityRows {
   readonly #dialect: Dialect;
+  readonly #rows: Collection<StoreValue>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#rows = new Collection(dialect, storeNamespace);
   }
 
   /** Undefined if no server has used an object store with this database. */
   read(): Promise<StoreValue | undefined> {
-    return this.#read(this.#dialect.query);
+    return readIdentity(this.#rows);
   }
 
   /** Changes the row, which is created first if there is none, and returns its new value. */
   change(changed: (value: StoreValue, nowMs: number) => StoreValue): Promise<StoreValue> {
-    return this.#dialect.exclusively(storeScope, async (transaction) => {
-      const found = await this.#read(transaction);
+    return this.#rows.exclusively(async (rows, transaction) => {
+      const found = await readIdentity(rows);
       const now = await readClock(this.#dialect, transaction);
       const next = changed(found ?? { database: Bun.randomUUIDv7() }, now);
-      if (found !== undefined && Bun.deepEquals(found, next)) return next;
-      await putRow(transaction, { namespace: storeNamespace, key: storeKey }, this.#dialect.json(next));
+      if (found === undefined || !Bun.deepEquals(found, next)) await rows.put(storeKey, next);
       return next;
-    });
+    }, storeScope);
   }
+}
 
-  async #read(query: Dialect["query"] | Transaction<Schema>): Promise<StoreValue | undefined> {
-    const row = await query
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", storeNamespace)
-      .where("key", "=", storeKey)
-      .executeTakeFirst();
-    if (row === undefined) return undefined;
-    const value = this.#dialect.fromJson(row.value) as Partial<StoreValue> | null;
-    if (typeof value?.database !== "string") throw damagedRow({ namespace: storeNamespace, key: storeKey });
-    return { ...value, database: value.database };
-  }
+async function readIdentity(rows: Collection<StoreValue>): Promise<StoreValue | undefined> {
+  const value = await rows.get(storeKey);
+  // The row may have been written by hand: null, or an object of another form.
+  if (value !== undefined && typeof value?.database !== "string")
+    throw damagedRow({ namespace: storeNamespace, key: storeKey });
+  return value;
 }
 
 /** Rows of a batch: reading them takes SQLite, which stops everybody else meanwhile, about two milliseconds. */

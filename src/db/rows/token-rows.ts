@@ -2,9 +2,10 @@ import { type CompiledQuery, type Kysely, type Selectable, sql } from "kysely";
 import { Fault } from "../../base/fault.ts";
 import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
+import type { Query } from "../collection.ts";
 import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
 import { RowCache } from "../row-cache.ts";
-import { type Query, superTokenRolls } from "./kv-rows.ts";
+import { superTokenRolls } from "./kv-rows.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;

@@ -1,9 +1,9 @@
-import { type RawBuilder, type SqlBool, sql, type Transaction } from "kysely";
+import { type SqlBool, sql, type Transaction } from "kysely";
+import { Collections, type Condition, type Query } from "../collection.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { readClock } from "./lock-rows.ts";
 
 const uploadsPrefix = "static-files/uploads/";
-const partsPrefix = "static-files/upload-parts/";
 /** More rows than a bucket can have. SQLite has no OFFSET without a LIMIT. */
 const maxRows = 1_000_000;
 
@@ -80,9 +80,15 @@ interface FinishOptions {
 /** UploadRows are the resumable uploads of all buckets, and the pieces of their content where those are blobs. */
 export class UploadRows {
   readonly #dialect: Dialect;
+  /** By the id of the bucket. */
+  readonly #uploads: Collections<UploadValue>;
+  /** By the id of the upload. */
+  readonly #parts: Collections<Omit<UploadPart, "offset">>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#uploads = new Collections(dialect, uploadsPrefix);
+    this.#parts = new Collections(dialect, "static-files/upload-parts/");
   }
 
   /**
@@ -94,83 +100,48 @@ export class UploadRows {
     upload: Omit<UploadValue, "offset" | "at" | "expires">,
     { maxPerBucket, maxPerToken, lifetimeMs }: UploadLimits,
   ): Promise<UploadValue | "bucket" | "token"> {
-    const namespace = uploadsNamespace(bucketId);
-    return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
+    return this.#uploads.of(bucketId).exclusively(async (uploads, transaction) => {
       const now = await readClock(this.#dialect, transaction);
       const { jsonInteger, jsonText } = this.#dialect;
       const isFinished = sql<SqlBool>`${jsonText("value", "outcome")} is not null`;
       const isOpen = sql<SqlBool>`${jsonText("value", "outcome")} is null and ${jsonInteger("value", "expires")} > ${now}`;
       const isOwn = sql<SqlBool>`${jsonText("value", "by")} = ${upload.by}`;
-      const count = (...conditions: RawBuilder<SqlBool>[]) =>
-        sql<number | bigint | string>`count(*) filter (where ${sql.join(conditions, sql` and `)})`;
-      const counted = await transaction
-        .selectFrom("kv")
-        .select([
-          count(isOpen).as("open"),
-          count(isOpen, isOwn).as("ownOpen"),
-          count(isFinished).as("finished"),
-          count(isFinished, isOwn).as("ownFinished"),
-        ])
-        .where("namespace", "=", namespace)
-        .executeTakeFirstOrThrow();
-      if (Number(counted.open) >= maxPerBucket) return "bucket";
-      if (Number(counted.ownOpen) >= maxPerToken) return "token";
-      const forget = async (condition: RawBuilder<SqlBool>, keep: number) => {
-        const first = transaction
-          .selectFrom("kv")
-          .select("key")
-          .where("namespace", "=", namespace)
-          .where(condition)
-          .orderBy(jsonInteger("value", "expires"), "desc")
-          .orderBy("id", "desc")
-          .limit(maxRows)
-          .offset(keep);
-        await transaction
-          .deleteFrom("kv")
-          .where("namespace", "=", namespace)
-          .where("key", "in", first)
-          .execute();
-      };
-      if (Number(counted.ownFinished) >= maxPerToken)
-        await forget(sql<SqlBool>`${isFinished} and ${isOwn}`, maxPerToken - 1);
-      if (Number(counted.finished) >= maxPerBucket) await forget(isFinished, maxPerBucket - 1);
+      const isOwnFinished = sql<SqlBool>`${isFinished} and ${isOwn}`;
+      const count = (where: Condition) => sql`count(*) filter (where ${where})`;
+      const counted = await uploads.sums({
+        open: count(isOpen),
+        ownOpen: count(sql<SqlBool>`${isOpen} and ${isOwn}`),
+        finished: count(isFinished),
+        ownFinished: count(isOwnFinished),
+      });
+      if (counted.open >= maxPerBucket) return "bucket";
+      if (counted.ownOpen >= maxPerToken) return "token";
+      const forget = (where: Condition, keep: number) =>
+        uploads.deleteWhere(sql<SqlBool>`key in (
+          select key from kv where namespace = ${uploads.namespace} and ${where}
+          order by ${jsonInteger("value", "expires")} desc, id desc limit ${sql.lit(maxRows)} offset ${keep})`);
+      if (counted.ownFinished >= maxPerToken) await forget(isOwnFinished, maxPerToken - 1);
+      if (counted.finished >= maxPerBucket) await forget(isFinished, maxPerBucket - 1);
       const stored: UploadValue = { ...upload, offset: 0, at: now, expires: now + lifetimeMs };
-      await transaction
-        .insertInto("kv")
-        .values({ namespace, key: id, value: this.#dialect.json(stored) })
-        .execute();
+      await uploads.insert(id, stored);
       return stored;
     });
   }
 
   /** Undefined if there is none, or its time has passed. */
-  async get({ bucketId, id }: UploadName): Promise<UploadValue | undefined> {
-    const row = await this.#dialect.query
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", uploadsNamespace(bucketId))
-      .where("key", "=", id)
-      .where(this.#isLive())
-      .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as UploadValue);
+  get({ bucketId, id }: UploadName): Promise<UploadValue | undefined> {
+    return this.#uploads.of(bucketId).get(id, this.#isLive());
   }
 
   /**
    * Returns the unfinished uploads of a bucket by id, those of one token or all, the oldest first, without those whose time has
    * passed.
    */
-  async unfinished(bucketId: number, by: string | undefined): Promise<ReadonlyMap<string, UploadValue>> {
-    const { query, jsonText } = this.#dialect;
-    const rows = await query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", uploadsNamespace(bucketId))
-      .where(this.#isLive())
-      .where(sql<SqlBool>`${jsonText("value", "outcome")} is null`)
-      .$if(by !== undefined, (own) => own.where(sql<SqlBool>`${jsonText("value", "by")} = ${by}`))
-      .orderBy("id")
-      .execute();
-    return new Map(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as UploadValue]));
+  unfinished(bucketId: number, by: string | undefined): Promise<ReadonlyMap<string, UploadValue>> {
+    const { jsonText } = this.#dialect;
+    const isOwn = by === undefined ? sql`` : sql` and ${jsonText("value", "by")} = ${by}`;
+    const where = sql<SqlBool>`${this.#isLive()} and ${jsonText("value", "outcome")} is null${isOwn}`;
+    return this.#uploads.of(bucketId).list({ where, order: "age" });
   }
 
   /**
@@ -187,29 +158,16 @@ export class UploadRows {
       const replaced = await this.#deleteParts(name.id, transaction, from);
       if (part !== undefined) {
         const { offset, ...stored } = part;
-        const value = this.#dialect.json(stored);
-        await transaction
-          .insertInto("kv")
-          .values({ namespace: partsPrefix + name.id, key: partKey(offset), value })
-          .execute();
+        await this.#parts.of(name.id, transaction).insert(partKey(offset), stored);
       }
-      await this.#write(name, { ...upload, offset: to }, transaction);
+      await this.#uploads.of(name.bucketId, transaction).update(name.id, { ...upload, offset: to });
       return replaced;
     });
   }
 
   /** Returns the pieces of an upload, in their order. */
   async parts(id: string): Promise<UploadPart[]> {
-    const rows = await this.#dialect.query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", partsPrefix + id)
-      .orderBy("key")
-      .execute();
-    return rows.map(({ key, value }) => ({
-      offset: Number(key),
-      ...(this.#dialect.fromJson(value) as Omit<UploadPart, "offset">),
-    }));
+    return [...(await this.#parts.of(id).list())].map(([key, part]) => ({ offset: Number(key), ...part }));
   }
 
   /**
@@ -224,26 +182,24 @@ export class UploadRows {
       const expires = Math.min(upload.expires, (await readClock(this.#dialect, transaction)) + keepMs);
       const { metadata: _, sha256: __, ...rest } = upload;
       const finished = { ...rest, conditions: {}, offset: upload.length, expires, outcome };
-      await this.#write(name, finished, transaction);
+      await this.#uploads.of(name.bucketId, transaction).update(name.id, finished);
       return blobs;
     };
-    return within === undefined ? this.#change(name, work) : work(await this.#locked(name, within), within);
+    return within === undefined
+      ? this.#change(name, work)
+      : work(await this.#uploads.of(name.bucketId, within).lock(name.id), within);
   }
 
   /** Deletes an upload and returns the blobs that are needed no more. */
   remove(name: UploadName): Promise<string[]> {
     return this.#change(name, async (_, transaction) => {
-      await transaction
-        .deleteFrom("kv")
-        .where("namespace", "=", uploadsNamespace(name.bucketId))
-        .where("key", "=", name.id)
-        .execute();
+      await this.#uploads.of(name.bucketId, transaction).delete(name.id);
       return this.#deleteParts(name.id, transaction);
     });
   }
 
   /** Returns the names of uploads whose time has passed. */
-  async expired(): Promise<UploadName[]> {
+  expired(): Promise<UploadName[]> {
     return this.#names(sql<SqlBool>`not (${this.#isLive()})`);
   }
 
@@ -254,95 +210,41 @@ export class UploadRows {
 
   /** Deletes the pieces of uploads that do not exist any more, as after their bucket was deleted, and returns their blobs. */
   async removeStrayParts(): Promise<string[]> {
-    const query = this.#dialect.query;
-    const rows = await query
-      .selectFrom("kv")
-      .select("namespace")
-      .distinct()
-      .where(hasPrefix(partsPrefix))
-      .execute();
-    const live = new Set((await this.#names(sql<SqlBool>`1 = 1`)).map(({ id }) => id));
+    const ids = await this.#parts.ids();
+    const existing = new Set((await this.#names()).map(({ id }) => id));
     const blobs: string[] = [];
-    for (const { namespace } of rows) {
-      const id = namespace.slice(partsPrefix.length);
-      if (!live.has(id)) blobs.push(...(await this.#deleteParts(id, query)));
-    }
+    for (const id of ids)
+      if (!existing.has(id)) blobs.push(...(await this.#deleteParts(id, this.#dialect.query)));
     return blobs;
   }
 
-  async #names(condition: ReturnType<typeof sql<SqlBool>>): Promise<UploadName[]> {
-    const rows = await this.#dialect.query
-      .selectFrom("kv")
-      .select(["namespace", "key"])
-      .where(hasPrefix(uploadsPrefix))
-      .where(condition)
-      .execute();
-    return rows.map(({ namespace, key }) => ({
-      bucketId: Number(namespace.slice(uploadsPrefix.length)),
-      id: key,
-    }));
+  async #names(where?: Condition): Promise<UploadName[]> {
+    return (await this.#uploads.find(where)).map(({ id, key }) => ({ bucketId: Number(id), id: key }));
   }
 
-  /** Values of other namespaces are not ours, and may be of any form. */
-  #isLive() {
-    const expires = this.#dialect.jsonInteger("value", "expires");
-    return sql<SqlBool>`case when ${hasPrefix(uploadsPrefix)} then ${expires} > ${this.#dialect.nowMs} end`;
+  #isLive(): Condition {
+    return sql<SqlBool>`${this.#dialect.jsonInteger("value", "expires")} > ${this.#dialect.nowMs}`;
   }
 
   #change<T>(
     name: UploadName,
     work: (upload: UploadValue | undefined, transaction: Transaction<Schema>) => Promise<T>,
   ): Promise<T> {
-    const scope = namespaceScope(`${uploadsNamespace(name.bucketId)}/${name.id}`);
-    return this.#dialect.exclusively(scope, async (transaction) =>
-      work(await this.#locked(name, transaction), transaction),
+    const uploads = this.#uploads.of(name.bucketId);
+    const scope = namespaceScope(`${uploads.namespace}/${name.id}`);
+    return uploads.exclusively(
+      async (rows, transaction) => work(await rows.lock(name.id), transaction),
+      scope,
     );
   }
 
-  /** Reads an upload that nobody else changes until the transaction ends. */
-  async #locked(
-    { bucketId, id }: UploadName,
-    transaction: Transaction<Schema>,
-  ): Promise<UploadValue | undefined> {
-    const row = await transaction
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", uploadsNamespace(bucketId))
-      .where("key", "=", id)
-      .modifyEnd(this.#dialect.forUpdate)
-      .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as UploadValue);
-  }
-
-  async #write(
-    { bucketId, id }: UploadName,
-    upload: UploadValue,
-    transaction: Transaction<Schema>,
-  ): Promise<void> {
-    await transaction
-      .updateTable("kv")
-      .set({ value: this.#dialect.json(upload) })
-      .where("namespace", "=", uploadsNamespace(bucketId))
-      .where("key", "=", id)
-      .execute();
-  }
-
-  async #deleteParts(id: string, query: Dialect["query"] | Transaction<Schema>, from = 0): Promise<string[]> {
-    const rows = await query
-      .deleteFrom("kv")
-      .where("namespace", "=", partsPrefix + id)
-      .where("key", ">=", partKey(from))
-      .returning("value")
-      .execute();
-    return rows.map(({ value }) => (this.#dialect.fromJson(value) as UploadPart).blob);
+  async #deleteParts(id: string, query: Query, from = 0): Promise<string[]> {
+    const parts = await this.#parts.of(id, query).take(sql<SqlBool>`key >= ${partKey(from)}`);
+    return parts.map(({ blob }) => blob);
   }
 }
 
 /** Sixteen digits hold every safe integer, so that keys sort as the offsets do. */
 function partKey(offset: number): string {
   return String(offset).padStart(16, "0");
-}
-
-function hasPrefix(prefix: string) {
-  return sql<SqlBool>`substr(namespace, 1, ${sql.lit(prefix.length)}) = ${sql.lit(prefix)}`;
 }

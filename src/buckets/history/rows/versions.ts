@@ -126,10 +126,11 @@ export class Versions {
     // The path itself was removed, or one of the folders above it.
     const keys = segmentsOf(path).map((name) => `${version}/${name}`);
     const rows = await removed.some(this.#bucketPath, keys, transaction);
-    const row = rows.find(({ value }) => value.path === path || path.startsWith(`${value.path}/`));
-    if (row === undefined || row.value.until < nowMs) return undefined;
-    const { entry, path: top } = row.value;
-    if (top === path) return { entry, detach: () => removed.forget(this.#bucketPath, row.key, transaction) };
+    const row = [...rows].find(([, value]) => value.path === path || path.startsWith(`${value.path}/`));
+    if (row === undefined) return undefined;
+    const [key, { entry, path: top, until }] = row;
+    if (until < nowMs) return undefined;
+    if (top === path) return { entry, detach: () => removed.forget(this.#bucketPath, key, transaction) };
     return isFolderValue(entry)
       ? this.#findInside(entry.id, path.slice(top.length + 1), transaction)
       : undefined;
