@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../src/base/fault.ts";
+import { newBlobKey } from "../../src/buckets/blobs/blob-store.ts";
 import { BlobCache } from "../../src/buckets/blobs/cache.ts";
+import { CacheFolder } from "../../src/buckets/blobs/cache-folder.ts";
 import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -85,6 +88,21 @@ test("a disk of blobs that is unmounted is unavailable, and nothing is written i
   ];
   for (const attempt of attempts) expect((await faultOf(attempt())).data).toEqual({ reason: "unavailable" });
   expect(readdirSync(root)).toEqual([]);
+});
+
+test("a file that was begun before the disk of the cache failed does not end the failure", async () => {
+  await using folder = await tempFolder();
+  const hub = new LogHub();
+  const events: unknown[] = [];
+  hub.attach({ filter: parseFilter("info"), write: ({ fields }) => void events.push(fields.event) });
+  const cache = new CacheFolder({ path: folder.path, maxBytes: mib, log: hub.logger("cache") });
+  await cache.ready;
+  const begun = cache.allocate(5) ?? "";
+  await writeFile(begun, "bytes");
+  const full = () => Promise.reject(Object.assign(new Error("no space left on device"), { code: "ENOSPC" }));
+  expect(await cache.guarded(full)).toBe(false);
+  await cache.keep(begun, { key: newBlobKey(), size: 5 });
+  expect(events).toEqual(["cache.failed"]);
 });
 
 test("with a full disk of the cache every blob is sent, and the log has one warning", async () => {

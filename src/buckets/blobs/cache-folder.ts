@@ -36,6 +36,8 @@ export class CacheFolder {
   #adding = 0;
   #isBroken = false;
   #brokenAt = 0;
+  /** The file that was begun last since the disk failed. Only its success shows that the disk works again. */
+  #retried: string | undefined;
   /** Undefined before the folders are created, and after a failure, which may be that somebody deleted them. */
   #created: Promise<void> | undefined;
   /** Resolves once the files of the last run are known. Until then they are not used. */
@@ -78,7 +80,9 @@ export class CacheFolder {
     if (this.#isBroken && performance.now() - this.#brokenAt < retryMs) return undefined;
     this.#reservedBytes += size;
     for (const key of this.#index.evict(maxBytes - this.#reservedBytes)) this.forget(key);
-    return join(this.#paths.unfinished, randomText(24));
+    const path = join(this.#paths.unfinished, randomText(24));
+    if (this.#isBroken) this.#retried = path;
+    return path;
   }
 
   /** Puts a file that is whole and synced into the cache, under the name of its blob. */
@@ -91,7 +95,7 @@ export class CacheFolder {
       });
       this.#reservedBytes -= size;
       this.#index.add(key, size);
-      this.#report(undefined);
+      if (written === this.#retried) this.#report(undefined);
     } catch (error) {
       await this.discard(written, size);
       throw error;
@@ -143,6 +147,7 @@ export class CacheFolder {
     const wasBroken = this.#isBroken;
     this.#isBroken = reason !== undefined;
     this.#brokenAt = performance.now();
+    this.#retried = undefined;
     if (wasBroken === this.#isBroken) return;
     outsideSpans(() =>
       reason === undefined
