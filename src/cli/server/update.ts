@@ -100,7 +100,7 @@ async function newestTag({ release_url }: Config): Promise<Tag> {
 /** The newest release as a node of the cluster knows it: `--all` needs no configuration on this machine. */
 async function newestOfCluster(ctx: Context, options: UpdateAllOptions): Promise<Tag> {
   const { latest, problem } = await (await connect(ctx, options)).call("node-server_latest_release");
-  const tag = latest === null || problem !== null ? undefined : tagOrUndefined(`v${latest}`);
+  const tag = latest === null || problem !== null ? undefined : tagOrUndefined(latest);
   if (tag === undefined)
     throw new Fault(
       "Other",
