@@ -34,6 +34,11 @@ story("status says that the files are away, with and without a token", async () 
   expect(lost).toMatchObject({ code: 1, reachable: true, ready: false, missing: ["store"] });
   const text = await user.run(["status"], { env: { NODE_SERVER_URL: node.url } });
   expect([text.code, text.stdout]).toEqual([1, expect.stringMatching(/^ready +no: store$/m)]);
+  // An error about a bucket as a whole has a subject, too.
+  expect(await user.run(["ls", "site"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("node-server: the bucket: Service Unavailable"),
+  });
 });
 
 story("status and /node/ready say that the database accepts no changes, and reading goes on", async () => {

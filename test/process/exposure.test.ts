@@ -1,6 +1,6 @@
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
-import { chmod, rename } from "node:fs/promises";
+import { chmod, readFile, rename, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { newHome, story } from "../support/process.ts";
 
@@ -39,6 +39,15 @@ story("a configuration with a database password that everybody can read is warne
     code: 0,
     stderr: `warning: config.toml:6:16: database.database_url: holds a password, and ${home.configPath} can be read by every user of this machine; run \`chmod 600 ${home.configPath}\`\n`,
   });
+  // The password of the environment is in no file.
+  const inEnvironment = home.file("other.toml");
+  await writeFile(
+    inEnvironment,
+    (await readFile(home.configPath, "utf8")).replace(/postgres:[^"]+/, "sqlite://node.db"),
+  );
+  await chmod(inEnvironment, 0o644);
+  const env = { NODE_SERVER_DATABASE_URL: database.url.replace("postgres@", "postgres:hunter2@") };
+  expect(await home.run(["check", "-c", inEnvironment], { env })).toMatchObject({ code: 0, stderr: "" });
   await database.drop();
 });
 
