@@ -6,10 +6,13 @@ const root = resolve(import.meta.dir, "../..");
 
 async function release(...args: string[]) {
   await using temp = await tempFolder();
-  const out = ["--out", `${temp.path}/release`];
-  const child = Bun.spawn([process.execPath, "scripts/release.ts", ...out, ...args], {
+  return await run("release.ts", "--out", `${temp.path}/release`, ...args);
+}
+
+async function run(script: string, ...args: string[]) {
+  const child = Bun.spawn([process.execPath, `scripts/${script}`, ...args], {
     cwd: root,
-    env: { PATH: process.env.PATH, HOME: temp.path },
+    env: { PATH: process.env.PATH, HOME: "/nonexistent" },
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",
@@ -37,4 +40,18 @@ test("a release that is asked for wrongly ends in one line, and --help lists the
   expect([help.code, help.stderr]).toEqual([0, ""]);
   for (const option of ["--key", "--out", "--only", "--version", "--level"])
     expect(help.stdout).toContain(`  ${option} `);
+});
+
+test("a key for releases is never written over, and its place is always named", async () => {
+  await using temp = await tempFolder();
+  const made = await run("release-key.ts", `${temp.path}/release`);
+  expect([made.code, made.stderr]).toEqual([0, ""]);
+  for (const [code, said, ...args] of [
+    [1, `${temp.path}/release.key exists already; `, `${temp.path}/release`],
+    [2, "say where: npm run release:key -- "],
+  ] as const) {
+    const told = await run("release-key.ts", ...args);
+    expect([told.code, told.stdout, told.stderr]).toEqual([code, "", expect.stringMatching(/^.+\n$/)]);
+    expect(told.stderr).toStartWith(said);
+  }
 });
