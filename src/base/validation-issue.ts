@@ -14,8 +14,34 @@ export function toValidationIssue(issue: z.core.$ZodIssue, value: unknown): Vali
   // zod reports an absent member as a wrong type.
   const absent = path.length > 0 && memberAt(value, path) === undefined;
   if (absent) return { path, why: "is missing", data: {} };
-  const why = issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "");
-  return { path, why, data: (issue.code === "custom" && issue.params) || {} };
+  return { path, why: explain(issue), data: (issue.code === "custom" && issue.params) || {} };
+}
+
+const types: Readonly<Record<string, string>> = {
+  array: "an array",
+  boolean: "true or false",
+  int: "a whole number",
+  number: "a number",
+  object: "an object",
+  record: "an object",
+  string: "a string",
+};
+
+/** `explain` words what zod reports by itself. A schema that has a message of its own keeps it. */
+function explain(issue: z.core.$ZodIssue): string {
+  const rest = issue.message.replace(/^(Invalid input|Too (small|big)): /, "");
+  if (rest === issue.message) return rest;
+  if (issue.code === "invalid_type" && types[issue.expected] !== undefined)
+    return `must be ${types[issue.expected]}`;
+  if (issue.code === "too_big") return boundText(issue.origin, "at most", issue.maximum);
+  if (issue.code === "too_small") return boundText(issue.origin, "at least", issue.minimum);
+  return rest;
+}
+
+function boundText(origin: string, bound: string, count: number | bigint): string {
+  const unit = { string: "character", array: "item" }[origin];
+  if (unit === undefined) return `must be ${bound} ${count}`;
+  return `must have ${bound} ${count} ${unit}${Number(count) === 1 ? "" : "s"}`;
 }
 
 /** `memberAt` returns the value at a path of own member names; undefined if there is none. */

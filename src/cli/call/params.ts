@@ -32,8 +32,7 @@ function checkType(name: string, type: z.core.$ZodType, value: unknown): void {
   const [issue] = read.error?.issues ?? [];
   if (issue === undefined) return;
   const { path, why } = toValidationIssue(issue, value);
-  const isTruth = issue.code === "invalid_type" && issue.expected === "boolean";
-  throw new WrongUsage(`${[name, ...path].join(".")}: ${isTruth ? "write true or false" : why}`);
+  throw new WrongUsage(`${[name, ...path].join(".")} ${why}`);
 }
 
 function parseObject(args: readonly string[]): Values {
