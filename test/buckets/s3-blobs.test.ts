@@ -28,7 +28,8 @@ describe.skipIf(!hasSeaweed)("blobs in S3", () => {
     const { endpoint } = (await seaweed()).location;
     expect(await problem({})).toBe("none");
     expect(await problem({ prefix: "" })).toBe("none");
-    const keys = "the object store refused access_key_id and secret_access_key of [files]; correct them";
+    const keys =
+      "the object store refused access_key_id and secret_access_key; correct them below [files], or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY if they come from there";
     expect(await problem({ secretAccessKey: "wrong" })).toBe(
       `the bucket test at ${endpoint} cannot be used: ${keys}`,
     );

@@ -97,7 +97,8 @@ export async function repeated<T>(deadline: Deadline, work: () => Promise<T>): P
 /** S3Action is what was asked of the store, by the permission that it needs there. */
 type S3Action = "s3:GetObject" | "s3:PutObject" | "s3:ListBucket" | "s3:DeleteObject";
 
-const wrongKeys = "the object store refused access_key_id and secret_access_key of [files]; correct them";
+const wrongKeys =
+  "the object store refused access_key_id and secret_access_key; correct them below [files], or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY if they come from there";
 const wrongRegion =
   "the bucket is in another region or at another endpoint; correct region and endpoint of [files]";
 const full = "the object store is full; nothing was changed";
