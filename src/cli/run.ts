@@ -79,24 +79,34 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
 
 /**
  * Moves `-s NAME` and `--ca FILE` from before the command to behind it, because they are options of the commands that talk to a server:
- * `-s web ls` as `ls -s web`.
+ * `-s web ls` and `buckets -s web list` as `ls -s web` and `buckets list -s web`.
  */
 function serverAfterCommand(program: Command, args: readonly string[]): readonly string[] {
-  const moved: string[] = [];
-  const before: string[] = [];
-  let at = 0;
-  for (let word = args[at]; word?.startsWith("-"); word = args[at]) {
+  const before = leadingOptions(args);
+  const [name, ...behind] = args.slice(before.count);
+  const group = program.commands.find((command) => command.name() === name);
+  const between = leadingOptions(behind);
+  const [sub, ...rest] = behind.slice(between.count);
+  const isGroup = group?.commands.some((command) => command.name() === sub) === true;
+  if (name === undefined) return args;
+  return isGroup && sub !== undefined
+    ? [...before.others, name, sub, ...before.server, ...between.server, ...between.others, ...rest]
+    : [...before.others, name, ...before.server, ...behind];
+}
+
+/** `leadingOptions` divides the options that `args` begins with: those that name a server, and others. `count` is that of their words. */
+function leadingOptions(args: readonly string[]) {
+  const server: string[] = [];
+  const others: string[] = [];
+  let count = 0;
+  for (let word = args[0]; word?.startsWith("-"); word = args[count]) {
     const isServer = /^(?:-s|--server|--ca)(?:=|$)/.test(word) || /^-s./.test(word);
     const takesNext = /^(?:-s|--server|--ca|-c|--config)$/.test(word);
-    const option = args.slice(at, at + (takesNext ? 2 : 1));
-    (isServer ? moved : before).push(...option);
-    at += option.length;
+    const option = args.slice(count, count + (takesNext ? 2 : 1));
+    (isServer ? server : others).push(...option);
+    count += option.length;
   }
-  if (moved.length === 0) return args;
-  const group = program.commands.find((command) => command.name() === args[at]);
-  const isGroup = group?.commands.some((sub) => sub.name() === args[at + 1]) === true;
-  const end = at + (isGroup ? 2 : 1);
-  return [...before, ...args.slice(at, end), ...moved, ...args.slice(end)];
+  return { server, others, count };
 }
 
 /** `help call` as `call --help`: a command may print its help itself. */

@@ -94,6 +94,9 @@ story(
     expect(await user.does(list)).toBe("[]\n");
     expect(await user.does([...list, "-s", "first"])).toBe('["alpha"]\n');
     expect(await user.does([...list, "--server", first.url])).toBe('["alpha"]\n');
+    expect(await user.does(["-s", "first", "ls"])).toBe("alpha/\n");
+    expect(await user.does(["buckets", "-s", "first", "list"])).toStartWith("alpha\t");
+    expect(await user.does(["tokens", "--json", "--server=first", "list"])).toStartWith("[{");
     await user.does(["servers", "use", "first"]);
     expect(await user.does(list)).toBe('["alpha"]\n');
     expect(await user.run([...list, "-s", "constructor"])).toMatchObject({ code: 2, stdout: "" });
