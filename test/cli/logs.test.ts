@@ -109,6 +109,10 @@ story(
     const plain = await user.does(["logs"], { isTTY: true, env: { NO_COLOR: "1" } });
     expect(plain).toContain(" WARN server: look here\n");
     expect(plain).not.toContain("\x1b");
+    const forced = await user.does(["logs"], { env: { FORCE_COLOR: "1" } });
+    expect(forced).toContain("\x1b[33m WARN\x1b[0m");
+    for (const env of [{ FORCE_COLOR: "0" }, { FORCE_COLOR: "1", NO_COLOR: "1" }])
+      expect(await user.does(["logs"], { env })).not.toContain("\x1b");
   },
 );
 

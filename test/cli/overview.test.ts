@@ -20,6 +20,12 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
     "docs\tdocs\tno\tyes\tyes\tpublic\t-\tno\nsite\tsite\tno\tno\tyes\tpublic\t-\tno\n",
   );
   expect((await run("buckets")).stdout).toStartWith("docs\t");
+  // The kind of the RPC error is of no use to people.
+  expect(await run("buckets", "create", "docs")).toMatchObject({
+    code: 1,
+    stdout: "",
+    stderr: "node-server: a bucket docs exists already\n",
+  });
   const changed = await run("buckets", "update", "docs", "--no-cors", "--root", "--no-enable");
   expect([changed.code, changed.stdout]).toEqual([0, "docs\tdocs\tyes\tno\tno\tpublic\t-\tno\n"]);
   expect((await run("buckets", "update", "docs")).code).toBe(2);

@@ -13,6 +13,14 @@ story("help names every command, on stdout, and ends well", async () => {
     expect(stderr).toBe("");
     for (const command of commands) expect(stdout).toContain(`\n  ${command} `);
     expect(stdout).toContain("-c, --config <path>");
+    // In groups, for people who use a server and for those who run one.
+    const heads = [...stdout.matchAll(/^(\S.*):$/gm)].map(([, head]) => head);
+    expect(heads.slice(1, -1)).toEqual([
+      "Sites and files",
+      "Servers",
+      "Run a server on this machine",
+      "About this program",
+    ]);
   }
   expect(await readdir(home.path)).toEqual([]);
 });
