@@ -156,6 +156,18 @@ inBrowser("every method of the server has its form", async () => {
   }
 });
 
+inBrowser("the declarations of all methods arrive compressed", async () => {
+  await using node = await sharedNode();
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  const [answer] = await Promise.all([
+    page.waitForResponse((response) => response.request().postData()?.includes("rpc.discover") === true),
+    page.goto(`${node.url}/node/console/#/api`),
+  ]);
+  expect(await answer.headerValue("content-encoding")).not.toBeNull();
+  await page.getByRole("link", { name: "node-server_hello" }).waitFor();
+});
+
 inBrowser("the explorer is readable by everybody", async () => {
   await using node = await sharedNode();
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
