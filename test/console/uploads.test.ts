@@ -222,6 +222,10 @@ inBrowser("an upload that the server refuses is told, and can be tried again", a
   await panel(page).getByText("0 files uploaded, 1 failed").waitFor();
   await panel(page).getByRole("listitem").getByText("max_upload_size").waitFor();
   await shoot(page, "uploads-failed");
+  // The reason alone stands beside the name, and none of it is cut.
+  const reason = panel(page).locator(".fault");
+  expect(await reason.textContent()).not.toContain("big.bin");
+  expect(await reason.evaluate((shown) => shown.scrollHeight <= shown.clientHeight)).toBe(true);
   const config = await Bun.file(node.configPath).text();
   await node.editConfig(config.replace("= 1000", "= 0"));
   await panel(page).getByRole("button", { name: "Retry failed" }).click();

@@ -11,8 +11,18 @@ import { Icon } from "./icons.tsx";
 
 /** Sentence about an error, for the person at the screen. */
 export function explain(error: unknown): string {
+  return toSentence(reasonOf(error));
+}
+
+/** Sentence about an error of one file, to stand beside the name of the file: without its path. */
+export function explainFor(path: string, error: unknown): string {
+  const reason = reasonOf(error);
+  return toSentence(reason.startsWith(`${path}: `) ? reason.slice(path.length + 2) : reason);
+}
+
+function toSentence(reason: string): string {
   // The server begins in lower case. What it begins with is not a name then: names have signs, or stand after a word.
-  return reasonOf(error).replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase());
+  return reason.replace(/^[a-z](?=[a-z]* )/, (first) => first.toUpperCase());
 }
 
 /** The same, to stand within a sentence. */

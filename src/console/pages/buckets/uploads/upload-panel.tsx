@@ -5,7 +5,7 @@ import { route } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
-import { explain, isUnreachable } from "../../../ui/problem.tsx";
+import { explain, explainFor, isUnreachable } from "../../../ui/problem.tsx";
 import { publishHeight } from "../../../ui/publish-height.ts";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
@@ -150,9 +150,9 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
         ) : (
           <span
             class={state === "failed" ? "fault" : "muted"}
-            title={state === "failed" ? explain(error) : ""}
+            title={state === "failed" ? explainFor(path, error) : ""}
           >
-            {state === "failed" ? explain(error) : stateText(state, size)}
+            {state === "failed" ? explainFor(path, error) : stateText(state, size)}
           </span>
         )}
       </span>
