@@ -36,16 +36,46 @@ const headers = {
   "x-forwarded-for": "",
 };
 
-function linesFor({ bucket }: TestNode): readonly string[] {
+/** Requests for every route: with addresses that lead nowhere, and with those of links and of an upload under way. */
+async function linesFor(node: TestNode): Promise<readonly string[]> {
+  const { bucket } = node;
   const file = `${bucket}/a.txt`;
+  const link = async (path: string, options: object) => {
+    const call = { token: node.superToken, name: bucket, path, ...options };
+    return ((await node.call("static-bucket-file_link", call)) as { address: string }).address;
+  };
+  const box = await link("inbox", { upload: true });
+  const form = await link("a.txt", { password: "secret" });
+  const upload = await beginUpload(node);
   return [
     ...["POST /jsonrpc", "POST /node/rpc", "POST /", "GET /", "GET /terminal", "GET /nothing"],
     ...[`GET /node/static/${file}`, `PUT /node/static/${file}`, "GET /node/preview/x/"],
-    ...["GET", "PUT", "PROPFIND", "LOCK", "COPY"].map((verb) => `${verb} /node/static-webdav/${file}`),
+    ...["GET", "PUT", "PROPFIND", "PROPPATCH", "LOCK", "COPY", "MOVE"].map(
+      (verb) => `${verb} /node/static-webdav/${file}`,
+    ),
+    `MKCOL /node/static-webdav/${bucket}/folder`,
     ...["POST", "PATCH", "HEAD"].map((verb) => `${verb} /node/static-upload/${file}`),
-    ...["GET /node/link/x", "POST /node/link/x", "PUT /node/link/x/y"],
-    ...["POST /node/console/remember", "GET /node/console", "GET /node/metrics", "GET /node/health"],
+    ...["HEAD", "PATCH"].map((verb) => `${verb} ${upload}`),
+    ...["GET /node/link/x", "POST /node/link/x", "PUT /node/link/x/y", `GET ${await link("a.txt", {})}`],
+    ...[`GET ${form}`, `POST ${form}`, `PUT ${box}new.txt`, `GET ${await link("", { zip: true })}`],
+    ...[
+      "POST /node/console/remember",
+      "GET /node/console",
+      "GET /node/metrics",
+      "GET /node/health",
+      "GET /node/ready",
+    ],
   ];
+}
+
+async function beginUpload({ url, bucket, superToken }: TestNode): Promise<string> {
+  const headers = {
+    authorization: `Bearer ${superToken}`,
+    "tus-resumable": "1.0.0",
+    "upload-length": "1000000",
+  };
+  const begun = await fetch(`${url}/node/static-upload/${bucket}/upload.bin`, { method: "POST", headers });
+  return begun.headers.get("location") ?? "";
 }
 
 /** Sends a request and returns its status, or 0 if the server closes the connection without one. */
@@ -67,46 +97,55 @@ function usualHeaders(token: string | undefined): readonly string[] {
   ];
 }
 
-test("numbers in headers that are not numbers harm nobody: every route, every form, with and without a token", async () => {
-  await using node = await testNode({ logging: 'memory_log_filter = "error"' });
-  await siteWith(node, { "a.txt": "a" });
-  const all = [undefined, node.superToken].flatMap((token) =>
-    linesFor(node).flatMap((line) =>
-      Object.entries(headers).flatMap(([name, before]) =>
-        forms.map((form) => ({ line, name, form, before, token })),
+/** `test:all` sends 21,280 requests, each over a connection of its own. */
+const storyMs = 60_000;
+
+test(
+  "numbers in headers that are not numbers harm nobody: every route, every form, with and without a token",
+  async () => {
+    await using node = await testNode({ logging: 'memory_log_filter = "error"' });
+    await siteWith(node, { "a.txt": "a" });
+    const lines = await linesFor(node);
+    const all = [undefined, node.superToken].flatMap((token) =>
+      lines.flatMap((line) =>
+        Object.entries(headers).flatMap(([name, before]) =>
+          forms.map((form) => ({ line, name, form, before, token })),
+        ),
       ),
-    ),
-  );
-  const requests =
-    tier === "fast" ? all.filter(({ name }, at) => name === "content-length" || at % 8 === 0) : all;
-  const statuses = new Map<number, number>();
-  let next = 0;
-  const lane = async () => {
-    while (next < requests.length) {
-      const { line, name, form, before, token } = requests[next++] as (typeof requests)[number];
-      const tried = form.map((value) => `${name}: ${before}${value}`);
-      const length = name === "content-length" ? [] : [`Content-Length: ${body.length}`];
-      const status = await statusOf(node.url, line, [...usualHeaders(token), ...length, ...tried]);
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      if (
-        status === 500 ||
-        status === 503 ||
-        (name === "content-length" && form.length > 1 && status !== 400)
-      )
-        throw new Error(`${line} with ${tried.join(" and ")} is answered ${status}`);
-    }
-  };
-  await Promise.all(Array.from({ length: 16 }, lane));
-  console.log(`${requests.length} requests`, Object.fromEntries([...statuses].sort()));
-  for (const [name, value] of valuesIn(await metricsText(node)))
-    expect([name, Number.isFinite(value)]).toEqual([name, true]);
-  const large = "x".repeat(200_000);
-  const put = await fetch(`${node.url}/node/static-webdav/${node.bucket}/large.txt`, {
-    method: "PUT",
-    headers: { authorization: `Bearer ${node.superToken}` },
-    body: large,
-  });
-  expect(put.status).toBe(201);
-  await filesOf(node).upload("again.txt", large);
-  expect(node.node.ring.entries()).toEqual([]);
-});
+    );
+    // A line has a number of forms that 7 does not divide, so each line gets others.
+    const requests =
+      tier === "fast" ? all.filter(({ name }, at) => name === "content-length" || at % 7 === 0) : all;
+    const statuses = new Map<number, number>();
+    let next = 0;
+    const lane = async () => {
+      while (next < requests.length) {
+        const { line, name, form, before, token } = requests[next++] as (typeof requests)[number];
+        const tried = form.map((value) => `${name}: ${before}${value}`);
+        const length = name === "content-length" ? [] : [`Content-Length: ${body.length}`];
+        const status = await statusOf(node.url, line, [...usualHeaders(token), ...length, ...tried]);
+        statuses.set(status, (statuses.get(status) ?? 0) + 1);
+        if (
+          status === 500 ||
+          status === 503 ||
+          (name === "content-length" && form.length > 1 && status !== 400)
+        )
+          throw new Error(`${line} with ${tried.join(" and ")} is answered ${status}`);
+      }
+    };
+    await Promise.all(Array.from({ length: 16 }, lane));
+    console.log(`${requests.length} requests`, Object.fromEntries([...statuses].sort()));
+    for (const [name, value] of valuesIn(await metricsText(node)))
+      expect([name, Number.isFinite(value)]).toEqual([name, true]);
+    const large = "x".repeat(200_000);
+    const put = await fetch(`${node.url}/node/static-webdav/${node.bucket}/large.txt`, {
+      method: "PUT",
+      headers: { authorization: `Bearer ${node.superToken}` },
+      body: large,
+    });
+    expect(put.status).toBe(201);
+    await filesOf(node).upload("again.txt", large);
+    expect(node.node.ring.entries()).toEqual([]);
+  },
+  storyMs,
+);
