@@ -75,6 +75,11 @@ story("on a terminal the token is asked for and not shown", async () => {
   expect(await terminal.ends()).toBe(0);
   expect(terminal.screen).not.toContain(node.superToken.slice(0, 8));
   expect(await user.does(["call", "static-bucket_list"])).toBe("[]\n");
+  const interrupted = user.terminal(["login", node.url, "--name", "other"]);
+  await interrupted.shows(/Token for http\S+: /);
+  await interrupted.type("\x03");
+  expect(await interrupted.ends()).toBe(130);
+  expect(await user.does(["servers"])).not.toContain("other");
 });
 
 story(

@@ -66,7 +66,7 @@ test("a RUST_LOG that cannot be read stops the start with one clear line", async
   const { shown, exit } = await terminalOf("", "server=loud");
   expect(exit).toBe(1);
   expect(shown).toMatch(
-    /^node-server: .*`server=loud`.*: `loud` is not a level; use off, error, warn, info, debug or trace\n$/,
+    /^node-server: RUST_LOG: .*`server=loud`.*: `loud` is not a level; use off, error, warn, info, debug or trace\n$/,
   );
 });
 
