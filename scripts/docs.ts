@@ -65,8 +65,10 @@ are one entry. The document has fields of its own:
 | \`x-credential\` | marks the param with the caller's token |
 | \`writeOnly\` | in a schema, marks a secret |`;
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
+  const next =
+    "Next: [errors.md](errors.md) for all errors, and the [client for JavaScript](../src/client/README.md).";
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
-  return `${note}${head}\n\n${curlExample}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
+  return `${note}${head}\n\n${curlExample}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n\n${next}\n`;
 }
 
 function subscriptionsPart(): string {
