@@ -2,6 +2,7 @@ import { effect } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { AuthorizedPage } from "./authorized-page.tsx";
 import { connection, hasFailedAction } from "./connection.ts";
+import { sentences } from "./format.ts";
 import { Shortcuts } from "./keyboard/shortcuts.tsx";
 import { Menu } from "./menu.tsx";
 import { Overlays } from "./overlays.tsx";
@@ -115,10 +116,7 @@ function ConnectionBanner() {
       {offline && (
         <>
           <Icon name="warning" />
-          <span>
-            {t.frame.offline}
-            {hasFailedAction.value && ` ${t.frame.offlineAction}`}
-          </span>
+          <span>{sentences(t.frame.offline, hasFailedAction.value && t.frame.offlineAction)}</span>
         </>
       )}
     </div>

@@ -1,4 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
+import { listed } from "./format.ts";
 import { guardLeaving } from "./route.ts";
 import { t } from "./text/text.ts";
 import { confirm } from "./ui/dialog.tsx";
@@ -8,7 +9,7 @@ const sources: (() => string | undefined)[] = [];
 /** Each says whether a reload would lose something too small to ask about. */
 const reloadLossChecks: (() => boolean)[] = [];
 
-/** Registers a source of unsaved work. `what` returns a clause for the person, such as "uploads are under way". */
+/** Registers a source of unsaved work. `what` returns a noun for the person, such as "uploads in progress". */
 export function registerUnsavedWork(what: () => string | undefined): void {
   sources.push(what);
 }
@@ -30,7 +31,7 @@ function unsavedWork(): string[] {
 /** Resolves to true when there is nothing to lose or the person agrees to lose it. */
 export async function confirmLeaving(title: string, action: string): Promise<boolean> {
   const lost = unsavedWork();
-  const text = t.frame.losesWork(lost.join(", "));
+  const text = t.frame.losesWork(listed(lost));
   return lost.length === 0 || confirm({ title, text, action, danger: true });
 }
 
@@ -42,11 +43,11 @@ addEventListener("beforeunload", (event) => {
 /** Descriptions of forms on the page that hold unsaved input. */
 const unsaved = new Set<string>();
 
-registerUnsavedWork(() => (unsaved.size === 0 ? undefined : [...unsaved].join(", ")));
+registerUnsavedWork(() => (unsaved.size === 0 ? undefined : listed([...unsaved])));
 
 /**
- * Asks before the person leaves a form with unsaved input, by whichever link or key. `what` describes it, such as "the new token is
- * not created". Call the returned function when the form has been saved or sent.
+ * Asks before the person leaves a form with unsaved input, by whichever link or key. `what` names it, such as "the new token". Call
+ * the returned function when the form has been saved or sent.
  */
 export function useUnsaved(isDirty: boolean, what: string): () => void {
   const released = useRef(false);

@@ -168,7 +168,7 @@ inBrowser("a word of the filter that is neither a level nor a known target is na
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/logs?filter=inof" });
   const { page } = tab;
-  const hint = page.getByText("inof is neither a level nor a known target.");
+  const hint = page.getByText("Unknown level or target: inof.");
   await hint.waitFor();
   await shoot(page, "logs-unknown-target");
   expect(await axeFindings(page)).toEqual([]);
@@ -182,6 +182,6 @@ test("the console knows the same levels and targets as the server", () => {
   expect([...knownNames].sort()).toEqual([...filterNames].sort());
   for (const filter of ["info", "INFO, db=trace", "off,token", "3", "rpc::session=debug,sqlx::query", ""])
     expect([filter, unknownNames(filter)]).toEqual([filter, undefined]);
-  expect(unknownNames("info,dbb=trace")).toStartWith("dbb is neither a level nor a known target.");
-  expect(unknownNames("inof, tokn")).toStartWith("inof, tokn are neither levels nor known targets.");
+  expect(unknownNames("info,dbb=trace")).toStartWith("Unknown level or target: dbb.");
+  expect(unknownNames("inof, tokn")).toStartWith("Unknown level or target: inof, tokn.");
 });

@@ -178,10 +178,10 @@ inBrowser(
     await page.getByRole("button", { name: /^Disk free/ }).waitFor();
     const chart = region(page, "CPU");
     await page.getByRole("button", { name: /^CPU/ }).click();
-    await chart.getByRole("img", { name: /Of one core: [\d.]+ % now, between/ }).waitFor();
+    await chart.getByRole("img", { name: /Of one core: [\d.]+% now, between/ }).waitFor();
     // The legend shows the newest values without a mouse, and those under it otherwise.
     const newest = chart.locator(".u-value").last();
-    await newest.filter({ hasText: /^[\d.]+ %$/ }).waitFor();
+    await newest.filter({ hasText: /^[\d.]+%$/ }).waitFor();
     await chart.getByText("Show as a table").click();
     await chart.locator(".overview-numbers").getByRole("row").nth(12).waitFor();
     expect(asked.filter((since) => typeof since !== "number")).toEqual([]);

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
+import { ago, duration, listed, sentences, shortTime } from "../../src/console/format.ts";
+import { formatValue } from "../../src/console/pages/overview/measured.ts";
 import { catalogues, type TextGroup, textGroups } from "../../src/console/text/catalogues.ts";
 import { languages } from "../../src/console/text/language.ts";
-import { t } from "../../src/console/text/text.ts";
+import { setLanguage, t } from "../../src/console/text/text.ts";
 import "./texts.ts";
 
 const root = new URL("../../src/console/", import.meta.url).pathname;
@@ -80,6 +82,43 @@ describe("the Chinese catalogue", () => {
       ))
         throw new Error(`${path} ends like an English sentence: ${text}`);
   });
+});
+
+test("times, percentages and lists keep the rules of typesetting of their language", async () => {
+  const now = Date.parse("2026-11-15T08:41:00");
+  const [minute, day] = [60_000, 86_400_000];
+  const texts = () => [
+    ago(now - 31 * minute, now),
+    ago(now + 3 * day, now),
+    duration(2 * day + 3 * 60 * minute),
+    shortTime(now),
+    formatValue(1, "percent"),
+    listed(["a", "b"]),
+    sentences(t.frame.savedNotice, false, t.frame.expiredToken),
+  ];
+  expect(texts()).toEqual([
+    "31 minutes ago",
+    "in 3 days",
+    "2 days 3 hours",
+    "15 Nov, 08:41",
+    "1%",
+    "a, b",
+    "Saved. This token has expired. Ask for a new one.",
+  ]);
+  await setLanguage("zh");
+  try {
+    expect(texts()).toEqual([
+      "31 分钟前",
+      "3 天后",
+      "2 天 3 小时",
+      "11 月 15 日 08:41",
+      "1%",
+      "a、b",
+      "已保存。此令牌已过期，请索取新的令牌。",
+    ]);
+  } finally {
+    await setLanguage("en");
+  }
 });
 
 /** Attributes whose text people see or hear. */

@@ -1,4 +1,4 @@
-import { bytes, time } from "../../format.ts";
+import { bytes, listed, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { visibleText } from "../../ui/visible-text.tsx";
 import type { AuditEvent } from "./audit-events.ts";
@@ -80,6 +80,6 @@ function settingName(key: string): string {
 
 function settingText(value: unknown): string {
   if (typeof value === "boolean") return value ? t.activity.yes : t.activity.no;
-  const text = Array.isArray(value) ? value.join(", ") : value;
+  const text = Array.isArray(value) ? listed(value.map(String)) : value;
   return visibleText(typeof text === "string" ? text : JSON.stringify(text));
 }

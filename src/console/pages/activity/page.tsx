@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import { ago, number, time } from "../../format.ts";
+import { ago, number, sentences, time } from "../../format.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
@@ -53,10 +53,12 @@ function Memory() {
     [client],
   );
   const key = <code>json_log_file</code>;
+  const memory = value === undefined ? t.activity.memoryUnknown : t.activity.memory(time(value));
   return (
     <p class="muted">
-      {value === undefined ? t.activity.memoryUnknown : t.activity.memory(time(value))}{" "}
-      {rich(t.activity.wholeTrail, { key: rights.isSuper ? <a href={linkTo("config")}>{key}</a> : key })}
+      {rich(sentences(memory, t.activity.wholeTrail), {
+        key: rights.isSuper ? <a href={linkTo("config")}>{key}</a> : key,
+      })}
     </p>
   );
 }

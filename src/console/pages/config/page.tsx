@@ -2,6 +2,7 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { InvalidInput } from "../../../client/index.ts";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle } from "../../editor/props.ts";
+import { listed } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
@@ -191,9 +192,7 @@ function messageOf(saved: SaveResult) {
       return (
         <>
           <p>
-            {saved.kind === "applied"
-              ? t.config.savedApplied(saved.keys.join(", "))
-              : t.config.savedUnchanged}
+            {saved.kind === "applied" ? t.config.savedApplied(listed(saved.keys)) : t.config.savedUnchanged}
           </p>
           {saved.warnings.map((warning) => (
             <p key={warning}>{t.config.warns(warning)}</p>

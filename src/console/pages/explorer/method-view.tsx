@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { sentences } from "../../format.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
@@ -46,8 +47,10 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       <p>{method.doc.replaceAll("`", "")}</p>
       {method.deprecated !== undefined && <p class="notice">{method.deprecated}</p>}
       <p class="muted">
-        {t.api.needs(method.need.replaceAll("`", ""))}
-        {cannotCall(method.requirements, rights) && ` ${t.api.notYours}`}
+        {sentences(
+          t.api.needs(method.need.replaceAll("`", "")),
+          cannotCall(method.requirements, rights) && t.api.notYours,
+        )}
       </p>
       <form
         class="card form"

@@ -1,3 +1,4 @@
+import { listed, sentences } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { rich } from "../../ui/rich.tsx";
@@ -103,7 +104,9 @@ const kindLabels = {
 };
 
 function hintOf({ kind, required, isCredential, description }: Param): string {
-  const typeText = [kindLabels[kind], ...(required ? [] : [t.api.optional])].join(", ");
-  const about = description === "" ? "" : `: ${description.replaceAll("`", "")}`;
-  return `${typeText}${about}.${isCredential ? ` ${t.api.credentialHint}` : ""}`;
+  const typeText = listed([kindLabels[kind], ...(required ? [] : [t.api.optional])]);
+  return sentences(
+    t.api.paramHint(typeText, description.replaceAll("`", "")),
+    isCredential && t.api.credentialHint,
+  );
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ParamsOf, SubscriptionName } from "../../../client/index.ts";
+import { sentences } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
@@ -67,8 +68,11 @@ export function StreamView({ method, params }: StreamViewProps) {
           </Button>
         )}
         <span class="muted" role="status">
-          {stateLabels[state]} {t.api.countEvents(count)}
-          {count > maxEvents && t.api.lastShown(maxEvents)}.
+          {sentences(
+            stateLabels[state],
+            t.api.countEvents(count),
+            count > maxEvents && t.api.lastShown(maxEvents),
+          )}
         </span>
       </div>
       {failure !== undefined && <Problem error={new Error(errorText(failure))} />}

@@ -1,3 +1,4 @@
+import { listed } from "../../format.ts";
 import { t } from "../../text/text.ts";
 
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
@@ -21,10 +22,9 @@ export function unknownNames(filter: string): string | undefined {
     .map((part) => part.split("=", 1)[0]?.trim() ?? "")
     .filter((name) => name !== "" && !isKnown(name));
   if (unknown.length === 0) return undefined;
-  return t.logs.unknownNames(unknown.join(", "), {
-    isOne: unknown.length === 1,
-    levels: levels.join(", "),
-    targets: targets.join(", "),
+  return t.logs.unknownNames(listed(unknown), {
+    levels: listed(levels),
+    targets: listed(targets),
   });
 }
 

@@ -46,7 +46,7 @@ export function formatValue(value: number, unit: Unit): string {
     case "bytesPerSecond":
       return t.overview.perSecond(bytes(Math.round(value)));
     case "percent":
-      return `${rounded(value)} %`;
+      return `${rounded(value)}%`;
     case "bytes":
       return bytes(Math.round(value));
     case "count":

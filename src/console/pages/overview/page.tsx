@@ -1,4 +1,5 @@
 import { connection } from "../../connection.ts";
+import { sentences } from "../../format.ts";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
@@ -66,5 +67,5 @@ export default function OverviewPage() {
 
 /** Says which parts of the page this token does not get, and which permission shows them. */
 function hiddenText(seesMetrics: boolean, seesLogs: boolean): string {
-  return [seesMetrics ? "" : t.overview.metricsNeed, seesLogs ? "" : t.overview.logsNeed].join(" ").trim();
+  return sentences(!seesMetrics && t.overview.metricsNeed, !seesLogs && t.overview.logsNeed);
 }

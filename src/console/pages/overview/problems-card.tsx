@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { sentences } from "../../format.ts";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
@@ -38,8 +39,10 @@ export function ProblemsCard({ feed }: { readonly feed: LogFeed }) {
       </header>
       {status.state === "failed" && <Problem error={status.error} retry={read} />}
       <p class="muted" role="status">
-        {status.state === "connecting" ? t.overview.readingLog : summary(rows.length)}
-        {status.state === "broken" && ` ${t.overview.waitsForServer}`}
+        {sentences(
+          status.state === "connecting" ? t.overview.readingLog : summary(rows.length),
+          status.state === "broken" && t.overview.waitsForServer,
+        )}
       </p>
       {rows.length > 0 && (
         <ol>

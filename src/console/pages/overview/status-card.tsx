@@ -1,4 +1,4 @@
-import { bytes, number } from "../../format.ts";
+import { bytes, listed, number } from "../../format.ts";
 import type { Rights } from "../../rights.ts";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
@@ -67,7 +67,7 @@ function reasonText(reason: Reason): string {
       return texts.slow(number(Math.round(reason.seconds * 1000)));
     case "nodeLost":
     case "nodeNotReady":
-      return texts[reason.code](visibleText(reason.names.join(", ")));
+      return texts[reason.code](visibleText(listed(reason.names)));
     case "errors":
       return texts.errors(reason.count, visibleText(reason.newest));
     case "signIns":

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { duration, number } from "../../format.ts";
+import { duration, number, sentences } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
@@ -92,8 +92,7 @@ function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
   if (outcome.kind === "error") return t.sql.failedAfter(ms);
   if (outcome.kind === "plan") return t.sql.planTitle;
   const count = countStatements(outcome.sql, dialect);
-  const which = count > 1 ? ` ${t.sql.lastOf(count)}` : "";
-  return resultSentence(outcome, dialect, ms) + which;
+  return sentences(resultSentence(outcome, dialect, ms), count > 1 && t.sql.lastOf(count));
 }
 
 function resultSentence(

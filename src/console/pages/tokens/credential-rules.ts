@@ -1,4 +1,5 @@
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
+import { sentences } from "../../format.ts";
 import { t } from "../../text/text.ts";
 
 /** Letters and digits without those that look alike. */
@@ -49,5 +50,5 @@ export function usernameHint(name: string, hasPassword: boolean): string {
   if (name !== "" && !hasPassword) hints.push(t.tokens.needsPassword);
   if (name.includes("|")) hints.push(t.tokens.barInName);
   if (!fitsBasicAuth(name)) hints.push(basicAuthHint());
-  return hints.join(" ");
+  return sentences(...hints);
 }

@@ -1,5 +1,6 @@
 import { useId, useState } from "preact/hooks";
 import type { Limit, Permission, ResultOf, Token } from "../../../client/index.ts";
+import { sentences } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -52,7 +53,7 @@ export function ExplainForm({ token }: { readonly token: Token }) {
             <optgroup key={family} label={title}>
               {actions.map((action) => (
                 <option key={action.label} value={JSON.stringify(action.permission)}>
-                  {`${title}: ${action.label}`}
+                  {t.tokens.familyActions(title, action.label)}
                 </option>
               ))}
             </optgroup>
@@ -133,8 +134,11 @@ function Verdict({ verdict: { allowed, reason, limit, elsewhere }, limits }: Ver
       <p class={allowed ? "tokens-yes" : "tokens-no"}>
         <Icon name={allowed ? "check" : "close"} />
         <span>
-          <strong>{allowed ? t.tokens.yes : t.tokens.no}</strong> {t.tokens.reasons[reason]}
-          {reason === "not_granted" && elsewhere.length > 0 && ` ${t.tokens.elsewhere}`}
+          <strong>{allowed ? t.tokens.yes : t.tokens.no}</strong>{" "}
+          {sentences(
+            t.tokens.reasons[reason],
+            reason === "not_granted" && elsewhere.length > 0 && t.tokens.elsewhere,
+          )}
         </span>
       </p>
       {lines.length > 0 && (

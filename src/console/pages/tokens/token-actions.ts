@@ -1,4 +1,5 @@
 import { ClientError, type Token } from "../../../client/index.ts";
+import { listed, sentences } from "../../format.ts";
 import { type Session, signInAgain } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { confirm } from "../../ui/dialog.tsx";
@@ -39,7 +40,7 @@ export async function deleteToken({ client }: Session, token: Token): Promise<bo
     title: t.tokens.deleteQuestion(displayName(token)),
     text: t.tokens.deleteText(
       limitSummary(token.token_limit)
-        .join("; ")
+        .join(t.tokens.betweenFamilies)
         .replace(/[.。]$/, ""),
     ),
     action: t.frame.delete,
@@ -66,7 +67,7 @@ export async function deleteTokens({ client }: Session, tokens: readonly Token[]
   const more = tokens.length - names.length;
   const sure = await confirm({
     title: t.tokens.deleteQuestion(tokens.length === 1 && only !== undefined ? displayName(only) : count),
-    text: t.tokens.deleteManyText(names.join(", "), more),
+    text: t.tokens.deleteManyText(listed(names), more),
     action: t.frame.delete,
     danger: true,
   });
@@ -92,8 +93,8 @@ export async function changePassword(session: Session, token: Token, password: s
   const { client, me } = session;
   const isOwn = token.token_key === me.token_key;
   await client.call("token_change_password", { target_token: token.token_key, new_password: password });
-  const more = isOwn ? ` ${await continueSession(session, `${token.username}|${password}`)}` : "";
-  toast(t.tokens.passwordChanged(displayName(token), more));
+  const more = isOwn ? await continueSession(session, `${token.username}|${password}`) : "";
+  toast(sentences(t.tokens.passwordChanged(displayName(token)), more));
 }
 
 /**

@@ -155,7 +155,7 @@ function Row({ listed, index, now, isChosen, onChoose, actionsOf }: RowProps) {
         <code>{token.token_key}</code>
       </td>
       <td class="tokens-rights" title={rights.join("\n")}>
-        {rights.join("; ")}
+        {rights.join(t.tokens.betweenFamilies)}
       </td>
       <td class="tokens-created">
         {token.created_at === null ? none() : <Time at={token.created_at} now={now} />}
@@ -165,7 +165,7 @@ function Row({ listed, index, now, isChosen, onChoose, actionsOf }: RowProps) {
       </td>
       <td class="tokens-used">
         {token.last_used_at === null ? (
-          <span class="muted">{t.tokens.never}</span>
+          <span class="muted">{t.tokens.neverUsed}</span>
         ) : (
           <Time at={token.last_used_at} now={now} />
         )}

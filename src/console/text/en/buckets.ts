@@ -76,8 +76,8 @@ export const buckets = {
   buckets: "Buckets",
   mountTitle: (bucket: string) => `Mount ${bucket}`,
   mountIntro:
-    "Use the bucket as a network drive. The user name is <key>, the key of the token that you are signed in with, and the password is its secret<more>",
-  mountByName: (name: string) => `; or the user name ${name} with its password.`,
+    "Use the bucket as a network drive. The user name is <key>, the key of the token that you are signed in with, and the password is its secret.<more>",
+  mountByName: (name: string) => ` You can also use the user name ${name} with its password.`,
   mountOthers: "For others, and for machines: <link>.",
   mountToken: "create a token for this drive only",
   mountRefused:

@@ -90,13 +90,6 @@ export const logs = {
     const until = before === undefined ? "" : `${since === "" ? "" : " and"} before ${before}`;
     return `Entries may be missing${since}${until}: the connection broke`;
   },
-  unknownNames: (
-    names: string,
-    {
-      isOne,
-      levels,
-      targets,
-    }: { readonly isOne: boolean; readonly levels: string; readonly targets: string },
-  ) =>
-    `${names} ${isOne ? "is neither a level nor a known target" : "are neither levels nor known targets"}. Levels: ${levels}. Targets: ${targets}.`,
+  unknownNames: (names: string, { levels, targets }: { readonly levels: string; readonly targets: string }) =>
+    `Unknown level or target: ${names}. Levels: ${levels}. Targets: ${targets}.`,
 };

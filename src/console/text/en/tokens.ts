@@ -107,7 +107,7 @@ export const tokens = {
   deleteText: (rights: string) =>
     `Everything that uses it is refused from the next call on: consoles, scripts and mounted drives. Its current rights: ${rights}. This cannot be undone.`,
   deleted: (name: string, more: string) => `Token ${name} deleted.${more}`,
-  passwordChanged: (name: string, more: string) => `Password of ${name} changed.${more}`,
+  passwordChanged: (name: string) => `Password of ${name} changed.`,
   stayOther: "You stay signed in: you did not sign in with it.",
   stayHere: "You stay signed in here, with the new one. Elsewhere you must sign in again.",
   webdavTitle: "WebDAV for a bucket",
@@ -150,6 +150,7 @@ export const tokens = {
   familyActions: (family: string, actions: string) => `${family}: ${actions}`,
   actionsIn: (actions: string, places: string) => `${actions}, ${places}`,
   never: "never",
+  neverUsed: "never",
   expired: (ago: string) => `expired ${ago}`,
   starts: (when: string) => `starts ${when}`,
   chooseAll: "Select all tokens shown",

@@ -101,7 +101,7 @@ export const tokens: typeof en = {
   deleteText: (rights: string) =>
     `从下一次调用起，所有使用它的控制台、脚本和挂载的驱动器都会被拒绝。其当前权限：${rights}。此操作无法撤销。`,
   deleted: (name: string, more: string) => `已删除令牌 ${name}。${more}`,
-  passwordChanged: (name: string, more: string) => `已更改 ${name} 的密码。${more}`,
+  passwordChanged: (name: string) => `已更改 ${name} 的密码。`,
   stayOther: "你保持登录：你不是用它登录的。",
   stayHere: "此处用新的凭据保持登录。其他地方需要重新登录。",
   webdavTitle: "存储桶的 WebDAV",
@@ -141,7 +141,8 @@ export const tokens: typeof en = {
   betweenFamilies: "；",
   familyActions: (family, actions) => `${family}：${actions}`,
   actionsIn: (actions, places) => `${actions}，${places}`,
-  never: "从不",
+  never: "永不过期",
+  neverUsed: "从未使用",
   expired: (ago) => `已过期（${ago}）`,
   starts: (when) => `${when}生效`,
   chooseAll: "选择显示的所有令牌",

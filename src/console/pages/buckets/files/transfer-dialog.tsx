@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { BucketFiles } from "../../../../client/index.ts";
+import { listed } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
@@ -188,5 +189,5 @@ async function undoMove(files: BucketFiles, steps: readonly Step[]): Promise<voi
     } catch {
       failed.push(visibleText(nameOf(to)));
     }
-  if (failed.length > 0) throw new Error(t.files.notMovedBack(failed.slice(0, 5).join(", ")));
+  if (failed.length > 0) throw new Error(t.files.notMovedBack(listed(failed.slice(0, 5))));
 }

@@ -19,8 +19,7 @@ export function MountDialog({ bucket, onClose }: { readonly bucket: string; read
       <p>
         {rich(t.buckets.mountIntro, {
           key: <code>{me.token_key}</code>,
-          more:
-            me.username === null || !fitsBasicAuth(me.username) ? "." : t.buckets.mountByName(me.username),
+          more: me.username === null || !fitsBasicAuth(me.username) ? "" : t.buckets.mountByName(me.username),
         })}
       </p>
       {me.username !== null && !fitsBasicAuth(me.username) && <p class="notice">{basicAuthHint()}</p>}

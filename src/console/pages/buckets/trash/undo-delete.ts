@@ -1,4 +1,5 @@
 import { ClientError, type FileVersion, type NodeServerClient } from "../../../../client/index.ts";
+import { listed } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
@@ -36,6 +37,6 @@ export async function undoDelete(
     for (const [index, answer] of answers.entries())
       if (answer instanceof ClientError) failures.push(visibleText(versions[index]?.path ?? ""));
   }
-  if (failures.length > 0) throw new Error(t.files.notRestored(failures.slice(0, 5).join(", "), name));
+  if (failures.length > 0) throw new Error(t.files.notRestored(listed(failures.slice(0, 5)), name));
   toast(t.files.restoredAll(t.frame.countItems(paths.length)));
 }

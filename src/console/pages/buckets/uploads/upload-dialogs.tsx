@@ -1,4 +1,4 @@
-import { number } from "../../../format.ts";
+import { number, sentences } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
@@ -20,10 +20,12 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
   return (
     <Dialog title={t.files.replaceQuestion} onClose={() => answer("cancel")}>
       <p>
-        {all === 1
-          ? t.files.fileExists
-          : t.files.someExist(number(replacing.length), t.frame.countFiles(all))}{" "}
-        {replacing.length === 1 ? t.files.overwritesOne : t.files.overwritesSome}
+        {sentences(
+          all === 1
+            ? t.files.fileExists
+            : t.files.someExist(number(replacing.length), t.frame.countFiles(all)),
+          replacing.length === 1 ? t.files.overwritesOne : t.files.overwritesSome,
+        )}
       </p>
       <ul class="files-names">
         {names.map((name) => (
@@ -77,10 +79,13 @@ export function FolderDialog({ into, folders, isFirst, answer }: FolderQuestion)
   return (
     <Dialog title={t.files.uploadAFolder} onClose={() => answer("cancel")}>
       <p>
-        {isOne
-          ? rich(t.files.folderQuestion, { name: <FileName name={first} />, below, target })
-          : rich(t.files.foldersQuestion(number(folders.length)), { below, target })}
-        {isFirst && ` ${t.files.websiteHint}`}
+        {rich(
+          sentences(
+            isOne ? t.files.folderQuestion : t.files.foldersQuestion(number(folders.length)),
+            isFirst && t.files.websiteHint,
+          ),
+          { name: <FileName name={first} />, below, target },
+        )}
       </p>
       <footer>
         <Button onClick={() => answer("cancel")}>{t.frame.cancel}</Button>

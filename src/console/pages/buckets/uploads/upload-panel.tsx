@@ -98,15 +98,19 @@ function headline({ counts }: Totals, busy: boolean): string {
   const main = busy
     ? t.files.uploading(t.frame.countFiles(counts.waiting + counts.running))
     : t.files.uploaded(t.frame.countFiles(counts.done));
-  return [main, ...over].filter((part) => part !== "").join(", ");
+  return notes([main, ...over].filter((part) => part !== ""));
 }
 
 function progressText({ sent, bytes: all, rate, leftMs, nextTry }: Totals): string {
   const parts = [t.files.sentOf(bytes(sent), bytes(all))];
-  if (nextTry !== undefined) return [...parts, nextTryText(nextTry)].join(", ");
+  if (nextTry !== undefined) return notes([...parts, nextTryText(nextTry)]);
   if (rate > 0) parts.push(`${bytes(Math.round(rate))}/s`);
   if (leftMs !== undefined) parts.push(t.files.timeLeft(duration(leftMs)));
-  return parts.join(", ");
+  return notes(parts);
+}
+
+function notes(parts: readonly string[]): string {
+  return parts.reduce((before, part) => t.files.totals(before, part));
 }
 
 function nextTryText(nextTry: NextTry): string {
