@@ -50,7 +50,7 @@ inBrowser(
     expect(await page.getByText("just now").first().getAttribute("title")).toMatch(
       /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/,
     );
-    await page.getByText("since its start on").waitFor();
+    await page.getByText("since the server started on").waitFor();
     await page.getByText("json_log_file").waitFor();
 
     // What another client does now appears by itself.
@@ -70,7 +70,7 @@ inBrowser(
     await page.reload();
     await page.getByText("1 entry").waitFor();
     await page.getByLabel("Search").fill("bob");
-    await page.getByText("No entry matches these filters.").waitFor();
+    await page.getByText("No entries match these filters.").waitFor();
     await page.getByRole("button", { name: "Clear filters" }).click();
     await page.getByLabel("Who").selectOption("Alice's laptop");
     await page.getByText("2 entries").waitFor();

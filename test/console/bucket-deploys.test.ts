@@ -65,7 +65,7 @@ inBrowser(
     await page.getByRole("dialog").getByRole("button", { name: "Publish" }).click();
     await spring.getByText("Published").waitFor();
     expect(await page1()).toBe("second");
-    await page.getByText("these lines do not do what they should").waitFor();
+    await page.getByText("these lines do not work").waitFor();
     await page.getByText("_redirects:1").waitFor();
     await shoot(page, "bucket-deploys");
     expect(await axeFindings(page)).toEqual([]);

@@ -11,7 +11,7 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
     expected: /there is no such file|no file/i,
   });
   const { page } = tab;
-  await page.getByText("There are no links with a limit").waitFor();
+  await page.getByText("No links with a limit").waitFor();
   const form = page.getByRole("dialog", { name: "New link" });
   const made = page.getByRole("dialog", { name: "Link created" });
   const takeAddress = async () => {
@@ -24,10 +24,10 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
   await form.getByRole("button", { name: "Create link" }).click();
   await form.getByRole("alert").waitFor();
   await form.getByLabel("File", { exact: true }).fill("a.txt");
-  await form.getByRole("textbox", { name: "Downloads" }).fill("0");
+  await form.getByRole("textbox", { name: "Maximum downloads" }).fill("0");
   await form.getByText("Enter a number from 1").waitFor();
   expect(await form.getByRole("button", { name: "Create link" }).isDisabled()).toBe(true);
-  await form.getByRole("textbox", { name: "Downloads" }).fill("2");
+  await form.getByRole("textbox", { name: "Maximum downloads" }).fill("2");
   expect(await axeFindings(page)).toEqual([]);
   await form.getByRole("button", { name: "Create link" }).click();
   await made.getByText("it is not shown again").waitFor();
@@ -41,19 +41,19 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
   await form.getByRole("radio", { name: "A folder as ZIP" }).check();
   await form.getByLabel("Folder", { exact: true }).fill("docs");
   await form.getByRole("button", { name: "Create link" }).click();
-  await made.getByText("“Revoke all links” ends it").waitFor();
+  await made.getByText("Only “Revoke all links” revokes it").waitFor();
   const zip = await takeAddress();
   expect((await fetch(zip)).headers.get("content-type")).toBe("application/zip");
   expect(await page.getByRole("row").count()).toBe(2);
 
   await row.getByRole("button", { name: "Revoke" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
-  await page.getByText("There are no links with a limit").waitFor();
+  await page.getByText("No links with a limit").waitFor();
   expect((await fetch(limited)).status).not.toBe(200);
   expect((await fetch(zip)).status).toBe(200);
   await page.getByRole("button", { name: "Revoke all links" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Revoke all links" }).click();
-  await page.getByText("All links are revoked.").waitFor();
+  await page.getByText("All links revoked.").waitFor();
   expect((await fetch(zip)).status).not.toBe(200);
 
   await page.getByRole("button", { name: "New link" }).click();
@@ -61,7 +61,7 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
   await form.getByLabel("Folder", { exact: true }).fill("inbox");
   await form.getByLabel("Password").fill("open sesame");
   await form.getByRole("button", { name: "Create link" }).click();
-  await made.getByText("Send the password by another way").waitFor();
+  await made.getByText("Send the password separately").waitFor();
   await shoot(page, "bucket-link-created");
   await takeAddress();
   const box = page.getByRole("row", { name: /^inbox/ });

@@ -116,13 +116,13 @@ inBrowser("a bucket is made from the palette, and can take the HTTP root from an
   const create = form.getByRole("button", { name: "Create" });
   await create.click();
   const question = page.getByRole("dialog", { name: "Make next the HTTP root?" });
-  await question.getByText("site is the HTTP root now").waitFor();
+  await question.getByText("instead of site").waitFor();
   await shoot(page, "buckets-new-root");
   await question.getByRole("button", { name: "Cancel" }).click();
   await form.getByText(/HTTP root already/).waitFor();
   expect(await node.call("static-bucket_list", { token })).toEqual(["site"]);
   await create.click();
-  await question.getByRole("button", { name: "Move the HTTP root" }).click();
+  await question.getByRole("button", { name: "Move HTTP root" }).click();
   await page.getByText("This folder is empty").waitFor();
   await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
   expect(await node.call("static-bucket_read", { token, name: "site" })).toMatchObject({

@@ -16,12 +16,12 @@ inBrowser("the HTTP root is moved from another bucket, after a question, at once
   await page.getByRole("checkbox", { name: "HTTP root" }).check();
   await page.getByRole("button", { name: "Save" }).click();
   const question = page.getByRole("dialog", { name: "Make next the HTTP root?" });
-  await question.getByText("site is the HTTP root now").waitFor();
+  await question.getByText("instead of site").waitFor();
   expect(await axeFindings(page)).toEqual([]);
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await (await fetch(node.url)).text()).toBe("old");
   await page.getByRole("button", { name: "Save" }).click();
-  await question.getByRole("button", { name: "Move the HTTP root" }).click();
+  await question.getByRole("button", { name: "Move HTTP root" }).click();
   await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
   expect(await (await fetch(node.url)).text()).toBe("new");
   expect(await node.call("static-bucket_read", { token, name: "site" })).toMatchObject({
@@ -46,13 +46,13 @@ inBrowser("settings say what is wrong with the rules of the site, and keep unsav
   await page.getByText("999").waitFor();
   await page.getByRole("checkbox", { name: "CORS" }).check();
   await page.getByRole("link", { name: "Files", exact: true }).click();
-  await page.getByText("the settings of site are not saved").waitFor();
+  await page.getByText("You will lose what you entered: the settings of site.").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".badge", { hasText: "CORS" }).waitFor();
   await page.getByRole("button", { name: "Delete bucket" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Delete bucket" }).click();
-  await page.getByText("There is no bucket yet").waitFor();
+  await page.getByText("No buckets yet").waitFor();
 });
 
 inBrowser("a token sees the tabs that it can use, and is told about the others", async () => {
@@ -71,10 +71,10 @@ inBrowser("a token sees the tabs that it can use, and is told about the others",
     "Trash",
   ]);
   await page.getByRole("link", { name: "Links" }).click();
-  await page.getByText("There are no links with a limit").waitFor();
+  await page.getByText("No links with a limit").waitFor();
   expect(await page.getByRole("button", { name: /New link|Revoke/ }).count()).toBe(0);
   await page.goto(`${node.url}/node/console/#/buckets/site/settings`);
-  await page.getByText("This token may not use this part of the bucket.").waitFor();
+  await page.getByText("Your token cannot use this part of the bucket.").waitFor();
 });
 
 inBrowser("settings keep the focus when they are saved", async () => {
@@ -96,7 +96,7 @@ inBrowser("the settings lead to a file of rules that does not exist, which is cr
   await using tab = await openConsole(node, { at: "/buckets/site/settings" });
   const { page } = tab;
   await page.getByRole("link", { name: "_headers" }).click();
-  await page.getByRole("button", { name: "Create it" }).click();
+  await page.getByRole("button", { name: "Create file" }).click();
   await page.getByRole("dialog", { name: "_headers" }).waitFor();
   expect(await Bun.file(join(folder, "_headers")).text()).toBe("");
   // The arrows stay where they are, whatever the file is like.

@@ -102,15 +102,15 @@ for (const [store, line] of [
     await page.getByRole("button", { name: "Turn on" }).click();
     await page.getByRole("dialog").getByText(line).waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Turn on" }).click();
-    await page.getByText("The trash is on and keeps what is removed for 30 days.").waitFor();
-    await page.getByText("will be kept here for 30 days").waitFor();
+    await page.getByText("The trash is on. Deleted and replaced files are kept for 30 days.").waitFor();
+    await page.getByText("are kept here for 30 days").waitFor();
     expect(readFileSync(node.configPath, "utf8").split("\n")).toContain(line);
     const colleague = await node.newToken([
       { scopes: ["global"], permissions: ["read", "list"].map((action) => ({ static_bucket_file: action })) },
     ]);
     await node.editConfig(config);
     await using other = await openConsole(node, { at: "/buckets/site/trash", token: colleague });
-    await other.page.getByText("This server keeps nothing of what is deleted or replaced.").waitFor();
+    await other.page.getByText("To turn it on, set trash_days in the configuration").waitFor();
     expect(await other.page.getByRole("button", { name: "Turn on" }).count()).toBe(0);
   });
 

@@ -21,7 +21,7 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
   await using tab = await openConsole(node, { at: "/buckets" });
   const { page } = tab;
   const record = () => node.call("static-bucket_read", [node.superToken, "site"]);
-  await page.getByText("There is no bucket yet").waitFor();
+  await page.getByText("No buckets yet").waitFor();
   await page.getByRole("button", { name: "New bucket" }).click();
   await page.getByLabel("Name", { exact: true }).fill("no/slash");
   await page.getByRole("button", { name: "Create" }).click();
@@ -42,15 +42,15 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
 
   await choose(page, "site", "Settings");
   await page.getByRole("checkbox", { name: "HTTP root" }).check();
-  await page.getByText("Its pages will share this address with the console").waitFor();
+  await page.getByText("Its pages share this address with the console").waitFor();
   await page.getByLabel("Folder", { exact: true }).fill("elsewhere/site");
   await page.getByRole("checkbox", { name: "CORS" }).uncheck();
   await page.getByRole("button", { name: "Save" }).click();
   await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
   expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
   await page.goBack();
-  expect(await copiedBy(page, () => choose(page, "site", "Copy address"))).toBe(`${node.url}/`);
-  await page.getByText("Address copied.").waitFor();
+  expect(await copiedBy(page, () => choose(page, "site", "Copy URL"))).toBe(`${node.url}/`);
+  await page.getByText("URL copied.").waitFor();
 
   await choose(page, "site", "Settings");
   await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
@@ -61,12 +61,12 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
   await writeFile(join(node.folder, "static/elsewhere/site/kept.txt"), "kept");
   await page.goBack();
   await choose(page, "site", "Delete bucket");
-  await page.getByText("The files themselves stay on the server's disk").waitFor();
+  await page.getByText("stay on the server in the folder").waitFor();
   await page.getByRole("button", { name: "Cancel" }).click();
   expect(await record()).not.toBeNull();
   await choose(page, "site", "Delete bucket");
   await page.getByRole("button", { name: "Delete bucket" }).click();
-  await page.getByText("There is no bucket yet").waitFor();
+  await page.getByText("No buckets yet").waitFor();
   expect(await record()).toBeNull();
   expect(existsSync(join(node.folder, "static/elsewhere/site/kept.txt"))).toBe(true);
 });

@@ -75,7 +75,7 @@ inBrowser("what is wrong is marked where it is, told in a sentence, and not save
 
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(before);
-  await page.getByText("finds nothing wrong").waitFor();
+  await page.getByText("No problems found").waitFor();
   await page.locator(".cm-lintRange-error").first().waitFor({ state: "detached" });
 });
 
@@ -101,7 +101,7 @@ inBrowser("a key that means nothing is saved, and the server's warning is shown"
   await using tab = await openConsole(node, { at: "/config" });
   await addBelow(tab.page, "[logging]", "colour = 1");
   await save(tab.page);
-  await tab.page.getByText("It warns: configuration key logging.colour is unknown").waitFor();
+  await tab.page.getByText("Warning: configuration key logging.colour is unknown").waitFor();
 });
 
 inBrowser("when the server moves, the console tells where to", async () => {
@@ -111,7 +111,7 @@ inBrowser("when the server moves, the console tells where to", async () => {
   free.stop(true);
   await using tab = await openConsole(node, {
     at: "/config",
-    expected: /ERR_CONNECTION|WebSocket|has left this address|cannot be reached/,
+    expected: /ERR_CONNECTION|WebSocket|has another address|cannot be reached/,
   });
   const { page } = tab;
   await editor(page).getByText('"127.0.0.1:0"').click();
@@ -119,7 +119,7 @@ inBrowser("when the server moves, the console tells where to", async () => {
   await page.keyboard.press("Shift+Home");
   await page.keyboard.insertText(`ws_listener = "127.0.0.1:${port}"`);
   await save(page);
-  await page.getByText("cannot reach it any more").waitFor();
+  await page.getByText("has another address").waitFor();
   const link = page.getByRole("link", { name: `http://127.0.0.1:${port}/node/console/` });
   expect(await link.getAttribute("href")).toBe(`http://127.0.0.1:${port}/node/console/`);
   expect(node.url).toBe(`http://127.0.0.1:${port}`);
@@ -134,7 +134,7 @@ inBrowser("what somebody else changed meanwhile is shown before it is overwritte
   const theirs = `# by somebody else\n${before}`;
   await writeFile(node.configPath, theirs);
   await page.keyboard.press("Control+s");
-  const conflict = page.getByRole("dialog", { name: "Somebody else changed the file" });
+  const conflict = page.getByRole("dialog", { name: "Someone else changed the file" });
   await conflict.waitFor();
   await becomes(() => conflict.locator("ins").allTextContents(), ["added: + # by somebody else"]);
   await conflict.getByRole("button", { name: "Keep editing" }).click();

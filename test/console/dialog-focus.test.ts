@@ -153,11 +153,11 @@ inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by
   await page.getByRole("link", { name: "Tokens", exact: true }).click();
   const of = (action: string) => () => actOn(page, "alice", action);
   expect(await startOf(page, of("Delete"))).toBe("button Cancel");
-  expect(await startOf(page, of("Change the password"))).toBe("input New password");
+  expect(await startOf(page, of("Change password"))).toBe("input New password");
   expect(await startOf(page, of("Rotate secret"))).toBe("button Cancel");
   await of("Rotate secret")();
   await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
-  await page.getByText("it will not be shown again").waitFor();
+  await page.getByText("it is not shown again").waitFor();
   expect(await page.evaluate(focused)).toBe("button Copy");
   await press("I have copied it")();
 

@@ -96,7 +96,7 @@ inBrowser("a drop that cannot be is refused in words, and one onto a taken name 
   await dragOver(page, row(page, "a.txt"), row(page, "docs"));
   await page.getByRole("status").getByText("Drop to move a.txt into docs.").waitFor();
   await page.mouse.up();
-  await page.getByText("These names exist in site/docs already:").waitFor();
+  await page.getByText("site/docs already contains:").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
   expect(readFileSync(join(folder, "docs/a.txt"), "utf8")).toBe("old");
   expect(readdirSync(folder).sort()).toEqual(["a.txt", "docs", "img"]);

@@ -140,7 +140,7 @@ inBrowser(
     ];
     await using tab = await openConsole(node, { at: "/buckets" });
     const { page } = tab;
-    const question = page.getByRole("dialog", { name: "Upload a folder" });
+    const question = page.getByRole("dialog", { name: "Upload the folder or only its contents?" });
     const uploaded = (count: number) =>
       page.getByText(`${count} file${count === 1 ? "" : "s"} uploaded`).waitFor();
     const has = (path: string) => existsSync(join(folder, path));
@@ -217,13 +217,13 @@ inBrowser("a bucket that takes no uploads says why when something is dropped ont
   await using tab = await openConsole(node, { at: "/buckets", token });
   await tab.page.getByRole("link", { name: "site", exact: true }).waitFor();
   await dropFiles(tab.page, await middleOf(tab.page, ".buckets-row"), file);
-  await tab.page.getByText(/This token may not upload into site/).waitFor();
+  await tab.page.getByText(/Not uploaded: your token needs .* on the bucket site/).waitFor();
 
   await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
   await using other = await openConsole(node, { at: "/buckets" });
   await other.page.getByText("Off").waitFor();
   await dropFiles(other.page, await middleOf(other.page, ".buckets-row"), file);
-  await other.page.getByText(/The bucket site is off/).waitFor();
+  await other.page.getByText(/the bucket site is off/).waitFor();
 });
 
 inBrowser("the invitation to drop names the folder, over the list and above the messages", async () => {

@@ -15,11 +15,11 @@ inBrowser("Enter in the field of a dialog does what its button does", async () =
   const { folder } = await siteWith(node, { "a.txt": "a" });
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;
-  const change = () => actOn(page, "root", "Change the password");
+  const change = () => actOn(page, "root", "Change password");
   await change();
   await page.getByLabel("New password").fill("short");
   await page.keyboard.press("Enter");
-  await page.getByText("It needs 6 characters or more.").waitFor();
+  await page.getByText("Use at least 6 characters.").waitFor();
   expect(await page.getByRole("dialog").count()).toBe(1);
   await page.getByLabel("New password").fill("a longer password");
   await page.keyboard.press("Enter");

@@ -41,7 +41,7 @@ inBrowser("a form becomes a request, and the answer is the server's", async () =
     params: { token: "••••••", name: "site", is_http_root: null, cors: true },
   });
   await method.getByRole("button", { name: "Send" }).click();
-  const answer = JSON.parse(await codeOf(page, "Answer as JSON")) as { result: unknown };
+  const answer = JSON.parse(await codeOf(page, "Response as JSON")) as { result: unknown };
   expect(answer.result).toEqual(
     await node.call("static-bucket_read", { token: node.superToken, name: "site" }),
   );
@@ -49,7 +49,7 @@ inBrowser("a form becomes a request, and the answer is the server's", async () =
 
   await method.getByRole("button", { name: "Send" }).click();
   await method.getByText("error", { exact: true }).waitFor();
-  expect(JSON.parse(await codeOf(page, "Answer as JSON"))).toMatchObject({
+  expect(JSON.parse(await codeOf(page, "Response as JSON"))).toMatchObject({
     error: await node.refused("static-bucket_create", { token: node.superToken, name: "site" }),
   });
   expect(await page.content()).not.toContain(node.superToken.split(":")[1] ?? "");
@@ -94,9 +94,9 @@ inBrowser("dangerous methods ask first, another token can be typed, and errors s
   await question.getByRole("button", { name: "Cancel" }).click();
   await page.getByLabel("token", { exact: true }).fill(weak);
   await page.keyboard.press("Control+Enter");
-  await question.getByRole("button", { name: "Call it" }).click();
-  await page.getByText("This token may not do that.").waitFor();
-  expect(JSON.parse(await codeOf(page, "Answer as JSON"))).toHaveProperty("error.code", 102);
+  await question.getByRole("button", { name: "Call", exact: true }).click();
+  await page.getByText("Your token does not allow this.").waitFor();
+  expect(JSON.parse(await codeOf(page, "Response as JSON"))).toHaveProperty("error.code", 102);
   expect(await node.call("agent-uuid_list_all", [node.superToken])).toEqual([]);
 });
 
@@ -111,7 +111,7 @@ inBrowser("methods that the token cannot call are marked, and still there", asyn
   for (const open of ["node-server_hello", "node-server_get_database_type"])
     expect(await row(open).getByText("not with this token").count()).toBe(0);
   await row("node-server_read_config").getByRole("link").click();
-  await tab.page.getByText("The token that you are signed in with does not have that.").waitFor();
+  await tab.page.getByText("Your token does not have it.").waitFor();
 });
 
 inBrowser("a stream runs over a WebSocket, and can be started, stopped and started again", async () => {
@@ -177,8 +177,8 @@ inBrowser("the explorer is readable by everybody", async () => {
   const method = await lookAround(node, "explorer", "/api/static-bucket_update", async (page) => {
     await page.getByLabel("name", { exact: true }).fill("site");
     await page.getByRole("button", { name: "Send" }).click();
-    await page.getByRole("button", { name: "Call it" }).click();
-    await page.getByLabel("Answer as JSON").waitFor();
+    await page.getByRole("button", { name: "Call", exact: true }).click();
+    await page.getByLabel("Response as JSON").waitFor();
   });
   expect([...list, ...method]).toEqual([]);
 });

@@ -5,7 +5,7 @@ inBrowser("a page that crashes says so, and the others still work", async () => 
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/nowhere", expected: /boom/ });
   const { page } = tab;
-  await page.getByRole("heading", { name: "No such page" }).waitFor();
+  await page.getByRole("heading", { name: "Page not found" }).waitFor();
   const faulty = {
     contentType: "text/javascript",
     body: "export default () => { throw new Error('boom'); };",
@@ -37,13 +37,13 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   await using node = await testNode();
   await using tab = await openConsole(node, {
     at: "/sql",
-    expected: /Failed to load resource|404|cannot be loaded|may have been updated/,
+    expected: /Failed to load resource|404|cannot be loaded|the server was updated/,
   });
   const { page } = tab;
   await page.locator(".cm-content").fill("select 'unsaved'");
   await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }));
   await page.getByRole("link", { name: "Update", exact: true }).click();
-  await page.getByText(/The server may have been updated: save your work/).waitFor();
+  await page.getByText(/because the server was updated. Save your work/).waitFor();
   await page.getByRole("link", { name: "SQL", exact: true }).click();
   await page.locator(".cm-content").getByText("unsaved").waitFor();
   // With nothing to lose, the page reloads once.
@@ -54,7 +54,7 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   const reloaded = page.waitForEvent("load");
   await page.getByRole("link", { name: "Update", exact: true }).click();
   await reloaded;
-  await page.getByText(/The server may have been updated/).waitFor();
+  await page.getByText(/because the server was updated/).waitFor();
   await page.unroute("**/assets/page-*.js");
   // The page that failed has the same heading, so the reload is waited for.
   const again = page.waitForEvent("load");

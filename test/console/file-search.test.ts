@@ -23,7 +23,7 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
   await page.getByLabel("Filter by name").fill("report");
-  await page.getByRole("button", { name: "Whole bucket" }).click();
+  await page.getByRole("button", { name: "Search bucket" }).click();
   const found = results(page);
   await found.getByRole("link", { name: "docs/deep/Report 2026.txt" }).waitFor();
   await becomes(
@@ -48,7 +48,7 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
   await shoot(page, "files-search-dark");
   expect(await axeFindings(page, { only: "colours" })).toEqual([]);
   await page.getByLabel("Filter by name").fill("nowhere at all");
-  await page.getByText("Nothing in this bucket has “nowhere at all” in its path.").waitFor();
+  await page.getByText("No path in this bucket contains “nowhere at all”.").waitFor();
   await page.getByLabel("Filter by name").fill("2026 report");
   await found.getByRole("link").click();
   await page.getByRole("dialog", { name: "Report 2026.txt" }).getByText("the report").waitFor();
@@ -135,7 +135,7 @@ inBrowser("results of several folders are selected and moved together, and none 
   // A selection in the results is not one in the folder.
   await check(page, "c/report.txt").check();
   await page.keyboard.press("Escape");
-  await press(page, "Whole bucket");
+  await press(page, "Search bucket");
   await page.getByText("No name here contains “report”.").waitFor();
 });
 

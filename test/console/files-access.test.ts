@@ -16,7 +16,7 @@ inBrowser("a token that may list and read is shown the files, no change, and why
   ]);
   await using tab = await openConsole(node, { at: "/buckets/site", token });
   const { page } = tab;
-  await page.getByText("changing files needs all four of Read, Write, Delete and List").waitFor();
+  await page.getByText("to change files, your token needs Read, Write, Delete and List").waitFor();
   await open(page, "sub");
   await list(page).getByText("b.txt").waitFor();
   await page.goBack();

@@ -70,7 +70,7 @@ inBrowser("the list is steered by keys alone", async () => {
   expect(readdirSync(folder).sort()).toEqual(["a2.txt", "b.txt", "c.txt", "sub"]);
   await list(page).focus();
   await press("End", "Delete");
-  await page.getByText("It can be restored for 30 days").waitFor();
+  await page.getByText("You can restore deleted files from the trash for 30 days").waitFor();
   // The button is disabled until the dialog has counted what would be deleted.
   const remove = page
     .getByRole("dialog")
@@ -98,7 +98,7 @@ inBrowser("files and folders are renamed, moved and deleted, and nothing is repl
   await page.getByRole("button", { name: "New folder" }).click();
   await page.getByLabel("Name", { exact: true }).fill("old");
   await page.getByRole("button", { name: "Create" }).click();
-  await page.getByText("There is already something named old here").waitFor();
+  await page.getByText("A file or folder named old already exists here").waitFor();
   await page.getByLabel("Name", { exact: true }).fill("new");
   await page.getByRole("button", { name: "Create" }).click();
   await page.getByText("This folder is empty").waitFor();

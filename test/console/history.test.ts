@@ -149,14 +149,17 @@ inBrowser(
     ];
     for (const leave of ways) {
       await leave();
-      await question(page).getByText("the new token is not created").waitFor();
+      await question(page).getByText("You will lose what you entered: the new token.").waitFor();
       await question(page).getByRole("button", { name: "Cancel" }).click();
       await question(page).waitFor({ state: "detached" });
       expect(await name.inputValue()).toBe("half typed");
       await eventually("the address is the form's again", () => page.url().includes("preset=webdav"));
     }
     await page.getByRole("button", { name: "Sign out" }).click();
-    await page.getByRole("dialog", { name: "Sign out?" }).getByText("the new token is not created").waitFor();
+    await page
+      .getByRole("dialog", { name: "Sign out?" })
+      .getByText("You will lose unfinished work: the new token.")
+      .waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();
     await page.goBack();
     await question(page).getByRole("button", { name: "Leave" }).click();

@@ -96,7 +96,7 @@ inBrowser("job: look into files of every kind, one click each", async () => {
   };
   await next(dialog.getByRole("cell", { name: "first" }));
   // The shell that runs the stories has no viewer for PDF; a whole browser shows it (preview-kinds.test.ts).
-  await next(dialog.getByText("This browser has no viewer for PDF files"));
+  await next(dialog.getByText("This browser cannot show PDF files"));
   await next(dialog.getByRole("img", { name: "d.svg" }));
   await next(dialog.getByRole("textbox", { name: "Content of e.ts" }));
   await next(dialog.getByRole("textbox", { name: "Content of f.go" }).getByText("package"));
@@ -108,7 +108,7 @@ inBrowser("job: look into files of every kind, one click each", async () => {
 inBrowser("job: edit a text while somebody else does", async () => {
   await using node = await sharedNode();
   const { folder } = await siteWith(node, { "notes.txt": "old" });
-  const expected = /Failed to load resource.*412|Somebody else changed/;
+  const expected = /Failed to load resource.*412|Someone else changed/;
   await using tab = await openConsole(node, { at: "/buckets/site", expected });
   const { page } = tab;
   const hand = new Hand(page);

@@ -62,7 +62,7 @@ inBrowser("job: change the configuration, with a mistake that is found before it
   const hand = new Hand(page);
   const editor = page.getByRole("textbox", { name: "Configuration" });
   await hand.click(menuLink(page, "Config"));
-  await page.getByText("finds nothing wrong").waitFor();
+  await page.getByText("No problems found").waitFor();
   await hand.click(editor);
   await hand.press("Control+Home");
   await hand.paste(editor, "max_upload_sise = 5000\n");
@@ -70,7 +70,7 @@ inBrowser("job: change the configuration, with a mistake that is found before it
   expect(hand.effort()).toEqual({ clicks: 2, texts: 1, keys: 1 });
   await hand.press("Control+z");
   await hand.paste(editor, "max_upload_size = 5000\n");
-  await page.getByText("finds nothing wrong").waitFor();
+  await page.getByText("No problems found").waitFor();
   await hand.press("Control+s");
   await hand.click(page.getByRole("button", { name: "Save and apply" }));
   await page.getByText("Saved and in effect: ").waitFor();
@@ -92,6 +92,6 @@ inBrowser("job: call a method from the API explorer", async () => {
   await hand.click(name);
   await hand.type(name, "site");
   await hand.press("Control+Enter");
-  await page.getByLabel("Answer as JSON").getByText('"site"').first().waitFor();
+  await page.getByLabel("Response as JSON").getByText('"site"').first().waitFor();
   expect(hand.effort()).toEqual({ clicks: 3, texts: 2, keys: 2 });
 });

@@ -72,7 +72,7 @@ inBrowser("job: sign in as a colleague, and be where the work is", async () => {
   await hand.press("Enter");
   await page.getByRole("grid", { name: "Files" }).getByText("index.html").waitFor();
   expect(hand.effort()).toEqual({ texts: 1, keys: 1 });
-  expect(await page.getByText(/permission|may not/).count()).toBe(0);
+  expect(await page.getByText(/permission|does not allow/).count()).toBe(0);
 });
 
 inBrowser("job: sign out in every tab, also after Buckets was open", async () => {
@@ -126,7 +126,7 @@ inBrowser("job: sit out a restart of the server, also with a reload meanwhile", 
   });
   const { page } = tab;
   const hand = new Hand(page);
-  const banner = page.getByRole("alert").filter({ hasText: "This page continues by itself" });
+  const banner = page.getByRole("alert").filter({ hasText: "This page reconnects by itself" });
   await page.getByText("notes.txt").waitFor();
   await node.stop();
   await page.evaluate("dispatchEvent(new Event('focus'))");

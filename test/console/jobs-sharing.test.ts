@@ -58,7 +58,7 @@ inBrowser("job: make another bucket the HTTP root, and see the site", async () =
   await hand.click(page.getByRole("link", { name: "Settings", exact: true }));
   await hand.click(page.getByRole("checkbox", { name: "HTTP root" }));
   await hand.click(page.getByRole("button", { name: "Save" }));
-  await hand.click(page.getByRole("button", { name: "Move the HTTP root" }));
+  await hand.click(page.getByRole("button", { name: "Move HTTP root" }));
   await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
   expect(hand.effort()).toEqual({ clicks: 4 });
   const opened = page.context().waitForEvent("page");
@@ -93,7 +93,7 @@ inBrowser("job: make a token for a colleague that is limited to one bucket", asy
   await hand.click(page.getByRole("combobox", { name: "Bucket" }));
   await hand.type(page.getByRole("combobox", { name: "Bucket" }), "site");
   await page.getByText("Files: read, write, delete, list, in bucket site").waitFor();
-  await hand.click(page.getByRole("button", { name: "Create the token" }));
+  await hand.click(page.getByRole("button", { name: "Create token" }));
   const dialog = page.getByRole("dialog", { name: "The new token" });
   const token = await copiedBy(page, () => hand.click(dialog.getByRole("button", { name: "Copy" }).first()));
   await hand.click(dialog.getByRole("button", { name: "I have copied it" }));

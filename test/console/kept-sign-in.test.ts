@@ -100,6 +100,6 @@ inBrowser(
     const { page } = tab;
     await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));
     await signIn(page, node.superToken);
-    await page.getByText(/After a reload you will have to sign in again: the proxy is tired/).waitFor();
+    await page.getByText(/You must sign in again after a reload: the proxy is tired/).waitFor();
   },
 );

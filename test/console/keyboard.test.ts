@@ -41,7 +41,7 @@ inBrowser("Ctrl+K goes to pages and buckets and starts actions, by the keyboard 
   // It says where the list would be that nothing is found, keeps its size, and one Escape ends it.
   const box = await palette.boundingBox();
   await page.keyboard.type("zzz");
-  const nothing = await palette.getByText("Nothing has this name.").boundingBox();
+  const nothing = await palette.getByText("No matches.").boundingBox();
   const field = await palette.getByRole("combobox").boundingBox();
   expect(await palette.boundingBox()).toEqual(box);
   expect((nothing?.y ?? 0) - (field?.y ?? 0)).toBeLessThan(100);
@@ -104,7 +104,7 @@ inBrowser(
     await page.keyboard.press("?");
     const help = page.getByRole("dialog", { name: "Help and shortcuts" });
     await help.getByRole("link", { name: "console.md" }).waitFor();
-    await help.getByText("Its secret is shown once.").waitFor();
+    await help.getByText("The secret is shown once.").waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await shoot(page, "help");
     await page.keyboard.press("Escape");

@@ -34,9 +34,9 @@ inBrowser("levels are buttons, times a range, and the entry of a call leads to i
   await range.selectOption("Last 5 minutes");
   await becomes(() => page.url(), expect.stringContaining("range=5m"));
   await rowWith(page, "a warning").waitFor();
-  await range.selectOption("From … to …");
+  await range.selectOption("Custom range");
   await page.getByLabel("Until this time").fill("2020-01-01T00:00:00");
-  await page.getByText("No entry is in this time range.").waitFor();
+  await page.getByText("No entries in this time range.").waitFor();
   expect(await rowsOf(page).count()).toBe(0);
   await page.getByLabel("Until this time").fill("");
   await page.getByLabel("From this time").fill("2020-01-01T00:00:00");

@@ -53,8 +53,8 @@ test("a drop by the server is one row with the server's word about it", () => {
   expect(rows.shown.map(said)).toEqual([
     "7 entries missing here: dropped by the server, because this page reads too slowly",
     "next",
-    "1 entry missing here: they came faster than this page could show them",
-    "Entries may be missing: the connection broke",
+    "1 entry missing here: they arrived faster than this page could show them",
+    "Entries may be missing: the connection was lost",
   ]);
 });
 

@@ -124,7 +124,7 @@ inBrowser(
       [
         expect.stringContaining("before"),
         expect.stringMatching(
-          /^Entries may be missing after [\d .:-]+ and before [\d .:-]+: the connection broke$/,
+          /^Entries may be missing after [\d .:-]+ and before [\d .:-]+: the connection was lost$/,
         ),
         ...[8, 9, 10].map((n) => expect.stringContaining(`away ${n}`)),
       ],
@@ -141,7 +141,7 @@ inBrowser("a token whose secret was changed is signed out, and told why, while t
   const [key] = node.superToken.split(":");
   await node.call("token_roll_token_secret", { token: node.superToken, target_token: key });
   await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
-  await tab.page.getByText("The server no longer accepts this token").waitFor();
+  await tab.page.getByText("The server no longer accepts your token").waitFor();
 });
 
 inBrowser("the log page is readable by everybody", async () => {

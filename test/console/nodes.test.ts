@@ -24,9 +24,9 @@ inBrowser(
       const card = nodesCard(tab.page);
       await card.getByText("beta", { exact: true }).waitFor();
       for (const shown of [
-        /alpha ready, answers this console/,
+        /alpha ready, serves this console/,
         /beta readyVersion \S+ since .*, https:\/\/beta\.example\.com:2211$/,
-        /The nodes do not share one store of files/,
+        /The nodes do not share their files/,
       ])
         await becomes(() => card.textContent(), expect.stringMatching(shown));
     }

@@ -6,7 +6,7 @@ import { becomes } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
 const expected = /Failed to load|ERR_|WebSocket|dynamically imported/;
-const banner = (page: Page) => page.getByRole("alert").filter({ hasText: "This page continues by itself" });
+const banner = (page: Page) => page.getByRole("alert").filter({ hasText: "This page reconnects by itself" });
 const isBack = (page: Page) => banner(page).waitFor({ state: "hidden" });
 
 /** Pages, with a text that shows that everything has loaded. */
@@ -17,7 +17,7 @@ const shown: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
       .getByText(/Healthy|Needs attention/)
       .waitFor();
     await page.locator(".overview-tiles").waitFor();
-    await page.getByText(/None in the server’s memory|entr(y|ies)$/).waitFor();
+    await page.getByText(/in the server's memory|entr(y|ies)$/).waitFor();
   },
   "/activity": (page) => page.getByRole("status").filter({ hasText: "Live" }).waitFor(),
   "/logs": (page) => page.getByRole("status").filter({ hasText: "Live" }).waitFor(),
@@ -40,7 +40,7 @@ for (const [at, isShown] of Object.entries(shown))
     await siteWith(node, { "notes.txt": "some notes" });
     await using tab = await openConsole(node, { at: "/nowhere", expected });
     const { page } = tab;
-    await page.getByRole("heading", { name: "No such page" }).waitFor();
+    await page.getByRole("heading", { name: "Page not found" }).waitFor();
     await node.stop();
     // Neither the page's code nor its data can be loaded.
     await page.evaluate(`location.hash = ${JSON.stringify(at)}`);

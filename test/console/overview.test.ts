@@ -40,7 +40,7 @@ const status = (page: Page) => page.locator(".overview-status");
 /** Opens the facts about the server, which are folded at first. */
 async function openAbout(page: Page): Promise<void> {
   await page.getByText("About this server").click();
-  await region(page, "Server").getByText("Running for").waitFor();
+  await region(page, "Server").getByText("Uptime").waitFor();
 }
 
 for (const database of databaseKinds)
@@ -63,7 +63,7 @@ for (const database of databaseKinds)
     expect(await copiedBy(page, () => copyUuid.click())).toBe(uuid);
 
     const storage = region(page, "Storage");
-    await storage.getByText("Your next visit will show").waitFor();
+    await storage.getByText("Your next visit shows").waitFor();
     const { tables } = (await node.call("node-server_database_storage", { token: node.superToken })) as {
       tables: Record<string, number>;
     };
@@ -156,11 +156,11 @@ inBrowser("the overview says in a word whether the server is well, why not, and 
   });
   await using tab = await openConsole(node);
   const { page } = tab;
-  await status(page).getByText("In trouble").waitFor();
-  await status(page).getByText("Only 1 GB are free on the disk of the buckets").waitFor();
+  await status(page).getByText("Unhealthy").waitFor();
+  await status(page).getByText("Only 1 GB free on the disk of the buckets").waitFor();
   node.node.hub.logger("task").error("the nightly backup failed");
   await status(page)
-    .getByText("1 error in the log of the last hour, the newest: the nightly backup failed")
+    .getByText("1 error in the log of the last hour. Newest: the nightly backup failed")
     .waitFor();
   await status(page).getByRole("link", { name: "Logs", exact: true }).click();
   await becomes(() => page.getByLabel("Filter").inputValue(), "error");
@@ -178,7 +178,7 @@ inBrowser(
     await page.getByRole("button", { name: /^Disk free/ }).waitFor();
     const chart = region(page, "CPU");
     await page.getByRole("button", { name: /^CPU/ }).click();
-    await chart.getByRole("img", { name: /Of one core: [\d.]+% now, between/ }).waitFor();
+    await chart.getByRole("img", { name: /Share of one core: [\d.]+% now, between/ }).waitFor();
     // The legend shows the newest values without a mouse, and those under it otherwise.
     const newest = chart.locator(".u-value").last();
     await newest.filter({ hasText: /^[\d.]+%$/ }).waitFor();
@@ -217,7 +217,7 @@ inBrowser("the overview tells of a newer version, and leads to the update", asyn
   await using node = await testNode({ methods: { "node-server_latest_release": latest } });
   await using tab = await openConsole(node);
   const notice = tab.page.locator(".overview-release");
-  await notice.getByText("Version 1.3.0 is available; this is 1.2.3.").waitFor();
+  await notice.getByText("Version 1.3.0 is available. This server runs 1.2.3.").waitFor();
   await notice.getByRole("link", { name: "Update", exact: true }).click();
   await tab.page.getByRole("heading", { name: "Update", level: 1 }).waitFor();
 });

@@ -110,14 +110,14 @@ inBrowser("documents, tables, odd texts, sound and PDF are shown, one after the 
   expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
   await next();
   // The shell has no viewer for PDF.
-  await page.getByText("This browser has no viewer for PDF files").waitFor();
+  await page.getByText("This browser cannot show PDF files").waitFor();
   await next();
   await dialog(page).getByRole("heading", { name: "6.pdf" }).waitFor();
   await next();
   const seconds = "document.querySelector('audio')?.duration";
   await eventually("the sound is known", async () => Math.round(Number(await page.evaluate(seconds))) === 2);
   await next();
-  await page.getByText("This file cannot be played").waitFor();
+  await page.getByText("The browser cannot play this file").waitFor();
   await next();
   await content(page, "9.go").getByText("package").waitFor();
   // CodeMirror is in a shadow root; its highlighted words are spans of their own.

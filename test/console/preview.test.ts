@@ -9,7 +9,7 @@ import { becomes, eventually } from "./eventually.ts";
 
 /** Reports of the browser and the page when the server refuses a save. */
 const refused = /Failed to load resource.*412/;
-const refusedOrTold = /Failed to load resource.*412|Somebody else changed or removed this file/;
+const refusedOrTold = /Failed to load resource.*412|Someone else changed or deleted this file/;
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
 const open = (page: Page, name: string) => list(page).getByTitle(name, { exact: true }).click();
 const close = (page: Page) => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
@@ -51,8 +51,8 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
   await content(page, "LICENSE").getByText("free to use").waitFor();
   await close(page);
   for (const [name, words] of [
-    ["broken.png", "the browser cannot read it as an image"],
-    ["pack.zip", "There is no preview for this kind of file"],
+    ["broken.png", "The browser cannot show this file as an image"],
+    ["pack.zip", "There is no preview for this type of file"],
   ] as const) {
     await open(page, name);
     await page.getByText(words).waitFor();
@@ -116,7 +116,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await page.getByText("11 B, changed").waitFor();
   await writeFile(path, "theirs");
   await edit("mine");
-  await page.getByText("Somebody else changed or removed this file").waitFor();
+  await page.getByText("Someone else changed or deleted this file").waitFor();
   // The toast of the previous save is gone.
   await becomes(() => page.locator(".toast").allTextContents(), []);
   await shoot(page, "preview-conflict");
@@ -133,7 +133,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await writeFile(path, "theirs again");
   await edit("mine at last");
   await page.getByRole("button", { name: "Overwrite" }).click();
-  await page.getByText("Somebody else changed").waitFor({ state: "detached" });
+  await page.getByText("Someone else changed").waitFor({ state: "detached" });
   expect(await readFile(path, "utf8")).toBe("mine at last");
 });
 
@@ -154,7 +154,7 @@ inBrowser("a step back in the history loses no text that was not saved", async (
   await badge.waitFor();
   await shoot(page, "files-unsaved");
   await open(page, "a.txt");
-  await page.getByText("You have unsaved changes from before.").waitFor();
+  await page.getByText("This is your unsaved draft.").waitFor();
   await content(page, "a.txt").getByText("unsaved first").waitFor();
   await page.getByRole("button", { name: "Discard changes" }).click();
   await content(page, "a.txt").getByText("first", { exact: true }).waitFor();
@@ -195,7 +195,7 @@ inBrowser("what is typed while a text is saved is neither lost nor taken for som
   held.resolve();
   await all;
   expect(puts).toEqual([204, 204, 204]);
-  expect(await page.getByText("Somebody else changed").count()).toBe(0);
+  expect(await page.getByText("Someone else changed").count()).toBe(0);
   expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one two");
 });
 
@@ -234,10 +234,10 @@ inBrowser("a new text file is made empty, opened, and never over another", async
   };
   await page.getByRole("button", { name: "New file" }).click();
   await make("there.txt");
-  await page.getByText("There is already something named there.txt here").waitFor();
+  await page.getByText("A file or folder named there.txt already exists here").waitFor();
   await writeFile(join(folder, "sub/meanwhile.txt"), "theirs");
   await make("meanwhile.txt");
-  await page.getByText("There is already something named meanwhile.txt here").waitFor();
+  await page.getByText("A file or folder named meanwhile.txt already exists here").waitFor();
   expect(await readFile(join(folder, "sub/meanwhile.txt"), "utf8")).toBe("theirs");
   await make("new & 100%.md");
   await page.getByRole("heading", { name: "new & 100%.md" }).waitFor();

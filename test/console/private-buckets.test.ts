@@ -15,7 +15,7 @@ inBrowser("a bucket is made private, and the form says who can read the files of
   const record = () => node.call("static-bucket_read", { token: node.superToken, name: "site" });
   await page.getByRole("button", { name: "New bucket" }).click();
   await page.getByLabel("Name", { exact: true }).fill("site");
-  await page.getByText("Anybody can read its files without a token").waitFor();
+  await page.getByText("Anyone can read its files without a token").waitFor();
   expect(await page.getByRole("radio", { name: "Public" }).isChecked()).toBe(true);
   await page.getByRole("radio", { name: "Private" }).check();
   await page.getByLabel("Host names").fill("docs.example.org, www.example.org");

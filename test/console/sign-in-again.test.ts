@@ -44,7 +44,7 @@ inBrowser(
     // The console notices it first by a 401 over WebDAV.
     await page.keyboard.press("ControlOrMeta+s");
     await dialog(page)
-      .getByText(/The server no longer accepts this token: it was revoked/)
+      .getByText(/The server no longer accepts your token. It was deleted/)
       .waitFor();
     expect(await editor.textContent()).toBe("what I wrote");
     await shoot(page, "sign-in-again");
@@ -115,7 +115,7 @@ inBrowser(
       `UPDATE token SET time_stamp_to = ${Date.now() - 1000} WHERE token_key = '${token.split(":")[0]}'`,
     );
     await comesBack(page);
-    await dialog(page).getByText("The token has expired.").waitFor();
+    await dialog(page).getByText("Your token has expired.").waitFor();
     const sent: string[] = [];
     page.on("request", (request) => {
       if (request.url().endsWith("/jsonrpc")) sent.push(request.postData() ?? "");
@@ -147,7 +147,7 @@ inBrowser("who signs out where a token is asked for again leaves nothing behind"
   await comesBack(page);
   await dialog(page).getByRole("button", { name: "Sign out" }).click();
   const sure = page.getByRole("dialog", { name: "Sign out?" });
-  await sure.getByText(/changed files are not saved/).waitFor();
+  await sure.getByText(/unsaved files/).waitFor();
   await sure.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
   expect(await page.getByRole("dialog").count()).toBe(0);

@@ -48,11 +48,11 @@ inBrowser("what is wrong with a sign-in is said beside the field", async () => {
     await page.getByRole("alert").filter({ hasText: words }).waitFor();
   }
   await page.getByRole("button", { name: "Password" }).click();
-  await page.getByText("For the Root Password that the server printed: root.").waitFor();
+  await page.getByText("For the Root Password that the server printed, enter root.").waitFor();
   await page.getByLabel("User name").fill("root");
   await page.getByLabel("Password", { exact: true }).fill("wrong");
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByRole("alert").filter({ hasText: "User name or password is wrong" }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "Wrong user name or password" }).waitFor();
 });
 
 inBrowser("signing out leaves nothing to come back with, also by the way back", async () => {
@@ -79,7 +79,7 @@ inBrowser("a kept token that has ended is named as such at the next visit", asyn
   await page.goto("about:blank");
   await node.sql(`UPDATE token SET time_stamp_to = 1000 WHERE token_key = '${key}'`);
   await page.goto(`${node.url}/node/console/`);
-  await page.getByText("You are signed out. The token has expired.").waitFor();
+  await page.getByText("You are signed out. Your token has expired.").waitFor();
   // Shown once: the browser no longer stores the token.
   await page.reload();
   await atSignIn(page);
@@ -158,12 +158,12 @@ inBrowser("a token whose limits cannot be read may do nothing, and is shown just
 
 inBrowser("who signs out is told when the browser could not be made to forget", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { expected: /502|may still keep the token/ });
+  await using tab = await openConsole(node, { expected: /502|may still have your token/ });
   const { page } = tab;
   await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));
   await page.getByRole("button", { name: "Sign out" }).click();
   await atSignIn(page);
-  await page.getByText(/This browser may still keep the token.*the proxy is tired/).waitFor();
+  await page.getByText(/This browser may still have your token.*the proxy is tired/).waitFor();
 });
 
 inBrowser("a browser that keeps nothing for pages still shows the console", async () => {

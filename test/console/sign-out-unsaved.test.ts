@@ -65,7 +65,7 @@ inBrowser("another user who signs in after a sign-out elsewhere finds no unsaved
   await dialog(page).waitFor({ state: "detached" });
   await page.locator(".cm-content").getByText("old").waitFor();
   expect(await page.getByText("what I wrote").count()).toBe(0);
-  expect(await page.getByText("You have unsaved changes").count()).toBe(0);
+  expect(await page.getByText("This is your unsaved draft").count()).toBe(0);
 });
 
 inBrowser("a form that another user finds after a sign-out elsewhere is empty", async () => {
@@ -93,10 +93,10 @@ inBrowser("unsaved work can be discarded after a sign-out elsewhere, and only th
   await other.getByRole("button", { name: "Sign in", exact: true }).click();
   await other.getByRole("heading", { name: "API", level: 1 }).waitFor();
   // It cannot be resumed without a reload, so it stays.
-  await dialog(page).getByText("You signed in in another tab. Sign in here too").waitFor();
+  await dialog(page).getByText("You signed in again in another tab. Sign in here too").waitFor();
   await dialog(page).getByRole("button", { name: "Discard" }).click();
   const sure = page.getByRole("dialog", { name: "Discard unsaved work?" });
-  await sure.getByText(/changed files are not saved/).waitFor();
+  await sure.getByText(/unsaved files/).waitFor();
   await sure.getByRole("button", { name: "Discard" }).click();
   await atSignIn(page);
   expect(await page.getByText("what I wrote").count()).toBe(0);

@@ -77,7 +77,7 @@ for (const [origin, seenAs] of Object.entries(origins))
       await using tab = await openConsole(node, {
         at: "/api",
         ownContext: true,
-        expected: /ERR_ABORTED|may still keep/,
+        expected: /ERR_ABORTED|may still have/,
       });
       const { page } = tab;
       await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
@@ -139,14 +139,14 @@ inBrowser("who signs out while the server is away is forgotten by the browser wh
   await using node = await restartableNode();
   await using tab = await openConsole(node, {
     at: "/api",
-    expected: /Failed to load|ERR_|WebSocket|may still keep the token/,
+    expected: /Failed to load|ERR_|WebSocket|may still have your token/,
   });
   const { page } = tab;
   await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
   await node.stop();
   await page.getByRole("button", { name: "Sign out" }).click();
   await atSignIn(page);
-  await page.getByText(/This browser may still keep the token/).waitFor();
+  await page.getByText(/This browser may still have your token/).waitFor();
   const cookies = () => page.context().cookies(`${node.url}/node/console/`);
   expect((await cookies()).length).toBe(1);
   await node.start();

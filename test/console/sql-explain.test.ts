@@ -20,7 +20,7 @@ onBoth("a statement is explained as a tree, and is not run", async (database) =>
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   await explain(page, "SELECT * FROM notes ORDER BY words");
-  await page.getByText("Query plan: how the database would run this. Nothing was run.").waitFor();
+  await page.getByText("Query plan. The statement was not run.").waitFor();
   await step(page, database === "sqlite" ? "SCAN notes" : "Seq Scan on notes")
     .getByText("reads the whole table")
     .last()

@@ -70,7 +70,7 @@ onBoth("a click on a column head sorts, a filter leaves rows out, and both are s
   await page.getByRole("searchbox", { name: "Filter these rows" }).fill("P");
   await page.getByText("3 of 4 rows").waitFor();
   await becomes(() => firstColumn(page), ["1", "3", "2"]);
-  await page.getByText("take the rows as shown").waitFor();
+  await page.getByText("You save and copy these rows").waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
     page.getByRole("button", { name: "Save as JSON" }).click(),

@@ -14,7 +14,7 @@ async function open(page: Page): Promise<void> {
 async function saveAs(page: Page, name: string): Promise<void> {
   await open(page);
   await saved(page)
-    .getByText("Nothing is saved yet.")
+    .getByText("No saved statements yet.")
     .or(saved(page).getByRole("listitem"))
     .first()
     .waitFor();
@@ -62,7 +62,7 @@ onBoth("a statement is saved under a name, loaded after a reload, replaced and d
     .getByRole("dialog", { name: "Delete “Müller's list”?" })
     .getByRole("button", { name: "Delete", exact: true })
     .click();
-  await saved(page).getByText("Nothing is saved yet.").waitFor();
+  await saved(page).getByText("No saved statements yet.").waitFor();
   expect(await rowsOf(node, "SELECT key FROM kv WHERE namespace = 'console/statements'")).toEqual([]);
 });
 

@@ -86,7 +86,7 @@ onBoth("tables and columns are listed, inserted by a click and completed as one 
   await list.getByText("My notes").click();
   await list.getByRole("button", { name: "order" }).click();
   await page.keyboard.insertText(" FROM ");
-  await list.getByRole("button", { name: "Insert the table’s name" }).first().click();
+  await list.getByRole("button", { name: "Insert the table's name" }).first().click();
   await becomes(() => page.locator(".cm-content").textContent(), 'SELECT "order" FROM "My notes"');
 
   await write(page, "SELECT * FROM token WHERE ");
@@ -156,7 +156,7 @@ inBrowser("a result is saved as CSV and as JSON", async () => {
     return readFile(await download.path(), "utf8");
   };
   expect(await saved("Save as CSV")).toBe('id,a,b,c\r\n1,\'=1+1,"x, y",\r\n');
-  await tab.page.getByText("1 text got an apostrophe").waitFor();
+  await tab.page.getByText("1 text got a leading apostrophe").waitFor();
   expect(JSON.parse(await saved("Save as JSON"))).toEqual([{ id: 1, a: "=1+1", b: "x, y", c: null }]);
 });
 
@@ -179,7 +179,7 @@ inBrowser("the history brings a statement back, and is nowhere but in the memory
 
   await page.reload();
   await page.getByRole("button", { name: "History" }).click();
-  await page.getByText("Nothing was run yet").waitFor();
+  await page.getByText("No statements have been run yet").waitFor();
 });
 
 inBrowser("a statement that is stopped is ended by the server too", async () => {
@@ -244,9 +244,9 @@ inBrowser("of several statements the result is said to be the last one's", async
   await using tab = await openConsole(node, { at: "/sql" });
   const { page } = tab;
   await run(page, "SELECT 'first' AS a; SELECT 'last' AS b");
-  await says(page, /This is the result of the last of 2 statements; all of them ran\.$/);
+  await says(page, /All 2 statements ran; this is the result of the last one\.$/);
   await cell(page, "last").waitFor();
   expect(await cell(page, "first").count()).toBe(0);
   await run(page, "SELECT 'alone' AS a;");
-  await says(page, /^1 row in [\d,]+ ms round trip\.$/);
+  await says(page, /^1 row in [\d,]+ ms\.$/);
 });

@@ -11,7 +11,7 @@ inBrowser("the form of a new token begins with what to choose, and not with a fa
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
   const { page } = tab;
-  const rights = page.getByRole("region", { name: "Rights" });
+  const rights = page.getByRole("region", { name: "Permissions" });
   await rights.getByText("Choose a bucket first.").waitFor();
   expect(await page.getByText("cannot read").count()).toBe(0);
   expect(await page.getByRole("alert").count()).toBe(0);
@@ -36,9 +36,9 @@ inBrowser("a password that was made up is shown once more with the secret, a typ
   await page.getByLabel("User name", { exact: true }).fill("alice");
   await page.getByRole("button", { name: "Generate" }).click();
   const password = await page.getByLabel("Password").inputValue();
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await dialog.waitFor();
-  expect(await facts()).toMatchObject({ "Or by name: user name": "alice", Password: password });
+  expect(await facts()).toMatchObject({ "Or with a name: user name": "alice", Password: password });
   await shoot(page, "tokens-secret-password");
   await dialog.getByRole("button", { name: "I have copied it" }).click();
   expect(await page.content()).not.toContain(password);
@@ -48,9 +48,9 @@ inBrowser("a password that was made up is shown once more with the secret, a typ
   await page.getByRole("button", { name: "SQL", exact: true }).click();
   await page.getByLabel("User name", { exact: true }).fill("bob");
   await page.getByLabel("Password").fill("typed by hand");
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await dialog.waitFor();
-  expect(await facts()).toMatchObject({ Password: "The one that you typed. It is not shown here." });
+  expect(await facts()).toMatchObject({ Password: "The password that you entered. It is not shown here." });
   expect(await dialog.textContent()).not.toContain("typed by hand");
   await dialog.getByRole("button", { name: "I have copied it" }).click();
 });
@@ -61,11 +61,11 @@ inBrowser("a user name with a colon or a bar is taken, and the form says what it
   const { page } = tab;
   const name = page.getByLabel("User name", { exact: true });
   await name.fill("[agent]:1");
-  await page.getByText("Network drives and file programs must use the key and the secret.").waitFor();
+  await page.getByText("For network drives, use the key and the secret.").waitFor();
   expect(await name.getAttribute("aria-invalid")).toBeNull();
-  expect(await page.getByRole("button", { name: "Create the token" }).isEnabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Create token" }).isEnabled()).toBe(true);
   await name.fill("[agent]|1");
-  await page.getByText("they take the key and secret.").waitFor();
+  await page.getByText("Use the key and the secret there.").waitFor();
   expect(await name.getAttribute("aria-invalid")).toBeNull();
   await name.fill("r\u200Boot");
   await becomes(() => name.getAttribute("aria-invalid"), "true");
@@ -87,7 +87,7 @@ inBrowser(
     await page.getByLabel("User name").fill("[agent]:1");
     await page.getByLabel("Password", { exact: true }).fill("pass:word|more");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("you signed in with a user name that contains “:”").waitFor();
+    await page.getByText("WebDAV does not support “:” in your user name").waitFor();
     await page.getByText("a.txt", { exact: true }).waitFor();
   },
 );
@@ -98,7 +98,7 @@ test("the words on user names know what Basic authentication can carry", () => {
     expect([refused, usernameProblem(refused)]).toEqual([refused, expect.any(String)]);
   expect(usernameProblem("a|b")).toBeUndefined();
   expect(usernameHint("a|b", true)).toContain("“|”");
-  expect(usernameHint("[agent]:0b9c", true)).toContain("must use the key and the secret");
+  expect(usernameHint("[agent]:0b9c", true)).toContain("use the key and the secret");
   expect(usernameHint("alice", true)).not.toContain("WebDAV");
 });
 
@@ -120,7 +120,7 @@ inBrowser("a user name without a password is said to be of no use for signing in
   await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
-  const hint = page.getByText("Without a password nobody can sign in with this name.");
+  const hint = page.getByText("Set a password to sign in with this name.");
   const name = page.getByRole("textbox", { name: "User name" });
   await name.fill("alice");
   await hint.waitFor();

@@ -111,7 +111,7 @@ test("the validity of a token is shown relative to now", () => {
   const day = 86_400_000;
   const at = (timestamp_from: number | null, timestamp_to: number | null) =>
     validityOf({ timestamp_from, timestamp_to }, now);
-  expect(at(null, null)).toEqual({ state: "valid", text: "does not expire", short: "never" });
+  expect(at(null, null)).toEqual({ state: "valid", text: "never expires", short: "never" });
   expect(at(null, now + 3 * day)).toMatchObject({
     state: "valid",
     text: expect.stringMatching(/^expires in 3 days, on /),

@@ -11,7 +11,7 @@ inBrowser("a token shows who made it, and deleting the maker tells of what it le
   await tokenRow(tab.page, "made").getByText(`by ${key}`).waitFor();
   await actOn(tab.page, "maker", "Delete");
   await tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
-  await tab.page.getByText(`1 token that it created still works: find it by ${key}.`).waitFor();
+  await tab.page.getByText(`1 token that it created still works. Search for ${key} to find it.`).waitFor();
   await tab.page.getByLabel("Find").fill(key);
   await tab.page.getByText("1 of 2 tokens").waitFor();
   await tokenRow(tab.page, "made").waitFor();

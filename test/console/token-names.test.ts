@@ -22,13 +22,13 @@ inBrowser("a token for watching gets a name, shows its use, and is renamed", asy
   await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
   const { page } = tab;
   await page.getByRole("button", { name: "Logs and metrics" }).click();
-  await page.getByText("Server: read the log, see the size of the tables, read the metrics").waitFor();
+  await page.getByText("Server: read the log, see the sizes of tables, read the metrics").waitFor();
   const name = page.getByLabel("Name", { exact: true });
   await name.fill("on call ");
-  await page.getByText("It cannot start or end with a space.").first().waitFor();
-  expect(await page.getByRole("button", { name: "Create the token" }).isDisabled()).toBe(true);
+  await page.getByText("Remove the space at the start or end.").first().waitFor();
+  expect(await page.getByRole("button", { name: "Create token" }).isDisabled()).toBe(true);
   await name.fill("on call");
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const dialog = page.getByRole("dialog", { name: "The new token" });
   const token = (await dialog.locator("dd code").first().textContent()) ?? "";
   await dialog.getByRole("button", { name: "I have copied it" }).click();
@@ -59,7 +59,7 @@ inBrowser("a token for watching gets a name, shows its use, and is renamed", asy
   await shoot(page, "tokens-edit-name");
   await name.fill("night shift");
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByText("Saved. The limits apply from the next call on.").waitFor();
+  await page.getByText("Saved. The limits apply from the next call.").waitFor();
   expect((await newestOf(node))?.name).toBe("night shift");
   expect((await newestOf(node))?.token_limit).toEqual(made?.token_limit);
 });

@@ -78,13 +78,15 @@ inBrowser("a thousand tokens are searched, sorted and filtered, and many end by 
   await page.getByText("11 tokens selected").waitFor();
   await page.getByRole("button", { name: "Delete 11 tokens" }).click();
   const question = page.getByRole("dialog", { name: "Delete 11 tokens?" });
-  await question.getByText(/and 3 more\. Everything that uses them is refused/).waitFor();
+  await question
+    .getByText(/and 3 more\. Consoles, scripts and network drives that use them stop working/)
+    .waitFor();
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await countOf(node)).toBe(1001);
   await page.getByRole("button", { name: "Delete 11 tokens" }).click();
   await question.getByRole("button", { name: "Delete" }).click();
   await page.getByText("11 tokens deleted.").waitFor();
-  await page.getByText("No token matches.").waitFor();
+  await page.getByText("No tokens match.").waitFor();
   expect(await countOf(node)).toBe(990);
 });
 
@@ -98,8 +100,8 @@ inBrowser(
     await using tab = await openConsole(node, { at: "/tokens" });
     const { page } = tab;
     const ask = async (name: string, steps: () => Promise<unknown>, answer: string) => {
-      await actOn(page, name, "What may this token do?");
-      const dialog = page.getByRole("dialog", { name: `What may ${name} do?` });
+      await actOn(page, name, "What can this token do?");
+      const dialog = page.getByRole("dialog", { name: `What can ${name} do?` });
       await dialog.getByText("Enter a name to get an answer.").waitFor();
       await steps();
       await dialog.getByText(answer).waitFor();
@@ -107,15 +109,15 @@ inBrowser(
     };
     const scope = () => page.getByLabel("Scope", { exact: true });
     const bucket = (name: string) => page.getByLabel("Name of the bucket").fill(name);
-    let dialog = await ask("alice", () => bucket("site"), "Yes. This limit grants it:");
+    let dialog = await ask("alice", () => bucket("site"), "Yes. This limit grants the permission:");
     await dialog.getByText("Limit 1 Files: read, in bucket site").waitFor();
     await bucket("other");
     await dialog
-      .getByText("No. No limit of the token grants this. It is granted in other scopes only:")
+      .getByText("No. None of its limits grants the permission. It is granted only in other scopes:")
       .waitFor();
     await dialog.getByLabel("Permission").selectOption("Server: run SQL");
     await scope().selectOption("Everywhere");
-    await dialog.getByText("No. No limit of the token grants this.", { exact: true }).waitFor();
+    await dialog.getByText("No. None of its limits grants the permission.", { exact: true }).waitFor();
     await dialog.getByLabel("Permission").selectOption("kv: read (a*)");
     await dialog.getByText("Limit 2 kv: read (a*), everywhere").waitFor();
     expect(await axeFindings(page)).toEqual([]);
@@ -123,7 +125,7 @@ inBrowser(
     await page.keyboard.press("Escape");
     dialog = await ask("late", () => bucket("site"), "No. The token has expired.");
     await page.keyboard.press("Escape");
-    dialog = await ask("root", () => bucket("site"), "Yes. The Super Token may do everything.");
+    dialog = await ask("root", () => bucket("site"), "Yes. The Super Token can do everything.");
     await page.keyboard.press("Escape");
 
     await page.getByRole("button", { name: "中文" }).click();
@@ -147,9 +149,9 @@ inBrowser("who may not make tokens sees what the own token may do, from the name
   await page.getByRole("heading", { name: "Your token", level: 1 }).waitFor();
   await page.getByText("Files: read, in bucket site").waitFor();
   await page.getByLabel("Name of the bucket").fill("site");
-  await page.getByText("Yes. This limit grants it:").waitFor();
-  await page.getByLabel("Permission").selectOption("Files: write");
-  await page.getByText("No. No limit of the token grants this.").waitFor();
+  await page.getByText("Yes. This limit grants the permission:").waitFor();
+  await page.getByLabel("Permission", { exact: true }).selectOption("Files: write");
+  await page.getByText("No. None of its limits grants the permission.").waitFor();
   expect(await axeFindings(page)).toEqual([]);
 });
 

@@ -52,7 +52,7 @@ inBrowser("a link from a bucket makes a token that mounts this bucket and can do
     await node.call("static-bucket_create", { token: node.superToken, name });
   await using tab = await openConsole(node, { at: "/tokens?bucket=site&preset=webdav" });
   const { page } = tab;
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   const dialog = page.getByRole("dialog", { name: "The new token" });
   await dialog.getByText(`${node.url}/node/static-webdav/site/`).waitFor();
   const copied = await copiedBy(page, () => dialog.getByRole("button", { name: "Copy" }).first().click());
@@ -76,11 +76,11 @@ inBrowser("a secret is not lost by a slip: the dialog that shows it once asks be
   await using node = await sharedNode();
   await using tab = await openConsole(node, { at: "/tokens?bucket=site&preset=read" });
   const { page } = tab;
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await page.getByRole("dialog", { name: "The new token" }).waitFor();
   await page.keyboard.press("Escape");
-  const question = page.getByRole("dialog", { name: "Close without the secret?" });
-  await question.getByText("It will not be shown again.").waitFor();
+  const question = page.getByRole("dialog", { name: "Close without copying the secret?" });
+  await question.getByText("The secret is not shown again.").waitFor();
   await question.getByRole("button", { name: "Cancel" }).click();
   const token = await takeSecret(page);
   expect(await node.send("token_get", [token])).toHaveProperty("result.token_limit", [
@@ -107,7 +107,7 @@ inBrowser("boxes and JSON say the same, whichever is changed, and the server get
 
   await raw.fill('[{"scopes": ["everywhere"], "permissions": []}]');
   await page.getByText('Limit 1: "everywhere" is not a scope.').waitFor();
-  expect(await page.getByRole("button", { name: "Create the token" }).isDisabled()).toBe(true);
+  expect(await page.getByRole("button", { name: "Create token" }).isDisabled()).toBe(true);
   const limits = [
     { scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: { read: "a*" } }] },
     { scopes: [{ agent_uuid: "a1" }, { js_worker: "w" }], permissions: [{ monitoring_uuid: "list" }] },
@@ -119,7 +119,7 @@ inBrowser("boxes and JSON say the same, whichever is changed, and the server get
   expect(JSON.parse(await first.getByLabel("As a JSON list").inputValue())).toEqual([{ kv: { read: "a*" } }]);
   await first.getByLabel("As a JSON list").fill('[{"kv": "write"}, {"task": {"run": "n*"}}]');
   await page.getByRole("group", { name: "Limit 2" }).getByLabel("Remove this scope").first().click();
-  await page.getByRole("button", { name: "Create the token" }).click();
+  await page.getByRole("button", { name: "Create token" }).click();
   await takeSecret(page);
   expect((await tokensOf(node))[0]?.token_limit).toEqual([
     { scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: "write" }, { task: { run: "n*" } }] },
@@ -133,9 +133,9 @@ inBrowser(
     await using node = await sharedNode();
     await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
     const { page } = tab;
-    const make = page.getByRole("button", { name: "Create the token" });
+    const make = page.getByRole("button", { name: "Create token" });
     await page.getByLabel("Password").fill("short");
-    await page.getByText("It needs 6 characters or more.").first().waitFor();
+    await page.getByText("Use at least 6 characters.").first().waitFor();
     expect(await make.isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Generate" }).click();
     const password = await page.getByLabel("Password").inputValue();
@@ -175,9 +175,9 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
   await card(tab.page, "root").getByText("you", { exact: true }).waitFor();
   await card(tab.page, "root").getByRole("button", { name: "Actions for root" }).click();
   expect(await tab.page.getByRole("menuitem").allInnerTexts()).toEqual([
-    "What may this token do?",
+    "What can this token do?",
     "Rotate secret",
-    "Change the password",
+    "Change password",
   ]);
   await tab.page.keyboard.press("Escape");
   await tab.page.getByLabel("Find").fill("soon");
@@ -213,16 +213,16 @@ inBrowser("limits are edited, the secret rolled, the password changed and the to
   expect(await node.refused("token_get", [old])).toMatchObject({ code: 102 });
   expect(await node.send("token_get", [rolled])).toHaveProperty("result.username", "alice");
 
-  await actOn(page, "alice", "Change the password");
+  await actOn(page, "alice", "Change password");
   await page.getByLabel("New password").fill("another horse");
-  await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Change password" }).click();
   await page.getByText("Password of alice changed.").waitFor();
   expect(await node.refused("token_get", ["alice|correct horse"])).toMatchObject({ code: 102 });
   expect(await node.send("token_get", ["alice|another horse"])).toHaveProperty("result.username", "alice");
 
   await actOn(page, "alice", "Delete");
   const question = page.getByRole("dialog", { name: "Delete alice?" });
-  await question.getByText("mounted drives").waitFor();
+  await question.getByText("network drives").waitFor();
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await tokensOf(node)).toHaveLength(1);
   await actOn(page, "alice", "Delete");
@@ -240,15 +240,15 @@ for (const way of ["secret", "password"] as const)
     const { page } = tab;
     const root = card(page, "root");
     if (byPassword) {
-      await actOn(page, "root", "Change the password");
+      await actOn(page, "root", "Change password");
       await page.getByLabel("New password").fill("a longer password");
-      await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
-      await page.getByText("You stay signed in here, with the new one.").waitFor();
+      await page.getByRole("dialog").getByRole("button", { name: "Change password" }).click();
+      await page.getByText("You stay signed in here. Sign in again elsewhere.").waitFor();
     } else {
       await actOn(page, "root", "Rotate secret");
-      await page.getByText("This is the token that you are signed in with.").waitFor();
+      await page.getByText("You are signed in with this token.").waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
-      await page.getByText("You stay signed in here, with the new one.").waitFor();
+      await page.getByText("You stay signed in here. Sign in again elsewhere.").waitFor();
       const rolled = await takeSecret(page);
       expect(await node.send("token_list_all_tokens", [rolled])).toHaveProperty("result.tokens");
     }
@@ -273,12 +273,12 @@ inBrowser(
     await page.getByText("Only the Super Token can list all tokens.").waitFor();
     await page.getByRole("button", { name: "WebDAV for a bucket" }).click();
     await page.getByLabel("Bucket", { exact: true }).fill("site");
-    await page.getByRole("button", { name: "Create the token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     await page.getByText("a token can only hand out permissions that it holds itself").waitFor();
     await page.getByText("Scopes and permissions").click();
     for (const action of ["write", "delete", "list"])
       await page.getByRole("group", { name: "Files" }).getByLabel(action).uncheck();
-    await page.getByRole("button", { name: "Create the token" }).click();
+    await page.getByRole("button", { name: "Create token" }).click();
     await takeSecret(page);
     expect((await tokensOf(node)).at(-1)?.token_limit).toEqual([
       { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },

@@ -55,7 +55,7 @@ const stops: Record<string, Stop> = {
   },
   config: {
     at: "/config",
-    arrive: (page) => page.getByText("The server finds nothing wrong").waitFor(),
+    arrive: (page) => page.getByText("No problems found").waitFor(),
   },
   tokens: {
     at: "/tokens?preset=webdav&bucket=site",

@@ -27,7 +27,7 @@ inBrowser(
     await check(page, "a.txt").check();
     await list(page).focus();
     await page.getByRole("button", { name: "Move to…" }).press("Enter");
-    await page.getByText("in this folder already").waitFor();
+    await page.getByText("already in this folder").waitFor();
     await page.getByRole("option", { name: "docs" }).waitFor();
     await page.keyboard.press("Enter");
     await page.getByRole("option", { name: "guide" }).waitFor();
@@ -45,7 +45,7 @@ inBrowser(
     await dialog(page).getByRole("button", { name: "New folder" }).press("Enter");
     await page.getByLabel("Name of the new folder").fill("b.txt");
     await page.keyboard.press("Enter");
-    await page.getByText("There is already something named b.txt here").waitFor();
+    await page.getByText("A file or folder named b.txt already exists here").waitFor();
     await page.getByLabel("Name of the new folder").fill("new");
     await page.keyboard.press("Enter");
     const path = page.getByRole("navigation", { name: "Destination" });
@@ -83,7 +83,7 @@ inBrowser("a selection is copied, and what exists there is kept, skipped or repl
     await press(page, "Copy here");
   };
   await copy("a.txt", "b.txt", "img");
-  await page.getByText("These names exist in site/to already:").waitFor();
+  await page.getByText("site/to already contains:").waitFor();
   expect(await dialog(page).getByRole("listitem").allInnerTexts()).toEqual(["img", "a.txt"]);
   await shoot(page, "files-conflicts");
   expect(await axeFindings(page)).toEqual([]);

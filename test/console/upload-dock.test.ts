@@ -162,7 +162,7 @@ inBrowser("a folder is uploaded as it is, or only what it holds, as one says", a
   const { page } = tab;
   await page.getByText("This folder is empty").waitFor();
   await choose(page, "Upload folder", join(own.path, "dist"));
-  await page.getByRole("dialog", { name: "Upload a folder" }).waitFor();
+  await page.getByRole("dialog", { name: "Upload the folder or only its contents?" }).waitFor();
   await shoot(page, "uploads-folder");
   expect(await axeFindings(page)).toEqual([]);
   await page.setViewportSize({ width: 390, height: 844 });

@@ -1,6 +1,6 @@
 /** Texts of the code editor. The keys of `phrases` are CodeMirror's own words; `$` stands for a number. */
 export const editor = {
-  leave: "Escape, then Tab, leaves the editor",
+  leave: "Press Escape, then Tab to leave the editor",
   phrases: {
     Find: "Find",
     Replace: "Replace with",
