@@ -44,10 +44,10 @@ inBrowser("what was deleted comes back by Undo in the notice or from the trash, 
 
   await page.getByRole("button", { name: "中文" }).click();
   await page.getByRole("button", { name: "清空回收站" }).click();
-  await page.getByRole("dialog").getByText("将无法恢复").waitFor();
+  await page.getByRole("dialog").getByText("此操作无法撤销").waitFor();
   expect(await axeFindings(page)).toEqual([]);
   await page.getByRole("dialog").getByRole("button", { name: "清空回收站" }).click();
-  await page.getByText("没有删除或替换过任何内容").waitFor();
+  await page.getByText("回收站为空").waitFor();
   for (const [tab, text] of [
     ["部署", "此存储桶还没有部署"],
     ["链接", "没有带次数限制或密码的链接"],
@@ -93,7 +93,7 @@ for (const [store, line] of [
       await page.getByRole("button", { name: "中文" }).click();
       await page.getByText("回收站已关闭").waitFor();
       await page.getByRole("button", { name: "开启" }).click();
-      await page.getByRole("dialog").getByText("所有存储桶中删除或被替换的内容会保留").waitFor();
+      await page.getByRole("dialog").getByText("所有存储桶中已删除和被替换的文件会保留").waitFor();
       await shoot(page, "trash-turn-on-zh");
       expect(await axeFindings(page)).toEqual([]);
       await page.getByRole("dialog").getByRole("button", { name: "取消" }).click();

@@ -82,6 +82,27 @@ describe("the Chinese catalogue", () => {
       ))
         throw new Error(`${path} ends like an English sentence: ${text}`);
   });
+
+  test("keeps the rules of typesetting at the head of its frame.ts", async () => {
+    /** What these put in begins or ends with 汉字 or a full-width sign. */
+    const withoutBlank = [
+      "buckets.mountIntro",
+      "files.nextTry",
+      "files.sortBy",
+      "tokens.expiresIn",
+      "tokens.starts",
+    ];
+    const missingBlank = /\p{Script=Han}[A-Za-z0-9<{`%]|[A-Za-z0-9>}`%]\p{Script=Han}/u;
+    const wrongSign =
+      / [，。：；？！、（）“”%]|[，。：；？！、（）“”] |……|\.{3}|\p{Script=Han}[,;:?!()]|[,;:?!()]\p{Script=Han}/u;
+    const wrong: (readonly [string, string])[] = [];
+    for (const group of textGroups)
+      for (const [path, text] of leaves(await catalogues.zh[group](), group)) {
+        if (missingBlank.test(text) && !withoutBlank.includes(path)) wrong.push([path, text]);
+        if (wrongSign.test(text)) wrong.push([path, text]);
+      }
+    expect(wrong).toEqual([]);
+  });
 });
 
 test("times, percentages and lists keep the rules of typesetting of their language", async () => {

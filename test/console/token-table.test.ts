@@ -133,7 +133,7 @@ inBrowser(
     await tokenRow(page, "alice").getByRole("button", { name: "alice 的操作" }).click();
     await page.getByRole("menuitem", { name: "此令牌可以做什么？" }).click();
     await page.getByLabel("存储桶名称").fill("site");
-    await page.getByText("可以。 由此限制授予：").waitFor();
+    await page.getByText("可以。 由此授权规则授予：").waitFor();
     expect(await axeFindings(page)).toEqual([]);
     await shoot(page, "tokens-explain-zh");
   },

@@ -20,7 +20,7 @@ export const configKeys: typeof en = {
     max_upload_size: "WebDAV 上传的最大大小；0 表示不限制。",
     enable_unix_socket: "同时在 Unix 套接字上提供服务。",
     unix_socket_path: "该套接字的路径；默认为数据库旁边的 `node.sock`。",
-    unix_socket_mode: "谁可以连接该套接字：八进制权限，例如 “0660” 表示其用户和用户组。",
+    unix_socket_mode: "谁可以连接该套接字：八进制权限，例如“0660”表示其用户和用户组。",
     unix_socket_group:
       "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
     link_key_file:
@@ -54,7 +54,7 @@ export const configKeys: typeof en = {
     "logging.json_log_file": "同时把每条日志追加到此文件，每行一个 JSON 对象。",
     "logging.json_log_filter": "写入该文件的日志；默认与 `log_filter` 相同。",
     "logging.json_log_max_bytes":
-      "该文件达到此大小时改名为 `<file>.1`，之前的改名为 `<file>.2`，依此类推，并新建一个文件；0 表示从不。",
+      "该文件达到此大小时改名为 `<file>.1`，之前的改名为 `<file>.2`，依此类推，并新建一个文件；0 表示不改名。",
     "logging.json_log_keep": "保留多少个这样的旧文件。",
     "logging.memory_log_capacity": "内存中为 `node-server_log` 保留的日志条数；0 表示关闭。",
     "logging.memory_log_filter": "保留在内存中的日志；默认与 `log_filter` 相同。",
@@ -64,14 +64,14 @@ export const configKeys: typeof en = {
     "logging.access_log_max_bytes": "与 `json_log_max_bytes` 相同，用于访问日志。",
     "logging.access_log_keep": "与 `json_log_keep` 相同，用于访问日志。",
     "database.database_url": "`sqlite://path?mode=rwc` 或 `postgres://user:password@host:port/name`。",
-    "database.connect_timeout_ms": "建立连接最多等待多久。",
+    "database.connect_timeout_ms": "建立连接的最长等待时间。",
     "database.acquire_timeout_ms": "语句等待空闲连接的最长时间。",
     "database.answer_timeout_ms":
       "PostgreSQL 应答服务器自身语句的最长时间；超时后调用以 103 和 `unavailable` 失败，HTTP 返回 503。",
     "database.stale_seconds":
       "数据库不可用时，普通 HTTP 继续提供已知存储桶多少秒；0 表示不提供。令牌始终从数据库读取。",
-    "database.idle_timeout_ms": "空闲的 PostgreSQL 连接在此时间后关闭；0 表示从不。",
-    "database.max_lifetime_ms": "PostgreSQL 连接在此时间后更换；0 表示从不。",
+    "database.idle_timeout_ms": "空闲的 PostgreSQL 连接在此时间后关闭；0 表示不关闭。",
+    "database.max_lifetime_ms": "PostgreSQL 连接在此时间后更换；0 表示不更换。",
     "database.max_connections": "PostgreSQL 连接的最大数量。",
     "database.sql_timeout_ms": "`node-server_exec_sql` 的语句最多运行多久；0 表示不限制。",
     "files.url":
@@ -95,7 +95,7 @@ export const configKeys: typeof en = {
     boolean: "布尔值",
     bytes: "字节",
     days: "天",
-    filter: "过滤器",
+    filter: "筛选条件",
     interval: "时间间隔",
     list: "列表",
     ms: "毫秒",
