@@ -113,7 +113,7 @@ const webConsole: Handler = {
   atBucketHost: noConsole,
 };
 const filesBy = (protocol: FileProtocol): Handler => ({
-  name: "webdav",
+  name: protocol.name,
   answer({ request, path, server, deps }) {
     const address = deps.addresses.of(request, server);
     if (address === undefined) return clientLeft();

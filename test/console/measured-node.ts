@@ -14,6 +14,7 @@ const scales: Readonly<Record<string, number>> = {
   requests_static: 14,
   requests_jsonrpc: 3,
   requests_webdav: 1.5,
+  requests_upload: 0,
   responses_4xx: 0.3,
   request_seconds_p99: 0.08,
   request_seconds_p50: 0.004,

@@ -27,6 +27,7 @@ eachDatabase(
     await get("/node/static/site/a.txt", { method: "HEAD" });
     await get("/node/static/site/missing.txt");
     await get("/node/static/site/a.txt", { headers: { range: "bytes=1-2" } });
+    await get("/node/static-upload/site/a.txt", { method: "OPTIONS" });
     await get("/node/console/");
     await get("/node/health");
     await get("/node/nothing");
@@ -40,6 +41,7 @@ eachDatabase(
     expect(requests('handler="static",method="GET",code="206"')).toBe(1);
     expect(requests('handler="static",method="OTHER",code="405"')).toBe(1);
     expect(requests('handler="webdav",method="PUT",code="201"')).toBe(1);
+    expect(requests('handler="upload",method="OPTIONS",code="204"')).toBe(1);
     expect(requests('handler="console",method="GET",code="200"')).toBe(1);
     expect(requests('handler="health",method="GET",code="200"')).toBe(1);
     expect(requests('handler="other",method="GET",code="404"')).toBe(1);

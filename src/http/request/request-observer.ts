@@ -8,6 +8,7 @@ export const handlerNames = [
   "jsonrpc",
   "static",
   "webdav",
+  "upload",
   "links",
   "console",
   "health",

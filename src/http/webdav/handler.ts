@@ -26,7 +26,7 @@ import { countUnread, tooManyUnread, type UnreadBodies } from "../request/body-c
 import { isFromBrowser } from "../request/browser-request.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
-import { type IncomingRequest, noteOn } from "../request/request-observer.ts";
+import { type HandlerName, type IncomingRequest, noteOn } from "../request/request-observer.ts";
 import type { StaticOptions } from "../static/serve.ts";
 import { type AboveBuckets, listAboveBuckets, methodsAboveBuckets } from "./above-buckets.ts";
 import { type DavPath, parseDavPath, webdavPrefix } from "./dav-path.ts";
@@ -47,8 +47,8 @@ export interface WebdavOptions extends UnreadBodies {
 
 /** FileProtocol is a set of methods on addresses of files, which share who may use them and what errors look like. */
 export interface FileProtocol {
-  /** Names it in the log. */
-  readonly name: string;
+  /** Names it in the log, metrics and the access log. */
+  readonly name: HandlerName;
   /** What its addresses begin with, without a slash at the end. */
   readonly prefix: string;
   /** Added to every response but that of OPTIONS. */

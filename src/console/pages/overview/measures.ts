@@ -2,7 +2,7 @@
 const byHandler = {
   files: ["requests_static", "requests_links"],
   api: ["requests_jsonrpc"],
-  webdav: ["requests_webdav"],
+  webdav: ["requests_webdav", "requests_upload"],
   other: ["requests_health", "requests_metrics", "requests_other"],
 };
 export const requestSeries: readonly string[] = [...Object.values(byHandler).flat(), "requests_console"];
