@@ -1,9 +1,12 @@
 import { readFile } from "node:fs/promises";
+import { join } from "node:path";
 import { quietPort } from "../support/installed.ts";
 import { PageRun, serviceStandIns, startService } from "../support/page-story.ts";
 import { story } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 import { until } from "../support/until.ts";
+
+const alerts = join(import.meta.dir, "../../deploy/prometheus-alerts.yml");
 
 // Stand-ins: sudo, systemctl and `install -o`, which need root or systemd.
 story(
@@ -29,7 +32,8 @@ story(
     const reload = () => page.shell("systemctl reload");
     await page.runBlocks({
       "scrape_configs:": {
-        before: () => page.shell("mkdir -p ../../etc/prometheus; cp node-server.token ../../etc/prometheus"),
+        // As the text below the block says.
+        before: () => page.shell(`cp '${alerts}' ../../etc/prometheus/node-server-alerts.yml`),
       },
       "logs --filter audit": { before: () => page.shell("node-server buckets create site") },
       'access_log = "logs/access.log"': { isApplied: true, after: reload },

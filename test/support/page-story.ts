@@ -150,7 +150,7 @@ export class PageRun implements AsyncDisposable {
     if (language === "sh") return this.shell(this.#here(text), env);
     if (language === "console") return this.#runSteps(text, env);
     if (language === "toml") return this.#checkToml(this.#here(text), isApplied ?? false);
-    if (language === "yaml" && text.startsWith("scrape_configs:"))
+    if (language === "yaml" && /^scrape_configs:/m.test(text))
       return this.#accepts("promtool", "prometheus", this.#here(text), (path) => ["check", "config", path]);
     if (language === "nginx")
       return this.#accepts("nginx", "nginx-light", inNginx(this.#here(text)), (path) => [
