@@ -24,7 +24,7 @@ story(
         ["node.example.com", "localhost"],
         ["--user node", `--user ${user}`],
         ['"www-data"', JSON.stringify(group)],
-        ["postgres://user:password@host:5432/node", database.url],
+        ["postgres://user:password@host:5432/node?sslmode=verify-full", database.url],
         ["node-server-…-before-….tar.zst", "node-server-*-before-*.tar.zst --yes"],
       ],
       standIns: {
