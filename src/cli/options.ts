@@ -48,7 +48,7 @@ function parseListen(value: string): string {
 /** How many processes share the work of a server. */
 const processesOption = (parse: (value: string) => unknown): OptionRow => [
   "--processes <number>",
-  "share the work among this many processes, or one for each core (auto); needs PostgreSQL and an object store",
+  "run this many processes, or one for each core (auto); needs PostgreSQL and an object store",
   { parse },
 ];
 export const processes = processesOption(parseProcesses);
@@ -85,12 +85,12 @@ export const bucketShape = (path: string): readonly OptionRow[] => [
   ...remoteJson,
   ["--path <folder>", `its folder below static_path (${path})`],
   ["--root", "serve it at /"],
-  ["--cors", "allow pages of other origins to read it"],
+  ["--cors", "allow pages of other origins to read it (CORS)"],
   ["--private", "only tokens with StaticBucketFile::Read, and signed links, can read its files"],
-  ["--public", "anybody can read its files"],
+  ["--public", "anyone can read its files"],
   [
     "--host <name>",
-    "a host name that shows it at /, such as docs.example.org; repeatable",
+    "a host name that serves it at /, such as docs.example.org; repeatable",
     { parse: gather },
   ],
   ["--clean-urls", "answer /about with about.html"],

@@ -103,7 +103,7 @@ story("of a bucket that does not exist rollback names no deploys of it", async (
   const { code, stderr } = await site.run("rollback", "nosuch");
   expect([code, stderr]).toEqual([
     1,
-    "node-server: there is no bucket nosuch; `node-server ls` lists those that this token opens\n",
+    "node-server: there is no bucket nosuch; `node-server ls` lists the buckets of this token\n",
   ]);
 });
 

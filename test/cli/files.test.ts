@@ -80,25 +80,28 @@ story("what would destroy more than was meant is refused, and nothing is changed
       stderr: expect.stringContaining(why),
     });
   };
-  await refused(1, "site/a is a folder; -r deletes it", "rm", "site/a");
+  await refused(1, "site/a is a folder; add -r to delete it", "rm", "site/a");
   await refused(2, "`node-server rm -r site/` deletes everything in it", "rm", "-r", "-y", "site");
   await refused(2, "is a whole bucket", "rm", "-y", "site/");
   await refused(1, "patterns are not supported", "rm", "-r", "-y", "site/*");
-  await refused(2, "all that a bucket has is BUCKET/", "rm", "-r", "-y", "site/.");
+  await refused(2, "or BUCKET/ for everything in it", "rm", "-r", "-y", "site/.");
   await refused(1, "there is no site/nothing", "rm", "site/nothing");
   await refused(1, "site/b/a exists already", "mv", "site/a", "site/b");
   await refused(1, "site/b/a exists already", "cp", "-r", "site/a", "site/b/");
-  await refused(1, "is a folder; -r copies it", "cp", local, "site");
-  await refused(2, "is a folder; -r copies it", "cp", "site/a", "site/d");
+  await refused(1, "is a folder; add -r to copy it", "cp", local, "site");
+  await refused(2, "is a folder; add -r to copy it", "cp", "site/a", "site/d");
   await refused(1, "site/c.txt is a file, not a folder", "ls", "site/c.txt/");
-  await refused(2, "both are paths of this machine", "cp", "./a", "../b");
-  await refused(2, "these are two buckets", "mv", "site/a", "elsewhere/a");
-  await refused(2, "is a path of this machine", "cat", "./c.txt");
-  await refused(2, "is not a path of a bucket", "rm", "site/../other/file");
-  await refused(1, "a file of this machine is written ./c.txt", "cp", "c.txt", "site/d.txt");
+  await refused(2, "both are local paths", "cp", "./a", "../b");
+  await refused(2, "mv works inside one bucket", "mv", "site/a", "elsewhere/a");
+  await refused(2, "is a local path", "cat", "./c.txt");
+  await refused(2, "is not a path inside a bucket", "rm", "site/../other/file");
+  await refused(1, "a local file is written ./c.txt", "cp", "c.txt", "site/d.txt");
   // Without an answer to its question, `rm -r` deletes nothing.
   const asked = await site.start({}, "rm", "-r", "site/b").exited;
-  expect([asked.code, asked.stderr]).toEqual([1, expect.stringContaining("is deleted, with 1 file.")]);
+  expect([asked.code, asked.stderr]).toEqual([
+    1,
+    expect.stringContaining("This deletes the folder site/b with 1 file."),
+  ]);
   expect(await held()).toEqual(there);
   // Nor does a download follow a link out of the folder.
   await mkdir(home.file("target"));

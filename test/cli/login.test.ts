@@ -17,7 +17,7 @@ story("a token from standard input is checked, kept for its owner alone, and use
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: "",
-    stderr: `logged in to one (${node.url}) as root\nmay: everything (Super Token)\n`,
+    stderr: `logged in to one (${node.url}) as root\ncan: everything (Super Token)\n`,
   });
   expect((await stat(user.file(kept))).mode & 0o777).toBe(0o600);
   expect((await stat(user.file(".config/node-server"))).mode & 0o777).toBe(0o700);
@@ -59,7 +59,7 @@ story("login to a page of the server says to leave its path out", async () => {
   for (const path of ["/node/console/", "/node/rpc", "/node/console//"]) {
     const { code, stderr } = await user.run(["login", node.url + path], { stdin: node.superToken });
     expect([path, code]).toEqual([path, 4]);
-    expect(stderr).toContain(`; leave the path out, there is one at ${node.url}\n`);
+    expect(stderr).toContain(`; use ${node.url}, without a path\n`);
   }
   expect(existsSync(user.file(kept))).toBe(false);
   await user.does(["login", `${node.url}/jsonrpc/`], { stdin: node.superToken });
@@ -129,7 +129,7 @@ story("a token goes to no other server than the one it is meant for", async () =
   const alone = { NODE_SERVER_TOKEN: "wrong:token" };
   const inUse = await user.run(list, { env: alone });
   expect(inUse).toMatchObject({ code: 3, stdout: "" });
-  expect(inUse.stderr).toContain("NODE_SERVER_TOKEN is used");
+  expect(inUse.stderr).toContain("using NODE_SERVER_TOKEN, not the token saved");
   for (const args of [
     [...list, "-s", "second"],
     [...list, "-s", second.url],
@@ -137,7 +137,7 @@ story("a token goes to no other server than the one it is meant for", async () =
   ]) {
     const used = await user.run(args, { env: alone });
     expect(used).toMatchObject({ code: 0, stdout: "[]\n" });
-    expect(used.stderr).toContain("NODE_SERVER_TOKEN is not used");
+    expect(used.stderr).toContain(", not NODE_SERVER_TOKEN; to use the latter");
   }
   // With one, it is for that address, also when there is a login to it.
   const wrong = { ...alone, NODE_SERVER_URL: second.url };
@@ -151,7 +151,7 @@ story("a token goes to no other server than the one it is meant for", async () =
   expect(none.stderr).toContain(`there is no token for ${first.url}`);
   const login = await user.run(["login", first.url], { env: elsewhere, stdin: "typed:wrong" });
   expect(login).toMatchObject({ code: 3, stdout: "" });
-  expect(login.stderr).not.toContain("the token is the one in NODE_SERVER_TOKEN");
+  expect(login.stderr).not.toContain("using the token in NODE_SERVER_TOKEN");
 });
 
 story("what is open needs an address and no token; what is not says that a token is missing", async () => {

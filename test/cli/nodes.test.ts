@@ -30,7 +30,7 @@ story("nodes lists who uses the database, and says what is wrong between them", 
   expect(second?.slice(0, 3)).toEqual(["", "two", "ready"]);
   expect(second?.slice(6)).toEqual(["-", (await two.call("node-server_uuid")) as string]);
   expect(listed.stderr).toContain(
-    "warning: nodes that do not share one store of files: one, two; give all the same [files] url",
+    "warning: nodes with different file stores: one, two; give all the same [files] url",
   );
   const json = JSON.parse(await user.does(["nodes", "--json"]));
   expect(json).toMatchObject({

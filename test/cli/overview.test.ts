@@ -12,9 +12,9 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
     { name: "docs", path: "docs", cors: true, is_http_root: false, enable: true },
   ]);
   expect(made.stderr).toContain(
-    `anybody can read the bucket's files at ${site.node.url}/node/static/docs/…, without a token`,
+    `anyone can read the bucket's files at ${site.node.url}/node/static/docs/…, without a token`,
   );
-  expect((await run("buckets", "create", "--help")).stdout).toContain("anybody can read the bucket's files");
+  expect((await run("buckets", "create", "--help")).stdout).toContain("anyone can read the bucket's files");
   expect((await run("buckets", "update", "--help")).stdout).toContain("default: unchanged");
   expect((await run("buckets", "list")).stdout).toBe(
     "docs\tdocs\tno\tyes\tyes\tpublic\t-\tno\nsite\tsite\tno\tno\tyes\tpublic\t-\tno\n",
@@ -43,7 +43,7 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
   expect((await run("buckets", "show", "docs")).stderr).toContain("http://docs.example.org:");
   const shown = await run("buckets", "update", "docs", "--public", "--no-hosts", "--no-clean-urls");
   expect(shown.stdout).toBe("docs\tdocs\tyes\tno\tyes\tpublic\t-\tno\n");
-  expect(shown.stderr).toContain("anybody can read the bucket's files");
+  expect(shown.stderr).toContain("anyone can read the bucket's files");
   expect((await run("buckets", "update", "docs", "--public", "--private")).code).toBe(2);
   // Nobody is there to confirm.
   const asked = await run("buckets", "delete", "docs");

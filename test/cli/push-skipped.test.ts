@@ -44,7 +44,7 @@ eachStoreStory(
     expect(await held()).toEqual({ ...pages, ".env": "old", "node_modules/left/index.js": "old" });
     // Nor does a pull delete here what no push can have sent.
     expect((await run("pull", "site", local, "--delete")).stderr).toContain(
-      "4 files that a push skips stay, although the bucket has no such file",
+      "4 files that a push skips were not deleted, although the bucket does not have them",
     );
     expect(contents(local)).toEqual({
       ...pages,

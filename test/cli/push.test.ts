@@ -252,6 +252,8 @@ story("a push ends with 2, 3 or 4 for wrong usage, a refusal, and a server that 
 story("push --help says which files are not pushed", async () => {
   await using site = await deploySite();
   const { stdout } = await site.run("push", "--help");
-  expect(stdout).toContain("Skipped are node_modules, .env* and all other names that begin with a dot");
+  expect(stdout).toContain(
+    "These rules skip files: node_modules, .env* and other names that begin with a dot",
+  );
   expect(stdout).toContain("except .git and .DS_Store");
 });

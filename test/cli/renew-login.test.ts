@@ -21,7 +21,7 @@ for (const kind of databaseKinds) {
     expect(await user.does(list)).toBe("[]\n");
     await user.does(["tokens", "create", "--webdav", "x", "--username", "other"]);
     const others = await user.run(["tokens", "roll", "other", "--yes"]);
-    expect([others.code, others.stderr]).toEqual([0, "keep it; it is not shown again\n"]);
+    expect([others.code, others.stderr]).toEqual([0, "save it; it is not shown again\n"]);
     expect(await user.does(list)).toBe("[]\n");
   });
 

@@ -106,7 +106,7 @@ story("the commands of docs/sites.md do what the page says", async () => {
   };
   /** The deploys of the page, and those of this run in their place. */
   const deploys = new Map<string, string>();
-  const deployIn = (text: string) => /: deploy (\w+) is /.exec(text)?.[1];
+  const deployIn = (text: string) => /: (?:deploy|published) (\w+)\b/.exec(text)?.[1];
   let token = "";
   for (const { command, shown } of steps) {
     let script = ownAddress(command);

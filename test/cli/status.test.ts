@@ -133,7 +133,7 @@ for (const kind of databaseKinds) {
     expect(broken.stdout).toMatch(/^database +(\w+, )?not usable: DatabaseError: .*token/m);
     expect(broken.stdout).toMatch(/^up +\d+ s$/m);
     expect(broken.stdout).toMatch(/^token +cannot be checked without the database$/m);
-    expect(broken.stderr).toContain("the server cannot use its database, so it can check no token");
+    expect(broken.stderr).toContain("the server cannot use its database, so it cannot check tokens");
     const json = await user.run(["status", "--json"]);
     expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { reachable: true, token: null }]);
     expect(JSON.parse(json.stdout).database_error).toContain("DatabaseError");

@@ -72,7 +72,7 @@ story("a server that is too old for a command is named as such", async () => {
   });
   expect([code, stderr]).toEqual([
     1,
-    `node-server: the server at ${url} does not know a method that this command needs; its version is older than this program's, update it\n`,
+    `node-server: the server at ${url} is too old for this command; update it\n`,
   ]);
 });
 

@@ -10,7 +10,7 @@ for (const kind of databaseKinds)
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;
     const made = await user.run(["tokens", "create", "--node", "read_logs, metrics", "--name", "log reader"]);
-    expect([made.code, made.stderr]).toEqual([0, "keep it; it is not shown again\n"]);
+    expect([made.code, made.stderr]).toEqual([0, "save it; it is not shown again\n"]);
     const token = made.stdout.trim();
     const [key = ""] = token.split(":");
     const row = async () =>
@@ -46,7 +46,7 @@ for (const kind of databaseKinds)
     const may = "read and list files in bucket site; read logs";
     const login = await user.run(["login", node.url, "--name", "reader", "--json"], { stdin: token });
     expect(login.code).toBe(0);
-    expect(login.stderr).toContain(`\nmay: ${may}; expires 2999-01-02 03:04 UTC\n`);
+    expect(login.stderr).toContain(`\ncan: ${may}; expires 2999-01-02 03:04 UTC\n`);
     const state = {
       super: false,
       token: {
@@ -62,12 +62,12 @@ for (const kind of databaseKinds)
     expect(JSON.parse(login.stdout)).toEqual({ name: "reader", url: node.url, ...state });
     const status = await user.does(["status", "-s", "reader"]);
     expect(status).toMatch(/^token +\w{16}, reader$/m);
-    expect(status).toMatch(new RegExp(`^may +${may}$`, "m"));
+    expect(status).toMatch(new RegExp(`^can +${may}$`, "m"));
     expect(status).toMatch(/^expires +2999-01-02 03:04 UTC$/m);
     expect(JSON.parse(await user.does(["status", "-s", "reader", "--json"]))).toMatchObject(state);
-    expect(await user.does(["status", "-s", "here"])).toMatch(/^may +everything \(Super Token\)$/m);
+    expect(await user.does(["status", "-s", "here"])).toMatch(/^can +everything \(Super Token\)$/m);
     const again = await user.run(["login", node.url, "--name", "here"], { stdin: node.superToken });
-    expect([again.stdout, again.stderr]).toEqual(["", expect.stringMatching(/^may: everything/m)]);
+    expect([again.stdout, again.stderr]).toEqual(["", expect.stringMatching(/^can: everything/m)]);
   });
 
 test("rights are put into words that name what, where and nothing that is not granted", () => {

@@ -20,7 +20,7 @@ story("a second push to a bucket is told of the first, and begins when that has 
   expect([second.code, second.stdout, second.stderr]).toEqual([
     1,
     "",
-    "node-server: the token root changes this bucket now (push, begun just now); nothing was done: try again when that has ended\n",
+    "node-server: the token root is changing this bucket (push, begun just now); nothing was done. Try again later\n",
   ]);
   expect((await first.exited).code).toBe(0);
   expect((await site.run("push", local, "site")).code).toBe(0);

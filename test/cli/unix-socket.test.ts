@@ -20,7 +20,7 @@ story("a login through the Unix socket is saved with its whole path and used fro
   });
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `logged in to node.sock (${address}) as root\nmay: everything (Super Token)\n`,
+    stderr: `logged in to node.sock (${address}) as root\ncan: everything (Super Token)\n`,
   });
   expect(await user.does(["servers"])).toBe(`* node.sock  ${address}\n`);
   expect(await user.does(["call", "node-server_hello"])).toBe(`"${hello}"\n`);

@@ -27,7 +27,7 @@ story("deleted and replaced files are listed and restored from the shell", async
   expect(json).toHaveLength(2);
   const version = rows[1]?.[0] ?? "";
   const restored = await run("buckets", "restore", "site", "a/f.txt", version, "--to", "b.txt");
-  expect([restored.code, restored.stderr]).toEqual([0, "b.txt is restored.\n"]);
+  expect([restored.code, restored.stderr]).toEqual([0, "restored b.txt\n"]);
   expect(await (await fetch(`${node.url}/node/static/site/b.txt`)).text()).toBe("first");
   expect((await run("buckets", "restore", "site", "a/f.txt", "latest")).code).toBe(2);
   const gone = await run("buckets", "restore", "site", "a/f.txt", "9999", "--json");
@@ -89,7 +89,7 @@ story(
     const taken = await run("buckets", "restore", "site", "docs", String(removed?.version));
     expect(taken).toMatchObject({
       code: 1,
-      stderr: expect.stringMatching(/something exists .*--to PATH .*--all/),
+      stderr: expect.stringMatching(/something exists .*--to PATH.*--all/),
     });
     expect(await run("buckets", "restore", "site", "--all")).toMatchObject({
       code: 0,

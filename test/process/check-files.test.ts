@@ -56,7 +56,7 @@ for (const kind of databaseKinds)
     expect(repaired.code).toBe(1);
     expect(repaired.stdout).toContain(`missing\tsite/deep/gone.txt\t4\t${gone}\n`);
     expect(repaired.stdout).toContain(`has 2 bytes\tsite/whole.txt\t5\t${whole}\n`);
-    expect(repaired.stderr).toContain("1 orphan deleted.");
+    expect(repaired.stderr).toContain("1 unreferenced blob deleted.");
     expect(await storedKeys(folder)).toEqual([whole]);
 
     await upload("whole.txt", "whole");

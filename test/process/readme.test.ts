@@ -45,7 +45,7 @@ story("README.md shows a first start as it is", async () => {
 const said = (text: string) =>
   text
     .replace(/(127\.0\.0\.1[:-])\d+/g, "$1PORT")
-    .replace(/(deploy|back to|place of) \w{10}\b/g, "$1 DEPLOY")
+    .replace(/(published|back to|was) \w{10}\b/g, "$1 DEPLOY")
     .replace(/ +$/gm, "");
 
 story("the commands of README.md publish a page and go back", async () => {

@@ -57,7 +57,7 @@ export async function createBucket(name: string, options: BucketOptions, ctx: Co
 }
 
 function publicOf({ private: isPrivate, public: isPublic }: BucketOptions): boolean | undefined {
-  if (isPrivate && isPublic) throw new WrongUsage("a bucket is either --private or --public");
+  if (isPrivate && isPublic) throw new WrongUsage("give --private or --public, not both");
   return isPrivate ? false : isPublic;
 }
 
@@ -77,7 +77,7 @@ const privateNote =
 
 /** The note after `buckets create` that the files of a bucket are public. */
 export const publicNote = (address: string) =>
-  `anybody can read the bucket's files at ${address}, without a token`;
+  `anyone can read the bucket's files at ${address}, without a token`;
 
 export async function showBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
   const client = await connect(ctx, options);
@@ -113,8 +113,8 @@ export async function deleteBucket(name: string, options: BucketOptions, ctx: Co
   await confirm(
     ctx,
     options.files
-      ? `The bucket ${name} is deleted with ${await sizeOf(client, name)}, all deploys and everything that can be restored. None of it can be brought back.`
-      : `The record of the bucket ${name} is deleted, and it is no longer served; its files stay where they are.`,
+      ? `This deletes the bucket ${name} with ${await sizeOf(client, name)}, all its deploys and its history. This cannot be undone.`
+      : `This deletes the record of the bucket ${name}, which is no longer served. Its files stay.`,
     options.yes,
   );
   const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
@@ -122,12 +122,12 @@ export async function deleteBucket(name: string, options: BucketOptions, ctx: Co
   if (options.files && result.files_deleted !== true)
     throw new Fault(
       "Other",
-      `the server is older than this program: it deleted the record of ${name} only, and its files are still there`,
+      `the server is too old to delete the files of ${name}; it deleted only the record`,
     );
   ctx.say(
     options.files
-      ? `the bucket ${name} is deleted with its files`
-      : `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again`,
+      ? `deleted the bucket ${name} and its files`
+      : `deleted the bucket ${name}; its files stay, and a new bucket with the same path serves them again`,
   );
   return exitCodes.done;
 }
@@ -145,7 +145,8 @@ async function sizeOf(client: NodeServerClient, name: string): Promise<string> {
 
 function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): void {
   const { name, enable } = bucket;
-  if (!enable) return void ctx.say(`${name} is off: \`node-server buckets update ${name} --enable\``);
+  if (!enable)
+    return void ctx.say(`${name} is disabled; \`node-server buckets update ${name} --enable\` enables it`);
   ctx.say(bucketAddress(client, bucket));
 }
 

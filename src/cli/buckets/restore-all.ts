@@ -50,7 +50,7 @@ export async function restoreAll(
           missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
         );
       ctx.say(
-        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions exist; nothing was done`,
+        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
       );
       return exitCodes.done;
     }
@@ -58,7 +58,7 @@ export async function restoreAll(
     reportOmitted(ctx, "failed", failed);
     const restored = missing.length - failed.length;
     ctx.say(
-      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions exist and stay as they are`,
+      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`,
     );
     if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
     return failed.length > 0 ? exitCodes.failed : exitCodes.done;

@@ -55,14 +55,16 @@ export async function restoreVersion(
   const from = path?.replace(/\/$/, "") ?? "";
   if (options.all) {
     if (number !== undefined || to !== undefined)
-      throw new WrongUsage("--all restores every missing file at its own path: give no VERSION and no --to");
+      throw new WrongUsage(
+        "--all takes no VERSION and no --to; it restores every missing file at its own path",
+      );
     return restoreAll(ctx, { name, path: from }, options);
   }
-  if (options.dryRun) throw new WrongUsage("--dry-run is for --all");
+  if (options.dryRun) throw new WrongUsage("--dry-run needs --all");
   const version = Number(number);
   if (!Number.isSafeInteger(version) || version < 1)
     throw new WrongUsage(
-      "give PATH and VERSION, a number of `buckets history` such as 4711, or --all for every file that is missing",
+      "give PATH and VERSION, a number of `buckets history` such as 4711, or --all for every missing file",
     );
   const client = await connect(ctx, options);
   const result = await client
@@ -72,11 +74,11 @@ export async function restoreVersion(
       if (!(error instanceof InvalidInput) || error.data.path !== (to ?? from)) throw error;
       throw new Fault(
         "InvalidInput",
-        `${error.detail}: --to PATH puts it elsewhere, and --all without a version restores the files that are missing here`,
+        `${error.detail}; restore it elsewhere with --to PATH, or only the missing files with --all and no version`,
       );
     });
   if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
-  else ctx.say(`${to ?? from} is restored.`);
+  else ctx.say(`restored ${to ?? from}`);
   return exitCodes.done;
 }
 
@@ -86,7 +88,7 @@ export async function purgeVersions(name: string, options: VersionOptions, ctx: 
   const retention = await client.call("static-bucket-file_retention", { name, measure: true });
   await confirm(
     ctx,
-    `${countText(retention.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(retention.bytes ?? 0)}) cannot be restored any more. The files that exist now stay.`,
+    `${countText(retention.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(retention.bytes ?? 0)}) will be purged and can no longer be restored. The current files stay.`,
     options.yes,
   );
   const result = await client.call("static-bucket-file_purge", { name });

@@ -25,7 +25,7 @@ export async function checkSiteRules(site: string, options: CheckSiteOptions, ct
     for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
     if (problems.length === 0)
       ctx.say(
-        `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: nothing is wrong.`,
+        `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: no problems found.`,
       );
   }
   return hasErrors ? exitCodes.failed : exitCodes.done;

@@ -101,10 +101,10 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
       omitted.push({
         path,
         reason: "not_a_file",
-        why: "it is neither a file nor a folder nor a link to one",
+        why: "it is not a file, a folder or a link to one",
       });
     else if (above.includes(disk))
-      omitted.push({ path, reason: "link_circle", why: "the link leads round in a circle" });
+      omitted.push({ path, reason: "link_circle", why: "the link points to a folder that contains it" });
     else {
       folders.add(path);
       walk(disk, `${path}/`, [...above, disk]);
@@ -119,14 +119,16 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
       const real = realpathSync(disk);
       const inside = relative(root, real).split(sep).join("/");
       if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
-        return { reason: "link_leads_out", why: "the link leads out of the folder" };
+        return { reason: "link_leads_out", why: "the link points outside the folder" };
       const target = { disk: real, stats: statSync(real) };
       const kind = target.stats.isDirectory() ? "folder" : "file";
       const isSkipped =
         rules === undefined ? isExcluded(inside) : rules.whySkipped(inside, kind) !== undefined;
-      return isSkipped ? { reason: "link_skipped", why: "the link leads to what is not pushed" } : target;
+      return isSkipped
+        ? { reason: "link_skipped", why: "the link points to a skipped file or folder" }
+        : target;
     } catch {
-      return { reason: "link_broken", why: "the link leads nowhere" };
+      return { reason: "link_broken", why: "the link is broken" };
     }
   }
 }
@@ -144,7 +146,7 @@ function namesIn(folder: string): string[] {
 function whyUnsendable(name: string, top: boolean): OmissionCause | undefined {
   const refused = (why: string): OmissionCause => ({ reason: "name_not_accepted", why });
   if (name.includes("\\")) return refused("a name in a bucket cannot contain a backslash");
-  if (top && /^[A-Za-z]:/.test(name)) return refused("it would be taken for a drive letter");
+  if (top && /^[A-Za-z]:/.test(name)) return refused("the name begins with a drive letter");
   return name.includes("\ufffd") || !name.isWellFormed() ? refused("its name is not UTF-8") : undefined;
 }
 

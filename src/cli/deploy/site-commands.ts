@@ -8,20 +8,20 @@ import { skipOptions } from "./skip/skip-options.ts";
 export const siteCommands: readonly CommandRow[] = [
   {
     name: "deploy <dir> <bucket>",
-    description: "publish a folder as the whole site of a bucket, at once: upload what changed, then switch",
+    description: "deploy a folder to a bucket (atomic)",
     options: [
       ...remoteJson,
-      ["--preview", "do not publish it, but print an address that shows it"],
+      ["--preview", "print a preview address instead of publishing"],
       ["--note <text>", "a note for `deploys`, such as a commit"],
-      ["--force", "begin also while somebody else fills another deploy of the bucket"],
+      ["--force", "begin even if someone else is deploying to the bucket"],
       ...skipOptions,
     ],
-    notes: `\n${skipNotes}\nThe site that was published before stays as a deploy: \`rollback\` goes back to it.`,
+    notes: `\n${skipNotes}\nThe previous site stays as a deploy; \`rollback\` publishes it again.`,
     load: async () => (await import("./publish/deploy.ts")).deploy,
   },
   {
     name: "rollback <bucket> [deploy]",
-    description: "publish an earlier deploy again, at once (default: the one before the present one)",
+    description: "publish an earlier deploy again (default: the previous one)",
     options: remoteJson,
     load: async () => (await import("./publish/deploys.ts")).rollback,
   },
@@ -30,20 +30,20 @@ export const siteCommands: readonly CommandRow[] = [
     description: "list the deploys of a bucket; publish, preview or delete one",
     options: [
       ...remoteJson,
-      ["--publish <deploy>", "publish this one"],
-      ["--preview <deploy>", "print an address that shows this one; it takes no more files from then on"],
-      ["--delete <deploy>", "delete this one, after a question"],
+      ["--publish <deploy>", "publish this deploy"],
+      ["--preview <deploy>", "print a preview address of this deploy, which then accepts no more files"],
+      ["--delete <deploy>", "delete this deploy, after a question"],
       yes,
     ],
     load: async () => (await import("./publish/deploys.ts")).deploys,
   },
   {
     name: "push <dir> <bucket>",
-    description: "copy a folder to a bucket: upload what changed, file by file",
+    description: "upload the changed files of a folder to a bucket, file by file",
     options: [
       ...remoteJson,
       ["--delete", "also delete files that are not in the folder"],
-      ["--force", "upload all files, also those that seem equal"],
+      ["--force", "upload all files, even unchanged ones"],
       ["--dry-run", "show what would happen and change nothing"],
       ["--watch", "push again whenever a file changes"],
       ...skipOptions,
@@ -53,22 +53,22 @@ export const siteCommands: readonly CommandRow[] = [
   },
   {
     name: "pull <bucket> <dir>",
-    description: "download a bucket into a folder: only what changed",
+    description: "download the changed files of a bucket into a folder",
     options: [
       ...remoteJson,
       ["--delete", "also delete files that are not in the bucket"],
       ["--dry-run", "show what would happen and change nothing"],
     ],
     notes:
-      "\nFiles and folders named .git or .DS_Store are neither downloaded nor deleted.\n--delete leaves what a push of the folder would skip.",
+      "\nFiles and folders named .git or .DS_Store are not downloaded and not deleted.\n--delete keeps files that a push of the folder would skip.",
     load: async () => (await import("./pull/pull.ts")).pull,
   },
   {
     name: "check-site <site>",
-    description: "list what is wrong with _headers and _redirects of a folder or a bucket",
+    description: "check _headers and _redirects of a folder or a bucket",
     options: remoteJson,
     notes:
-      "\nSITE is a folder if there is one of this name, else a bucket. Lines that cannot be used make it fail; warnings do not.",
+      "\nSITE is a folder if one has this name, else a bucket. Invalid lines make the command fail; warnings do not.",
     load: async () => (await import("./check-site.ts")).checkSiteRules,
   },
 ];

@@ -80,7 +80,7 @@ async function acquireTransferLock(
     if (error instanceof MethodNotFound || error instanceof NotFound) return undefined;
     const other = otherOf(error);
     if (other === undefined) throw error;
-    throw new Fault("Other", `${other}; nothing was done: try again when that has ended`, {
+    throw new Fault("Other", `${other}; nothing was done. Try again later`, {
       ...(error instanceof RpcError && error.data),
       reason: "in_use",
     });
@@ -92,7 +92,7 @@ function otherOf(error: unknown): string | undefined {
   if (!(error instanceof RpcError) || error.data.reason !== "in_use") return undefined;
   const { by, what, since } = error.data;
   const begun = typeof since === "number" ? `, begun ${agoText(since)}` : "";
-  return `the token ${visible(String(by))} changes this bucket now (${visible(String(what))}${begun})`;
+  return `the token ${visible(String(by))} is changing this bucket (${visible(String(what))}${begun})`;
 }
 
 /** A lock that cannot be renewed or released ends by itself within a minute. */

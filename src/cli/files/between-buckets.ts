@@ -29,7 +29,7 @@ export async function relocate(
 ): Promise<CopySummary> {
   if (kind === "move" && from.bucket !== to.bucket)
     throw new WrongUsage(
-      "these are two buckets; copy with `node-server cp`, then delete with `node-server rm`",
+      "mv works inside one bucket; copy with `node-server cp`, then delete with `node-server rm`",
     );
   const entry = await requireEntry(client, from);
   if (from.path === "" && (kind === "move" || from.bucket === to.bucket))

@@ -23,7 +23,7 @@ export async function cp(from: string, to: string, options: CopyOptions, ctx: Co
   const [source, target] = [parseLocation(from), parseLocation(to)];
   if (isLocal(source) && isLocal(target))
     throw new WrongUsage(
-      "both are paths of this machine; a file of a bucket is written BUCKET/PATH, such as site/index.html",
+      "both are local paths; write a file of a bucket as BUCKET/PATH, such as site/index.html",
     );
   const client = await connect(ctx, options);
   return interruptible(ctx, notice, async (signal) => {
@@ -43,7 +43,7 @@ export async function cp(from: string, to: string, options: CopyOptions, ctx: Co
     }
     const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
     if ((await requireEntry(client, there)).folder && !options.recursive)
-      throw new WrongUsage(`${shown(there)} is a folder; -r copies it with all it holds`);
+      throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
     return report(
       ctx,
       await relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal),

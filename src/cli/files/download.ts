@@ -21,7 +21,7 @@ export async function download(
 ): Promise<CopySummary> {
   const entry = await requireEntry(client, from);
   if (entry.folder && !recursive)
-    throw new Fault("InvalidInput", `${shown(from)} is a folder; -r copies it with all it holds`);
+    throw new Fault("InvalidInput", `${shown(from)} is a folder; add -r to copy it`);
   const isInside =
     disk.endsWith("/") || statSync(ctx.path(disk), { throwIfNoEntry: false })?.isDirectory() === true;
   const name = nameOf(from);

@@ -3,7 +3,7 @@ import { skipOptions } from "../deploy/skip/skip-options.ts";
 import { remote, remoteJson, yes } from "../options.ts";
 
 const where = `
-A file of a bucket is written BUCKET/PATH, such as site/index.html. A path of this machine begins with /, ./ or ../`;
+Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../`;
 
 /** `fileCommands` are about single files and folders of buckets. */
 export const fileCommands: readonly CommandRow[] = [
@@ -22,10 +22,10 @@ export const fileCommands: readonly CommandRow[] = [
   {
     name: "cp <from> <to>",
     description: "copy a file or a folder: to a bucket, from one, or between buckets",
-    options: [...remoteJson, ["-r, --recursive", "copy a folder with all it holds"], ...skipOptions],
+    options: [...remoteJson, ["-r, --recursive", "copy a folder and its content"], ...skipOptions],
     notes: `${where}; - is standard input.
-Into a folder that exists, or that is written with a slash at its end, a copy goes under its own name.
-Missing folders are made. Files that exist are replaced. Of a folder of this machine, what push skips is skipped.`,
+If TO is an existing folder or ends with a slash, the copy goes into it under its own name.
+Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.`,
     load: async () => (await import("./cp.ts")).cp,
   },
   {
@@ -33,13 +33,13 @@ Missing folders are made. Files that exist are replaced. Of a folder of this mac
     description: "move or rename a file or a folder of a bucket",
     options: remoteJson,
     notes:
-      "\nInto a folder that exists, or that is written with a slash at its end, it goes under its own name.\nMissing folders are made. A file that exists is replaced, a folder never.",
+      "\nIf TO is an existing folder or ends with a slash, it goes there under its own name.\nMissing folders are created. An existing file is replaced, a folder never.",
     load: async () => (await import("./cp.ts")).mv,
   },
   {
     name: "rm <places...>",
     description: "delete files of buckets (BUCKET/PATH)",
-    options: [...remote, ["-r, --recursive", "delete a folder with all it holds, after a question"], yes],
+    options: [...remote, ["-r, --recursive", "delete a folder and its content, after a question"], yes],
     notes:
       "\n`rm -r BUCKET/` deletes everything in a bucket. `node-server buckets history BUCKET` lists what can be\nrestored, `node-server buckets purge BUCKET` frees its space.",
     load: async () => (await import("./rm.ts")).rm,

@@ -23,7 +23,7 @@ export async function missing(client: NodeServerClient, at: BucketPath): Promise
 function noBucket(name: string): Fault {
   return new Fault(
     "NotFound",
-    `the server has no bucket ${name}, or it is disabled; \`node-server buckets\` lists those that it has, and a file of this machine is written ./${name}`,
+    `the server has no bucket ${name}, or it is disabled; \`node-server buckets\` lists its buckets, and a local file is written ./${name}`,
   );
 }
 

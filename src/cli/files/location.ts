@@ -21,14 +21,12 @@ const localBeginning = /^(\/|\.{1,2}(\/|$)|-$)/;
 /** Reads `BUCKET/PATH`. */
 export function parseBucketPath(text: string): BucketPath {
   if (localBeginning.test(text))
-    throw new WrongUsage(
-      `${visible(text)} is a path of this machine; write BUCKET/PATH, such as site/index.html`,
-    );
+    throw new WrongUsage(`${visible(text)} is a local path; write BUCKET/PATH, such as site/index.html`);
   const [bucket = "", ...names] = text.split("/");
   const path = names.filter((name) => name !== "").join("/");
   if (bucket === "" || names.some((name) => name === "." || name === ".."))
     throw new WrongUsage(
-      `${JSON.stringify(text)} is not a path of a bucket: leave . and .. out; a file is BUCKET/PATH, such as site/index.html, and all that a bucket has is BUCKET/`,
+      `${JSON.stringify(text)} is not a path inside a bucket: write BUCKET/PATH without . and .., or BUCKET/ for everything in it`,
     );
   return { bucket, path, isFolder: path === "" || text.endsWith("/") };
 }

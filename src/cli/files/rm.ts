@@ -37,12 +37,12 @@ export async function rm(
     const entry = await requireEntry(client, at);
     if (entry.folder) {
       if (!options.recursive)
-        throw new Fault("InvalidInput", `${shown(at)} is a folder; -r deletes it with all it holds`);
+        throw new Fault("InvalidInput", `${shown(at)} is a folder; add -r to delete it`);
       const count = countText((await filesBelow(client, at)).length, "file");
       const what =
         at.path === ""
-          ? `Everything in the bucket ${at.bucket} is deleted, ${count}.`
-          : `The folder ${shown(at)} is deleted, with ${count}.`;
+          ? `This deletes everything in the bucket ${at.bucket}, ${count}.`
+          : `This deletes the folder ${shown(at)} with ${count}.`;
       await confirm(ctx, what, options.yes);
     }
     await remove(client, at);

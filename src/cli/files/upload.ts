@@ -32,8 +32,7 @@ export async function upload(
     const file: LocalFile = { path, disk: at, stamp: stampOf(stats) };
     return send(ctx, client, { bucket: to.bucket, files: [file], folders: foldersOf([path]) }, signal);
   }
-  if (!options.recursive)
-    throw new Fault("InvalidInput", `${disk} is a folder; -r copies it with all it holds`);
+  if (!options.recursive) throw new Fault("InvalidInput", `${disk} is a folder; add -r to copy it`);
   const real = realFolder(ctx, disk);
   const { files, folders, omitted, skipped } = readLocalTree(real, SkipRules.read(real, options));
   reportSkipped(ctx, skipped, options);

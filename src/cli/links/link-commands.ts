@@ -6,7 +6,7 @@ import { parseCount, parseDuration, remoteJson, yes } from "../options.ts";
 export const linkCommands: readonly CommandRow[] = [
   {
     name: "link <place>",
-    description: "make an address that opens one file of a bucket (BUCKET/PATH) without a token",
+    description: "make a link that opens one file of a bucket (BUCKET/PATH) without a token",
     options: [
       ...remoteJson,
       [
@@ -14,15 +14,14 @@ export const linkCommands: readonly CommandRow[] = [
         "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)",
         { parse: parseExpiry },
       ],
-      ["--max-downloads <number>", "end it after so many downloads, or uploads", { parse: parseCount }],
-      ["--password", "also a password: asked for, or read from standard input"],
-      ["--zip", "of a folder: an archive of it, made while it is downloaded"],
-      ["--upload", "make a drop box: anybody with the address can add files to the folder, and see none"],
+      ["--max-downloads <number>", "end it after this many downloads or uploads", { parse: parseCount }],
+      ["--password", "protect it with a password, asked for or read from standard input"],
+      ["--zip", "send a folder as a ZIP archive"],
+      ["--upload", "make a drop box: anyone with the link can add files to the folder, but see none"],
     ],
     notes: `
-Whoever knows the address can use it, until it ends. It ends earlier with the token that made it: when that is deleted,
-expires, gets another secret or password, or may no longer do what the link does. \`node-server links BUCKET --all\` ends
-all links of a bucket.`,
+Anyone with the link can use it until it ends. It ends early if the token that made it is deleted, expires, gets
+another secret or password, or loses the permission. \`node-server links BUCKET --all\` ends all links of a bucket.`,
     load: async () => (await import("./link.ts")).link,
   },
   {
@@ -30,11 +29,11 @@ all links of a bucket.`,
     description: "list the links of a bucket that have a limit or a password, or revoke links",
     options: [
       ...remoteJson,
-      ["--revoke <id>", "revoke this one"],
-      ["--all", "revoke all links of the bucket, also those that no list shows"],
+      ["--revoke <id>", "revoke this link"],
+      ["--all", "revoke all links of the bucket, including unlisted ones"],
       yes,
     ],
-    notes: "\nOther links are not stored anywhere, so none of them can be listed, or revoked alone.",
+    notes: "\nOther links are not stored: they cannot be listed, or revoked one by one.",
     load: async () => (await import("./links.ts")).links,
   },
   {

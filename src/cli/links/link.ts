@@ -56,9 +56,6 @@ async function readPassword(ctx: Context): Promise<string> {
       : await askSecret(ctx, "Password of the link: ");
   const line = password.replace(/\r?\n$/, "");
   if (line === "")
-    throw new Fault(
-      "Other",
-      "no password was given; --password asks on a terminal, else it is read from standard input",
-    );
+    throw new Fault("Other", "no password was given; type it on a terminal, or pipe it to standard input");
   return line;
 }

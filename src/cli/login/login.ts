@@ -49,7 +49,7 @@ export async function login(
   await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
   ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
   const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
-  ctx.say(`may: ${visible(permissionsText(own, isSuper))}${end}`);
+  ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
   if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
   return exitCodes.done;
 }
@@ -58,7 +58,7 @@ async function tokenFor(ctx: Context, url: string): Promise<string> {
   const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = ctx.env;
   // Beside NODE_SERVER_URL the token is for that server alone.
   if (given && (!paired || parseServerUrl(ctx, paired) === url)) {
-    ctx.say("the token is the one in NODE_SERVER_TOKEN");
+    ctx.say("using the token in NODE_SERVER_TOKEN");
     return given;
   }
   const token =
@@ -66,10 +66,7 @@ async function tokenFor(ctx: Context, url: string): Promise<string> {
       ? new TextDecoder().decode(await ctx.readInput())
       : await askSecret(ctx, `Token for ${url}: `);
   if (token.trim() === "")
-    throw new Fault(
-      "Other",
-      "no token was given; it is asked for on a terminal, else read from standard input",
-    );
+    throw new Fault("Other", "no token was given; type it on a terminal, or pipe it to standard input");
   return token.trim();
 }
 

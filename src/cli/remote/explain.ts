@@ -20,7 +20,7 @@ import { isUnixAddress, whyNoUnixAnswer } from "./unix.ts";
 const probeTimeoutMs = 3000;
 
 const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
-  invalid_credentials: "the token is not valid: it was mistyped, or its secret was rolled, or it was deleted",
+  invalid_credentials: "the token is not valid: it was mistyped, rolled or deleted",
   expired: "the token is not valid: it has expired",
   not_yet_valid: "the token is not valid yet",
 };
@@ -45,7 +45,7 @@ export async function explain(
   }
   if (error instanceof FileError && error.status === 403) return `${error.message}; ${fourActions}`;
   if (error instanceof MethodNotFound)
-    return `the server at ${target.url} does not know a method that this command needs; its version is older than this program's, update it`;
+    return `the server at ${target.url} is too old for this command; update it`;
   if (isUnixAddress(target.url))
     return error instanceof Unreachable
       ? `${target.url} cannot be reached: ${whyNoUnixAnswer(target.url)}`
@@ -53,7 +53,7 @@ export async function explain(
   if (error instanceof NotNodeServer) {
     const { origin } = new URL(target.url);
     const isBelow = target.url !== origin && (await isNodeServer(origin, target.fetch));
-    return isBelow ? `${error.message}; leave the path out, there is one at ${origin}` : error.message;
+    return isBelow ? `${error.message}; use ${origin}, without a path` : error.message;
   }
   if (!(error instanceof Unreachable)) return error.message;
   const hint = await hintFor(error, target);

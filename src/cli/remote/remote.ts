@@ -60,8 +60,8 @@ export function noteToken(ctx: Context, { url, isSaved, hasLogin }: Target): voi
   if (!env.NODE_SERVER_TOKEN || env.NODE_SERVER_URL || !hasLogin) return;
   ctx.say(
     isSaved
-      ? `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it`
-      : `note: NODE_SERVER_TOKEN is used, not the token saved for ${url}`,
+      ? `note: using the token saved for ${url}, not NODE_SERVER_TOKEN; to use the latter, set NODE_SERVER_URL, too`
+      : `note: using NODE_SERVER_TOKEN, not the token saved for ${url}`,
   );
 }
 

@@ -42,7 +42,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
     if (json) await ctx.print(`${JSON.stringify({ store: "disk" })}\n`);
     else
       ctx.say(
-        "The files are plain files below static_path: the database names none of them, so there is nothing to compare.",
+        "The files are plain files below static_path, which the database does not list: there is nothing to compare.",
       );
     return exitCodes.done;
   }
@@ -130,16 +130,16 @@ async function show(
   ctx.say(`The store has ${countText(blobs, "blob")} (${sizeText(bytes)}).`);
   if (bad > 0)
     ctx.say(
-      `${countText(bad, "file")} ${bad === 1 ? "has" : "have"} no content, or not the right one: restore the content from a backup of the store, or upload again.`,
+      `${countText(bad, "file")} ${bad === 1 ? "has" : "have"} missing or wrong content: restore it from a backup of the store, or upload the files again.`,
     );
-  if (repair) ctx.say(`${countText(deleted, "orphan")} deleted.`);
+  if (repair) ctx.say(`${countText(deleted, "unreferenced blob")} deleted.`);
   else if (orphans.count > 0)
     ctx.say(
-      `${countText(orphans.count, "blob")} (${sizeText(orphans.bytes)}) ${orphans.count === 1 ? "is an orphan: no file has it" : "are orphans: no file has them"} as its content. The server deletes orphans once a day; --repair deletes them now.`,
+      `${countText(orphans.count, "blob")} (${sizeText(orphans.bytes)}) ${orphans.count === 1 ? "is" : "are"} unreferenced. The server deletes unreferenced blobs once a day; --repair deletes them now.`,
     );
   if (recent > 0)
     ctx.say(
-      `${countText(recent, "blob")} of the last 24 hours ${recent === 1 ? "has" : "have"} no file: of uploads or a migration under way, or left by interrupted ones. The server deletes what is still without a file when it is 24 hours old.`,
+      `${countText(recent, "blob")} of the last 24 hours ${recent === 1 ? "has" : "have"} no file yet, because of an upload or a migration. The server deletes unreferenced blobs after 24 hours.`,
     );
   if (bad === 0 && (orphans.count === 0 || repair))
     ctx.say(content ? "Every file has its content, with the right SHA-256." : "Every file has its content.");

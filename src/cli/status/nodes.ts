@@ -48,7 +48,7 @@ export function warningText({ event, nodes: uuids }: Warning, nodes: readonly Cl
   const names = nodes.filter(({ uuid, alive }) => alive && uuids.includes(uuid)).map(({ name }) => name);
   return event === "nodes.same_uuid"
     ? `warning: nodes with the same server_uuid: ${names.join(", ")}; give each its own, or delete the .uuid file that was copied, and restart`
-    : `warning: nodes that do not share one store of files: ${names.join(", ")}; give all the same [files] url, or stop the others`;
+    : `warning: nodes with different file stores: ${names.join(", ")}; give all the same [files] url, or stop the others`;
 }
 
 function stateText({ alive, ready, last_seen }: ClusterNode, now: number): string {

@@ -50,7 +50,7 @@ export async function status(
     return state.ready === false || state.writes === false ? exitCodes.failed : exitCodes.done;
   ctx.say(
     own instanceof DatabaseError
-      ? `node-server: the server cannot use its database, so it can check no token: ${own.message}`
+      ? `node-server: the server cannot use its database, so it cannot check tokens: ${own.message}`
       : `node-server: ${await explain(own, target)}`,
   );
   return exitCodeOf(own);
@@ -179,7 +179,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
     database: databaseText(state, database),
     token: tokenText(state, own),
-    ...(own instanceof Error ? {} : { may: permissionsText(own, state.super) }),
+    ...(own instanceof Error ? {} : { can: permissionsText(own, state.super) }),
     ...(state.token?.ends == null ? {} : { expires: `${minuteText(state.token.ends)} UTC` }),
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
     ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),

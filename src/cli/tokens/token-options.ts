@@ -22,9 +22,9 @@ export const tokenCreation: readonly OptionRow[] = [
     `permissions on the server itself, a list of ${nodeActions.join(",")}`,
     { parse: parseNode },
   ],
-  ["--name <name>", "a label, to tell it from others in lists"],
+  ["--name <name>", "a label for lists"],
   ["--username <name>", "a user name in addition to the key"],
-  ["--password", "also a password: asked for, or from NODE_SERVER_NEW_PASSWORD"],
+  ["--password", "also set a password, asked for or from NODE_SERVER_NEW_PASSWORD"],
   ["--expires <time>", "after 90m, 12h, 30d, 4w or 1y (default: never)", { parse: parseDuration }],
 ];
 

@@ -82,7 +82,7 @@ export async function createToken(options: NewTokenOptions, ctx: Context): Promi
   });
   await warnOfMissing(ctx, client, [...bucket, ...webdav]);
   if (node.includes("exec_sql"))
-    ctx.say("note: exec_sql means full trust: whoever has this token can do anything on the server");
+    ctx.say("note: exec_sql means full trust: anyone with this token can do anything on the server");
   const made = await client.call("token_create", {
     token_creation: {
       token_limit: [
@@ -117,7 +117,7 @@ async function warnOfMissing(
     });
     if (found === null)
       ctx.say(
-        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has created it`,
+        `note: the server has no bucket ${name} yet; \`node-server buckets create ${name}\` creates it`,
       );
   }
 }
@@ -133,7 +133,7 @@ export async function deleteToken(key: string, options: TokenOptions, ctx: Conte
   const client = await connect(ctx, options);
   await confirm(ctx, `The token ${key} will be invalid at once.`, options.yes);
   const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
-  ctx.say(`the token ${key} is deleted`);
+  ctx.say(`deleted the token ${key}`);
   if (left > 0)
     ctx.say(
       `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY`,
@@ -143,7 +143,7 @@ export async function deleteToken(key: string, options: TokenOptions, ctx: Conte
 
 export async function rollToken(key: string, options: TokenOptions, ctx: Context): Promise<number> {
   const target = await findServer(ctx, options);
-  await confirm(ctx, `The present secret of ${key} will be invalid at once.`, options.yes);
+  await confirm(ctx, `The current secret of ${key} will be invalid at once.`, options.yes);
   const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
   const code = await showSecret(ctx, made, options);
   await renewLogin(ctx, target, made);
@@ -156,7 +156,7 @@ async function showSecret(
   { json }: TokenOptions,
 ): Promise<number> {
   await ctx.print(json ? `${JSON.stringify(made)}\n` : `${visible(`${made.key}:${made.secret}`)}\n`);
-  ctx.say("keep it; it is not shown again");
+  ctx.say("save it; it is not shown again");
   return exitCodes.done;
 }
 

@@ -36,7 +36,7 @@ interface Deploying {
 /** Longest time that the end of a failed deploy may take. */
 const dropTimeoutMs = 5000;
 
-const notice = "interrupted; nothing was published, and the same command begins anew";
+const notice = "interrupted; nothing was published, run the command again";
 
 /** Uploads a folder beside the files of a bucket and puts it in their place at once, or with `--preview` shows it first. */
 export async function deploy(
@@ -50,7 +50,7 @@ export async function deploy(
   const { include = [], exclude = [] } = options;
   const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
   if (tree.files.size === 0)
-    throw new Fault("InvalidInput", `${dir} contains no file that is sent; nothing was done`);
+    throw new Fault("InvalidInput", `${dir} contains no files to deploy; nothing was done`);
   // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
   const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
   const deploying: Deploying = { client, bucket, tree, record, options };
@@ -84,7 +84,7 @@ async function deployOnce(
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
       ctx.say(
-        "note: the folder has no index.html, so there is no start page; is it the one that the generator writes?",
+        "note: the folder has no index.html, so the site has no start page; check that it is the generator's output",
       );
     signal.throwIfAborted();
     // From here on a signal is not heeded: whether it was published would not be known.
@@ -113,7 +113,7 @@ async function begin({ client, bucket, options }: Deploying, { leftDeploy }: Loc
     if (leftDeploy === undefined || deploy !== leftDeploy)
       throw new Fault(
         "Other",
-        `${visible(String(username ?? by))} fills the deploy ${visible(String(deploy))} of this bucket now; nothing was done: try again when that has ended, or with --force`,
+        `${visible(String(username ?? by))} is deploying to this bucket (deploy ${visible(String(deploy))}); nothing was done. Try again later, or use --force`,
         { ...error.data, reason: "deploy_open" },
       );
     await client.call("static-bucket_deploy_delete", { name: bucket, deploy: leftDeploy });
@@ -133,7 +133,7 @@ async function drop(
   } catch (error) {
     if (!(error instanceof ClientError)) throw error;
     ctx.say(
-      `note: the unfinished deploy ${deploy} is still there; \`node-server deploys ${bucket} --delete ${deploy}\` deletes it`,
+      `note: the unfinished deploy ${deploy} remains; \`node-server deploys ${bucket} --delete ${deploy}\` deletes it`,
     );
     return false;
   }
@@ -151,7 +151,7 @@ async function finish(
   const summary = { deploy, ...done, left_out, skipped: tree.skipped };
   if (options.preview) {
     const { address, expires } = await previewAddress(ctx, client, { bucket, deploy });
-    ctx.say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
+    ctx.say(`${bucket}: deploy ${deploy} is ready, not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
     const complete = reportMissing(ctx, tree.omitted.length, 0);
     await ctx.print(
@@ -176,7 +176,7 @@ async function finish(
     });
   const problems = reportProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
-  ctx.say(`${bucket}: deploy ${deploy} is published: ${counts}`);
+  ctx.say(`${bucket}: published ${deploy}: ${counts}`);
   if (published.replaced !== null)
     ctx.say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
   const { replaced } = published;

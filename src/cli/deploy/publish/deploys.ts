@@ -20,7 +20,7 @@ export interface DeploysOptions extends RemoteOptions {
 export async function deploys(bucket: string, options: DeploysOptions, ctx: Context): Promise<number> {
   const { publish, preview, delete: gone } = options;
   if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
-    throw new WrongUsage("give one of --publish, --preview and --delete");
+    throw new WrongUsage("give only one of --publish, --preview and --delete");
   const client = await connect(ctx, options);
   if (publish !== undefined)
     return switched(ctx, client, bucket, options, () =>
@@ -32,9 +32,9 @@ export async function deploys(bucket: string, options: DeploysOptions, ctx: Cont
     return exitCodes.done;
   }
   if (gone !== undefined) {
-    await confirm(ctx, `The deploy ${gone} of ${bucket} is deleted, with its files.`, options.yes);
+    await confirm(ctx, `This deletes the deploy ${gone} of ${bucket} and its files.`, options.yes);
     await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
-    ctx.say(`deploy ${gone} is deleted`);
+    ctx.say(`deleted the deploy ${gone}`);
     return exitCodes.done;
   }
   return list(ctx, client, bucket, options);
@@ -94,16 +94,14 @@ async function switched(
     // `name` is the param that names the bucket.
     const hint =
       error.data.field === "name"
-        ? "`node-server ls` lists those that this token opens"
-        : `\`node-server deploys ${bucket}\` lists those of the bucket`;
+        ? "`node-server ls` lists the buckets of this token"
+        : `\`node-server deploys ${bucket}\` lists the deploys of the bucket`;
     throw new Fault("NotFound", `${error.detail}; ${hint}`);
   });
   const problems = reportProblems(ctx, published);
   const address = await publishedAddress(client, bucket, published);
   const { deploy, replaced } = published;
-  ctx.say(
-    `${bucket}: deploy ${deploy} is published${replaced === null ? "" : `, in the place of ${replaced}`}`,
-  );
+  ctx.say(`${bucket}: published ${deploy}${replaced === null ? "" : ` (was ${replaced})`}`);
   await ctx.print(json ? `${JSON.stringify({ deploy, replaced, problems, address })}\n` : `${address}\n`);
   return exitCodes.done;
 }

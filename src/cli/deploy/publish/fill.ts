@@ -51,7 +51,11 @@ export async function fill(
     const wrong = new Set(await add(ctx, filling, sent, signal));
     for (const { path, size } of sent) {
       if (wrong.has(path))
-        done.failed.push({ path, reason: "digest_mismatch", why: "what arrived is not what was sent" });
+        done.failed.push({
+          path,
+          reason: "digest_mismatch",
+          why: "the content that arrived differs from what was sent",
+        });
       else count(done, size);
     }
     return done;

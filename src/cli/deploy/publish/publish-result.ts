@@ -59,11 +59,11 @@ export async function previewAddress(
     host === null ? webAddress(client.url, path) : addressAtHost(client.url, host, path);
   if (at_root === true)
     ctx.say(
-      `a browser that opens the preview shows it in place of the site, for an hour or until it opens ${addressOf("/node/preview/")}`,
+      `a browser that opens the preview shows it instead of the site, for an hour or until it opens ${addressOf("/node/preview/")}`,
     );
   if (at_root === false)
     ctx.say(
-      `note: links that begin with / lead out of the preview, because ${bucket} has no host name of its own (\`node-server buckets update ${bucket} --host NAME\`)`,
+      `note: links that begin with / leave the preview, because ${bucket} has no host name of its own (\`node-server buckets update ${bucket} --host NAME\`)`,
     );
   return { address: addressOf(address), expires };
 }

@@ -52,7 +52,7 @@ export function whyUnwritable(path: string): OmissionCause | undefined {
   const refused = (why: string): OmissionCause => ({ reason: "name_not_accepted", why });
   const names = path.split("/");
   if (names.some((name) => name === "" || name === "." || name === ".."))
-    return refused("the name leads out of the folder");
+    return refused("the name points outside the folder");
   if (/[\\\0]/.test(path) || /^[A-Za-z]:/.test(path)) return refused("the name cannot be written safely");
   return isExcluded(path) ? { reason: "skipped", why: "files of this name are not pulled" } : undefined;
 }
@@ -150,7 +150,7 @@ export function removeLocal(dir: string, { path, stamp }: LocalFile): OmissionCa
   const names = path.split("/");
   for (let depth = 1; depth < names.length; depth += 1)
     if (!lstatSync(join(dir, ...names.slice(0, depth)), { throwIfNoEntry: false })?.isDirectory())
-      return { reason: "is_link", why: "a link leads to it" };
+      return { reason: "is_link", why: "a link points to it" };
   const disk = join(dir, ...names);
   const stats = lstatSync(disk, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;

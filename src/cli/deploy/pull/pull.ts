@@ -61,7 +61,7 @@ export async function pull(bucket: string, dir: string, options: PullOptions, ct
   const folder = ctx.path(dir);
   return interruptible(ctx, notice, async (signal) => {
     const remote = await listRemote(client, bucket, {
-      missing: "`node-server buckets` lists those that it has",
+      missing: "`node-server buckets` lists its buckets",
       signal,
     });
     const problem = folderProblem(folder);
@@ -91,7 +91,7 @@ function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: Ski
   const gone = missing.filter(({ path }) => rules.whySkipped(path) === undefined);
   if (gone.length < missing.length)
     ctx.say(
-      `${countText(missing.length - gone.length, "file")} that a push skips stay, although the bucket has no such file`,
+      `${countText(missing.length - gone.length, "file")} that a push skips were not deleted, although the bucket does not have them`,
     );
   return gone;
 }

@@ -72,7 +72,7 @@ export async function planPush(
   if (!mayDelete && plan.inTheWay[0] !== undefined)
     throw new Fault(
       "InvalidInput",
-      `at ${plan.inTheWay[0]} the server has a folder where a file is here, or the other way round; \`--delete\` lets it be replaced`,
+      `${plan.inTheWay[0]} is a file on one side and a folder on the other; \`--delete\` replaces it`,
       { path: plan.inTheWay[0], reason: "path_taken" },
     );
   record.keepOnly((path) => local.files.has(path) || remote.has(path));

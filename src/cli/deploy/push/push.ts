@@ -52,7 +52,7 @@ export async function push(dir: string, bucket: string, options: PushOptions, ct
     const code = await report(ctx, site, summary, options);
     if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
     if (folder === undefined) return code;
-    await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; Ctrl+C ends it`);
+    await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; stop with Ctrl+C`);
     return await keepPushing(ctx, { ...site, force: false }, { folder, dir: ctx.path(dir) }, options, signal);
   });
 }
@@ -169,7 +169,7 @@ async function report(
   reportOmitted(ctx, "failed", summary.failed);
   if (summary.not_sent > 0)
     ctx.say(
-      `${countText(summary.not_sent, "file")} that may refer to those ${summary.not_sent === 1 ? "was" : "were"} not sent; push again when that is fixed`,
+      `${countText(summary.not_sent, "file")} that may refer to them ${summary.not_sent === 1 ? "was" : "were"} not sent; fix the problem and push again`,
     );
   const { uploaded, bytes, deleted, unchanged } = summary;
   ctx.say(

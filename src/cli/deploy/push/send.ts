@@ -43,10 +43,10 @@ export async function sendFile(
       const hash = await (stamp.size <= maxWholeBytes ? sendWhole : sendStream)(stamp, modified);
       if (hash !== undefined) return { stamp, hash, readAt };
     }
-    const why = "it was changed whenever it was sent; push again when it rests";
+    const why = "it kept changing while it was sent; push again later";
     return { reason: "changed", why, harmless: false };
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return { reason: "gone", why: "it is gone meanwhile", harmless: true };
+    if (codeOf(error) === "ENOENT") return { reason: "gone", why: "it no longer exists", harmless: true };
     const refusal = concernsOneFile(error) ? localRefusal(error) : refusalOf(error);
     if (refusal === undefined) throw error;
     return { ...refusal, harmless: false };

@@ -27,7 +27,7 @@ export function reportSkipped(ctx: Context, skipped: readonly OmittedFile[], { v
 export function reportSkippedThere(ctx: Context, bucket: string, paths: readonly string[]): void {
   if (paths.length === 0) return;
   ctx.say(
-    `note: the bucket has ${countText(paths.length, "file")} that the rules skip, left as before: ${named(paths)}; \`node-server rm ${bucket}/PATH\` removes one`,
+    `note: the bucket has ${countText(paths.length, "file")} that the rules skip, and did not change them: ${named(paths)}; \`node-server rm ${bucket}/PATH\` removes one`,
   );
 }
 
