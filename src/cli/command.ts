@@ -5,10 +5,10 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, refused: 3, unreachable
 
 /** `exitMeanings` are the exit codes in words. */
 export const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
-  done: "It is done.",
-  failed: "It failed.",
+  done: "Success.",
+  failed: "Failure.",
   usage: "The command line is wrong.",
-  refused: "The server refused the token, or what was asked of it.",
+  refused: "The server refused the token or the request.",
   unreachable: "The server cannot be reached.",
 };
 

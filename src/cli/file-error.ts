@@ -5,14 +5,14 @@ import type { OmissionCause } from "./deploy/omitted-file.ts";
 
 /** Messages for the system's error codes about a path that the user named, each with what to do. */
 const meanings: Readonly<Record<string, string>> = {
-  EACCES: "permission denied; check the owner and the mode of it and of the folders above it",
+  EACCES: "permission denied; check its owner and mode, and those of the folders above it",
   EPERM: "the operating system does not allow it; check its owner and its attributes",
   ENOENT: "it does not exist; check the path",
   ENOTDIR: "a file is where a folder is needed; name another path",
   EISDIR: "it is a folder, not a file; name another path",
   EEXIST: "something exists there already; remove it or name another path",
   ENAMETOOLONG: "the name is too long for this file system; use a shorter one",
-  ELOOP: "its links lead round in a circle; name another path",
+  ELOOP: "its links form a circle; name another path",
   EROFS: "the file system is read-only; mount it writable or name another path",
 };
 

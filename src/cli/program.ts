@@ -75,23 +75,22 @@ const serverCommands: readonly CommandRow[] = [
   },
   {
     name: "check",
-    description: "list what is wrong with the configuration and the files it names, with line and column",
+    description: "check the configuration and the files it names; list problems with line and column",
     options: [
-      ["--connect", "also connect to the database, and to the store of the files"],
-      ["--files", "also compare the object store of the files with the database, beside a running server"],
+      ["--connect", "also connect to the database and the file store"],
+      ["--files", "also compare the object store with the database; the server can be running"],
       ["--content", "with --files, also read all content and compare its SHA-256"],
-      ["--repair", "with --files, delete blobs that no file has, older than 24 hours"],
-      ["--claim", "with --files, make the database the owner of the store, whichever had it before"],
-      ["--json", "with --files, print what was found as JSON"],
+      ["--repair", "with --files, delete unreferenced blobs older than 24 hours"],
+      ["--claim", "with --files, make the database the owner of the store, even if another one owns it"],
+      ["--json", "with --files, print the result as JSON"],
     ],
     load: async () => (await import("./server/check.ts")).check,
   },
   {
     name: "health [url]",
-    description:
-      "ask a server whether it is well (default: the one of the configuration); 0 if it is, else 1",
+    description: "check that a server is healthy (default: the one of the configuration); exits 0 or 1",
     options: [
-      ["--ready", "also whether it can do its work: database, files"],
+      ["--ready", "also check that it is ready: database, files"],
       ["--ca <file>", "check the certificate of an https URL against this file (PEM)"],
     ],
     load: async () => (await import("./server/health.ts")).health,
@@ -107,8 +106,8 @@ const serverCommands: readonly CommandRow[] = [
     description: "update the running server to a release, or the binary if no server runs",
     options: [
       ["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"],
-      ["--check", "say whether there is a newer release, and change nothing"],
-      ["--all", "update every node of a cluster, one by one; the first failure ends it"],
+      ["--check", "only check for a newer release"],
+      ["--all", "update every node of a cluster, one by one; stop at the first failure"],
       ...onlyWithAll,
     ],
     load: async () => (await import("./server/update.ts")).update,
@@ -127,7 +126,7 @@ const serverCommands: readonly CommandRow[] = [
 const clientCommands: readonly CommandRow[] = [
   {
     name: "login <url>",
-    description: "save a server and a token for it, and use it from now on",
+    description: "save a server with a token, and use it from now on",
     options: [
       ["--name <name>", "the name of the server here (default: from the address)"],
       ["--ca <file>", "check the server's certificate against this file (PEM); saved with the login"],
@@ -153,7 +152,7 @@ const clientCommands: readonly CommandRow[] = [
       },
       {
         name: "use <name>",
-        description: "use this one from now on",
+        description: "use this server from now on",
         load: async () => (await import("./login/list-servers.ts")).chooseServer,
       },
     ],
@@ -161,7 +160,7 @@ const clientCommands: readonly CommandRow[] = [
   {
     name: "call [method] [params...]",
     description: "call any method of a server",
-    options: [...remote, ["--json", "print JSON also on a terminal"]],
+    options: [...remote, ["--json", "print JSON even on a terminal"]],
     ownHelp: "show help for this command, or for METHOD",
     load: async () => (await import("./call/call.ts")).call,
   },
@@ -170,12 +169,12 @@ const clientCommands: readonly CommandRow[] = [
     description: "print the log entries that a server keeps in memory",
     options: [
       ...remote,
-      ["--all", "those of every node of its cluster, by time, each with the name of its node"],
+      ["--all", "print the entries of every node of its cluster, by time, with the name of the node"],
       allowHttp,
       ["-f, --follow", "also print new entries, until Ctrl+C"],
-      ["-n, --lines <number>", "only the last so many of those that the server keeps", { parse: parseCount }],
-      ["--since <time>", "only those of the last 90m, 12h, 7d, …", { parse: parseDuration }],
-      ["--filter <filter>", "as RUST_LOG: info, debug,db=trace, token (default with -f: info)"],
+      ["-n, --lines <number>", "print only the last entries, this many", { parse: parseCount }],
+      ["--since <time>", "print only entries of the last 90m, 12h, 7d, …", { parse: parseDuration }],
+      ["--filter <filter>", "in the syntax of RUST_LOG: info, debug,db=trace, token (default with -f: info)"],
       ["--json", "print one JSON object per line"],
     ],
     load: async () => (await import("./logs/logs.ts")).logs,
@@ -191,7 +190,7 @@ const clientCommands: readonly CommandRow[] = [
       json,
     ],
     notes:
-      "\nAll statements are run, and the result of the last one is printed. In place of statements, \\dt lists the\ntables and \\d TABLE shows the columns and indexes of one; \\? helps.",
+      "\nRuns all statements and prints the result of the last one. Instead of statements, \\dt lists the\ntables and \\d TABLE shows the columns and indexes of one; \\? helps.",
     load: async () => (await import("./sql/sql.ts")).sql,
   },
   {

@@ -51,7 +51,7 @@ eachDatabase("a restore that is ended in the middle changes nothing and leaves n
   const { code, stderr, before } = await endedRestore(home, kind, database);
   expect({ code, stderr }).toEqual({
     code: 143,
-    stderr: expect.stringMatching(/ended; nothing was changed\n$/),
+    stderr: expect.stringMatching(/interrupted; nothing was changed\n$/),
   });
   expect(await rowsOf(database.url)).toEqual(before);
   expect(await leftovers(home)).toEqual([]);

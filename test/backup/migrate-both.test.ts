@@ -30,7 +30,7 @@ story("a server goes to PostgreSQL and a blob store in one step, and back", asyn
   expect(await home.run(back)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(
-      /only in plain files .*: site\/mine\n.*\nthe database was copied, but not all files. To go on, run `node-server migrate --files disk` with the same -c\n/s,
+      /only in plain files .*: site\/mine\n.*\nthe database was copied, but not all files. To continue, run `node-server migrate --files disk` with the same -c\n/s,
     ),
   });
   // The new database with the old store is a server that works, and the command that was named goes on.

@@ -31,7 +31,7 @@ for (const kind of databaseKinds)
       const wrong = await home.run(["migrate", "--files", "/srv/blobs"]);
       expect([wrong.code, wrong.stderr]).toEqual([
         2,
-        expect.stringContaining("--files names no store. It takes disk"),
+        expect.stringContaining("--files is not a file store: write disk"),
       ]);
 
       await mkdir(first);
@@ -174,7 +174,7 @@ story("content that the source has lost is named, and does not keep a migration 
   expect({ code: moved.code, stderr: moved.stderr }).toEqual({
     code: 0,
     stderr: expect.stringMatching(
-      /note: not copied: b\/site\/gone\.txt \(deleted file\): .*first does not have its content either\n.*3 blobs copied.*\nNow write url/s,
+      /note: not copied: b\/site\/gone\.txt \(deleted file\): its content is missing in .*first, too\n.*3 blobs copied.*\nNow write url/s,
     ),
   });
   await rm(join(first, "blobs"), { recursive: true });

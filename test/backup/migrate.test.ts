@@ -80,7 +80,7 @@ story("a move needs an empty database, a valid URL and another one, and prints n
   const none = await home.run(["migrate"]);
   const away = await home.run(["migrate", "--to", to.replace(/:\d+\//, ":1/")]);
   expect([wrong.code, same.code, none.code, away.code]).toEqual([2, 2, 2, 1]);
-  expect(same.stderr).toContain("is the configured database already");
+  expect(same.stderr).toContain("is already the configured database");
   expect(JSON.stringify([moved, again, wrong, same, none, away])).not.toContain("verySecret");
   expect(moved.stderr).toContain(`Now write the URL of --to as database_url into ${home.configPath}`);
   await place.drop();

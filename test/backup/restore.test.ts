@@ -148,7 +148,7 @@ eachDatabase("a restore is refused while a server runs, and asks before it repla
   expect((await rowsOf(database.url)).static_file).toHaveLength(1);
   expect(await Bun.file(home.file("static/pages/site/index.html")).text()).toBe("changed");
   if (kind === "sqlite") {
-    const [, former = ""] = /The former database is kept as (\S+);/.exec(withoutFiles.stderr) ?? [];
+    const [, former = ""] = /The previous database is saved as (\S+);/.exec(withoutFiles.stderr) ?? [];
     expect((await rowsOf(`sqlite://${former}`)).static_file).toEqual([]);
   }
   expect((await home.run(["restore", "all.tar.zst", "--yes"])).code).toBe(0);
@@ -166,14 +166,16 @@ test("a damaged database is replaced, and what it was is kept with its -wal file
     using file = new Database(home.file("data/node.db"));
     file.run("CREATE TABLE of_the_operator (id int)");
   }
-  expect((await home.run(["backup", "b.tar.zst"])).stderr).toMatch(/are not in the backup: of_the_operator/);
+  expect((await home.run(["backup", "b.tar.zst"])).stderr).toMatch(
+    /does not contain tables of other programs: of_the_operator/,
+  );
   await site.stop();
   await writeFile(home.file("data/node.db"), "no database");
   await writeFile(home.file("data/node.db-wal"), "its log");
   const restored = await home.run(["restore", "b.tar.zst", "--yes"]);
   expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
-  const [, former = ""] = /The former database is kept as (\S+);/.exec(restored.stderr) ?? [];
-  expect(restored.stderr).toMatch(/does not contain these tables.*: of_the_operator/);
+  const [, former = ""] = /The previous database is saved as (\S+);/.exec(restored.stderr) ?? [];
+  expect(restored.stderr).toMatch(/does not contain tables of other programs: of_the_operator/);
   expect(await Bun.file(former).text()).toBe("no database");
   expect(await Bun.file(`${former}-wal`).text()).toBe("its log");
   const server = await openAt(home);
@@ -218,13 +220,13 @@ test("configuration and UUID stay, unless they are missing or --replace-config i
   const asked = await home.run(["restore", path, "--replace-config"]);
   expect(asked.code).toBe(1);
   expect(asked.stderr).toContain(
-    `The database ${home.file("data/node.db")}, the configuration ${home.configPath} and the UUID ${own} of this server will be replaced. The present configuration ${home.configPath} and the UUID ${own} of this server will be kept under another name.`,
+    `The database ${home.file("data/node.db")}, the configuration ${home.configPath} and the UUID ${own} of this server will be replaced. The current configuration ${home.configPath} and the UUID ${own} of this server will be saved under another name.`,
   );
   expect(await Bun.file(home.configPath).text()).toContain("# of this machine");
   const replaced = await home.run(["restore", path, "--yes", "--replace-config"]);
   expect(replaced.code).toBe(0);
   const formerOf = (what: string) =>
-    new RegExp(`The former ${what} is kept as (\\S+\\.before-restore-\\w+)\\.\n`).exec(
+    new RegExp(`The previous ${what} is saved as (\\S+\\.before-restore-\\w+)\\.\n`).exec(
       replaced.stderr,
     )?.[1] ?? "";
   expect(await Bun.file(formerOf("configuration")).text()).toContain("# of this machine");

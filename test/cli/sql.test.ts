@@ -104,7 +104,7 @@ story(
     await prompt.type(
       "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) SELECT i FROM n;\r",
     );
-    await prompt.shows(/these are the first 10,000 rows of more[\s\S]*sql> /, seen);
+    await prompt.shows(/only the first 10,000 rows are shown[\s\S]*sql> /, seen);
     seen = prompt.screen.length;
     await prompt.type("SELECT 6 * 7 AS answer;\r");
     await prompt.shows(/answer\r\n-+\r\n +42\r\n/, seen);
@@ -184,5 +184,5 @@ story("of several statements the last result is shown, and a note and the help s
     "note: these are several statements; only the result of the last one is shown\n",
   );
   expect((await user.run(["sql", "SELECT 1 AS a;"])).stderr).not.toContain("note:");
-  expect(await user.does(["sql", "--help"])).toContain("the result of the last one is printed");
+  expect(await user.does(["sql", "--help"])).toContain("prints the result of the last one");
 });

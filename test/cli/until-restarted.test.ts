@@ -26,7 +26,7 @@ test("who waits for an update waits as long as the server drains, and no longer"
   };
   await using node = await testNode({ methods });
   const wait = () => untilRestarted(node.url, parseTag("v9.9.9"), { access: { fetch }, timeoutMs: 500 });
-  await expect(wait()).rejects.toThrow("the server has not come back as v9.9.9");
+  await expect(wait()).rejects.toThrow("the server did not come back as v9.9.9");
   node.node.startDraining();
   let isOver = false;
   const waiting = wait().finally(() => {

@@ -23,13 +23,15 @@ story("update --check names a newer release, as text and as JSON, and changes no
     await writeFile(user.file(`${version}/config.toml`), configFor(releases.url));
     return await user.does(["update", "--check", "-c", `${version}/config.toml`, ...args]);
   };
-  expect(await check("99.0.1")).toStartWith(`v99.0.1 is available; ${build.cargo_version} is in use`);
+  expect(await check("99.0.1")).toStartWith(`v99.0.1 is available, ${build.cargo_version} is running`);
   expect(JSON.parse(await check("99.0.1", "--json"))).toEqual({
     current: build.cargo_version,
     latest: "99.0.1",
     newer: true,
   });
-  expect(await check(build.cargo_version)).toBe(`${build.cargo_version} is in use; there is nothing newer\n`);
+  expect(await check(build.cargo_version)).toBe(
+    `${build.cargo_version} is running; there is no newer release\n`,
+  );
   expect(JSON.parse(await check(build.cargo_version, "--json"))).toMatchObject({ newer: false });
 });
 

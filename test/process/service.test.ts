@@ -32,7 +32,7 @@ test("the unit is shown without a change to the disk, and runs the binary with i
   expect([code, stderr]).toEqual([0, expect.stringMatching(/^(note: .+\n)*$/)]);
   expect((await readdir(server.folder)).sort()).toEqual(["bin", "etc"]);
   // The unit has a temporary folder of its own.
-  expect(stderr.includes("temporary folder of its own")).toBe(server.folder.startsWith("/tmp/"));
+  expect(stderr.includes("its own temporary folder")).toBe(server.folder.startsWith("/tmp/"));
   const lines = stdout.split("\n");
   for (const line of [
     "[Unit]",
@@ -115,7 +115,7 @@ test("without a start the unit is written, readable for all, and uninstall remov
   expect(await readdir(server.units)).toEqual(["second.service"]);
   expect([existsSync(server.config), existsSync(server.program)]).toEqual([true, true]);
   const again = await server.service(["uninstall", ...place]);
-  expect(again).toMatchObject({ code: 1, stdout: "", stderr: `node-server: there is no ${path}\n` });
+  expect(again).toMatchObject({ code: 1, stdout: "", stderr: `node-server: ${path} does not exist\n` });
 });
 
 test("root is no user for a server unless somebody says so", async () => {

@@ -149,7 +149,7 @@ story("a database that was copied to another one gives up its store", async () =
   const copy = `sqlite://${home.file("copy.db")}?mode=rwc`;
   expect(await home.run(["migrate", "--to", copy, "--write-config"])).toMatchObject({
     code: 0,
-    stderr: expect.stringMatching(/file:.*blobs belongs to the new database from now on/),
+    stderr: expect.stringMatching(/file:.*blobs now belongs to the new database/),
   });
   const server = await home.serve();
   await upload(server, token, "b.txt");

@@ -6,7 +6,7 @@ import { explainFileError } from "../file-error.ts";
 
 /** Makes a backup for a running server, which starts it as a child process; it is not for people. */
 export function backupChild(_options: unknown, ctx: Context): Promise<number> {
-  return interruptible(ctx, "ended; no backup was made", async (signal) => {
+  return interruptible(ctx, "interrupted; no backup was made", async (signal) => {
     await runBackupChild({ signal, explain: explainFileError });
     return exitCodes.done;
   });

@@ -19,10 +19,10 @@ export function backup(
   { config: configPath, files }: CommandOptions & { readonly files?: boolean },
   ctx: Context,
 ): Promise<number> {
-  return interruptible(ctx, "ended; no backup was made", async (signal) => {
+  return interruptible(ctx, "interrupted; no backup was made", async (signal) => {
     const toStdout = file === "-";
     if (toStdout && ctx.out.isTTY)
-      throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
+      throw new WrongUsage("a backup is binary: redirect standard output, or name a file instead of -");
     const config = await readConfig(ctx, configPath, inspectMovedDatabase);
     const source = {
       database: config.database,
@@ -61,20 +61,15 @@ async function printWhole(ctx: Context, bytes: Uint8Array): Promise<void> {
     await ctx.print(bytes);
   } catch (error) {
     if (!(error instanceof PipeClosed)) throw error;
-    throw new Fault(
-      "IoError",
-      "the program that reads the backup has ended; the backup is not complete, so do not keep it",
-    );
+    throw new Fault("IoError", "the program that reads the backup has ended; delete the incomplete backup");
   }
 }
 
 function report(ctx: Context, result: BackupResult, location: string): void {
   for (const note of result.notes) ctx.say(`note: ${note}`);
   if (result.otherTables.length > 0)
-    ctx.say(
-      `note: these tables are not node-server's, and are not in the backup: ${result.otherTables.join(", ")}`,
-    );
+    ctx.say(`note: the backup does not contain tables of other programs: ${result.otherTables.join(", ")}`);
   ctx.say(
-    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${location} (${sizeText(result.compressedBytes)}). It holds hashes of secrets and the configuration: keep it where only you can read it.`,
+    `Backup of ${countText(result.rows, "row")} and ${countText(result.files, "file")} written to ${location} (${sizeText(result.compressedBytes)}). It contains the configuration and hashes of secrets: store it where only you can read it.`,
   );
 }

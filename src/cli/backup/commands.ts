@@ -5,39 +5,39 @@ import { yes } from "../options.ts";
 export const backupCommands: readonly CommandRow[] = [
   {
     name: "backup <file>",
-    description: "write a backup of the database and the configuration, beside a running server",
-    options: [["--files", "also the files of all buckets"]],
-    notes: "\nA FILE of - is standard output.",
+    description: "back up the database and the configuration; the server can be running",
+    options: [["--files", "include the files of all buckets"]],
+    notes: "\nFILE - is standard output.",
     load: async () => (await import("./backup.ts")).backup,
   },
   {
     name: "restore <file>",
-    description: "replace the database of a stopped server by that of a backup",
+    description: "replace the database of a stopped server with a backup",
     options: [
       yes,
-      ["--files", "also the files of its buckets (default: if the backup has them)"],
-      ["--no-files", "leave the files as they are"],
-      ["--replace-config", "also the configuration and the UUID, if there are any already"],
+      ["--files", "also restore the files of buckets (default: if the backup has them)"],
+      ["--no-files", "do not restore files"],
+      ["--replace-config", "also replace an existing configuration and UUID"],
     ],
     notes:
-      "\nA FILE of - is standard input, which needs --yes. The whole backup is checked first. Without a configuration, that of the backup is written.",
+      "\nFILE - is standard input and needs --yes. The whole backup is checked first. If no configuration exists, the one in the backup is written.",
     load: async () => (await import("./restore.ts")).restore,
   },
   {
     name: "migrate",
     description:
-      "copy the database of a stopped server into an empty one, SQLite or PostgreSQL; its files into another store; or both",
+      "copy the database of a stopped server to an empty one (SQLite or PostgreSQL), its files to another file store, or both",
     options: [
       [
         "--to <url>",
-        "database_url of the new one: postgres://… or sqlite://…; - reads it from standard input",
+        "database_url of the new database: postgres://… or sqlite://…; - reads it from standard input",
       ],
-      ["--write-config", "name the new database or store in the configuration"],
+      ["--write-config", "write the new database or file store into the configuration"],
       [
         "--files <store>",
-        "where the files of all buckets are to be: s3://bucket/prefix, file:///folder or disk; see [files] in the configuration",
+        "the new file store: s3://bucket/prefix, file:///folder or disk; see [files] in the configuration",
       ],
-      ["--delete", "with --files, also delete files there that no bucket has"],
+      ["--delete", "with --files, also delete files in the new store that no bucket has"],
     ],
     load: async () => (await import("./migrate.ts")).migrate,
   },

@@ -86,7 +86,7 @@ async function newStore(ctx: Context, path: string, target: string) {
   const config = await readConfig(ctx, path, inspectMovedDatabase);
   const to = await targetFiles(ctx, path, config, target);
   const [from, into] = [shown(config.files.url), shown(to.url)];
-  if (from === into) throw new WrongUsage(`the files are in ${into} already`);
+  if (from === into) throw new WrongUsage(`the files are already in ${into}`);
   return { config, to, from, into };
 }
 
@@ -117,7 +117,7 @@ function assertTarget(target: string): void {
     if (!(error instanceof Fault)) throw error;
     const detail = /^(file|s3):/.test(target) ? `; the URL ${error.detail}` : "";
     throw new WrongUsage(
-      `--files names no store. It takes disk (plain files below static_path), file:///absolute/folder or s3://bucket/prefix${detail}`,
+      `--files is not a file store: write disk (plain files below static_path), file:///absolute/folder or s3://bucket/prefix${detail}`,
     );
   }
 }
@@ -131,12 +131,12 @@ function reportLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): 
   for (const { blob, location, isRemoved } of lost.slice(0, maxShown)) {
     const file = location === undefined ? `blob ${blob}` : `${location.bucket}/${location.path}`;
     ctx.say(
-      `note: not copied: ${file}${isRemoved ? " (deleted file)" : ""}: ${from} does not have its content either`,
+      `note: not copied: ${file}${isRemoved ? " (deleted file)" : ""}: its content is missing in ${from}, too`,
     );
   }
   if (lost.length > 0)
     ctx.say(
-      `note: the content of ${countText(lost.length, "file")} was missing before; files that are not deleted need a backup or another upload.`,
+      `note: the content of ${countText(lost.length, "file")} was already missing; restore it from a backup, or upload it again.`,
     );
 }
 
@@ -178,7 +178,7 @@ function isCopied(
         : []),
     ];
     ctx.say(
-      `${sum}${inBuckets}; ${problems.join("; ")}. Nothing is lost; run the command again when that is put right.`,
+      `${sum}${inBuckets}; ${problems.join("; ")}. Nothing is lost; fix this and run the command again.`,
     );
     return false;
   }

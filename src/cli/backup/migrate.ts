@@ -35,12 +35,14 @@ export interface MigrateOptions extends CommandOptions {
  */
 export function migrate(options: MigrateOptions, ctx: Context): Promise<number> {
   const { to, files, delete: deletesOthers = false } = options;
-  if (files === undefined && deletesOthers) throw new WrongUsage("--delete belongs to --files");
+  if (files === undefined && deletesOthers) throw new WrongUsage("--delete needs --files");
   if (files === undefined)
-    return interruptible(ctx, "ended; nothing was changed", (signal) => moveDatabase(ctx, signal, options));
+    return interruptible(ctx, "interrupted; nothing was changed", (signal) =>
+      moveDatabase(ctx, signal, options),
+    );
   const { config: path, writeConfig = false } = options;
   const target = { path, target: files, deletesOthers, writesConfig: writeConfig };
-  const again = "what was copied so far is not copied again when you repeat the command";
+  const again = "run the command again to continue the copy";
   if (to === undefined)
     return interruptible(ctx, `ended; ${again}`, (signal) => migrateFiles(ctx, signal, target));
   return moveBoth(ctx, options, target);
@@ -55,7 +57,7 @@ async function moveBoth(ctx: Context, options: MigrateOptions, target: MigrateFi
   const goOn = () =>
     copied === undefined
       ? "nothing was changed"
-      : `the database was copied, but not all files. To go on, ${
+      : `the database was copied, but not all files. To continue, ${
           writeConfig ? "" : `write ${settingFor(copied.database_url)} into ${ctx.path(path)}, and `
         }run \`node-server migrate --files ${target.target}\` with the same -c`;
   return interruptible(
@@ -94,7 +96,7 @@ async function copyConfigured(
   const config = await readConfig(ctx, path, inspectMovedDatabase);
   const { database } = config;
   const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];
-  if (source === shown) throw new WrongUsage(`${shown} is the configured database already`);
+  if (source === shown) throw new WrongUsage(`${shown} is already the configured database`);
   // A server that writes on would not be in the copy.
   await refuseRunning(ctx, { config, path });
   const store = files === undefined ? await usedStore(config) : undefined;
@@ -122,12 +124,12 @@ async function copyConfigured(
     ),
   );
   if (report.otherTables.length > 0)
-    ctx.say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
+    ctx.say(`note: tables of other programs were not copied: ${report.otherTables.join(", ")}`);
   ctx.say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
   if (store !== undefined) {
     await withStores(copy, (stores) => takeOver(stores, store));
     ctx.say(
-      `${config.files.url} belongs to the new database from now on: a server with the old one is refused there.`,
+      `${config.files.url} now belongs to the new database. A server with the old database can no longer use it.`,
     );
   }
   if (writeConfig) {

@@ -48,6 +48,6 @@ async function refuseAnswering(ctx: Context, config: Config, path: string): Prom
   if (running === undefined) return;
   throw new Fault(
     "Other",
-    `the server of this configuration runs at ${running.url}; stop it first. If that is the server of another configuration, such as the one that this was copied from, change ws_listener in ${ctx.path(path)}`,
+    `a server runs at ${running.url}, the address of this configuration; stop it first. If it belongs to another configuration, change ws_listener in ${ctx.path(path)}`,
   );
 }

@@ -30,9 +30,10 @@ export interface RestoreCommandOptions extends CommandOptions {
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
 export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
-  return interruptible(ctx, "ended; nothing was changed", async (signal) => {
+  return interruptible(ctx, "interrupted; nothing was changed", async (signal) => {
     if (file !== "-") return restoreUntil(ctx, signal, { path: ctx.path(file), name: file }, options);
-    if (!options.yes) throw new WrongUsage("standard input is the backup, so nobody can be asked: add --yes");
+    if (!options.yes)
+      throw new WrongUsage("cannot ask for confirmation, because standard input is the backup; add --yes");
     // A backup is read twice: first all of it is checked.
     const folder = await mkdtemp(join(dirname(ctx.path(options.config)), ".restore-"));
     try {
@@ -71,9 +72,7 @@ async function restoreUntil(
     ctx.say(describe(backup));
     const { other_tables } = backup.header.database;
     if (other_tables.length > 0)
-      ctx.say(
-        `note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`,
-      );
+      ctx.say(`note: the backup does not contain tables of other programs: ${other_tables.join(", ")}`);
     const replaced = await restored.replaced();
     const present = await presentDatabase(config);
     const store = new RestoredStore(ctx, { config, configPath, previous: present.store, withFiles });
@@ -100,10 +99,10 @@ async function restoreUntil(
     for (const path of report.remains) ctx.say(`note: the replaced folder ${path} could not be removed`);
     if (report.previousDatabase !== undefined)
       ctx.say(
-        `The former database is kept as ${report.previousDatabase}; remove it when you do not need it.`,
+        `The previous database is saved as ${report.previousDatabase}; delete it when you no longer need it.`,
       );
     ctx.say(
-      `Restored. \`node-server check --connect\` looks at the result; \`node-server serve\` starts it.`,
+      `Restored. Check the result with \`node-server check --connect\`, start it with \`node-server serve\`.`,
     );
     return exitCodes.done;
   } finally {
@@ -134,7 +133,7 @@ function question(config: Config, settings: readonly string[], buckets: number |
   const backups =
     settings.length === 0
       ? ""
-      : ` The present ${settings.join(" and the ")} will be kept under another name.`;
+      : ` The current ${settings.join(" and the ")} will be saved under another name.`;
   return `The ${all.join(" and the ")} will be replaced.${backups}`;
 }
 

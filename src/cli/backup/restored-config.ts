@@ -84,9 +84,9 @@ export class RestoredConfig {
     if (this.#beside !== undefined) {
       const previous = await backUpPrevious(this.#path);
       await rename(this.#beside, this.#path);
-      if (previous !== undefined) lines.push(`The former configuration is kept as ${previous}.`);
+      if (previous !== undefined) lines.push(`The previous configuration is saved as ${previous}.`);
       lines.push(`The configuration of the backup is now ${this.#path}.`);
-    } else lines.push(`The configuration ${this.#path} exists and stays as it is.`);
+    } else lines.push(`The configuration ${this.#path} exists and was not changed.`);
     lines.push(...(await this.#restoreUuid()));
     return lines;
   }
@@ -110,14 +110,14 @@ export class RestoredConfig {
     if (change === undefined) return [];
     if (present !== undefined && !this.#replaces)
       return [
-        `The server's UUID here is ${present}, in the backup it is ${change}; to use the latter, write server_uuid = "${change}" into the configuration.`,
+        `The server's UUID here is ${present}, in the backup it is ${change}; to use that of the backup, write server_uuid = "${change}" into the configuration.`,
       ];
     const [path = ""] = pathsBeside(this.#path, databaseFile(this.config.database.database_url));
     const previous = await backUpPrevious(path);
     await replaceFile(path, `${change}\n`, await ownershipFor(path, 0o644));
     return [
       `The server's UUID is ${change}, as in the backup.`,
-      ...(previous === undefined ? [] : [`The former UUID is kept as ${previous}.`]),
+      ...(previous === undefined ? [] : [`The previous UUID is saved as ${previous}.`]),
     ];
   }
 }

@@ -44,7 +44,7 @@ function parseObject(args: readonly string[]): Values {
     throw new WrongUsage(`the params are not JSON: ${messageOf(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new WrongUsage("the params must be a JSON object: the params by name, the token left out");
+    throw new WrongUsage("the params must be a JSON object with the params by name, without the token");
   return value as Values;
 }
 

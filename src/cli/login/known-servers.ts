@@ -75,7 +75,7 @@ export function parseServerUrl(ctx: Context, text: string, command?: string): st
   if ("url" in read) return read.url;
   throw new WrongUsage(
     read.problem === "credentials"
-      ? `the address of ${read.host} contains credentials; leave them out, the token is asked for`
+      ? `the address of ${read.host} contains credentials; remove them, and enter the token when asked`
       : whyNoAddress(text, command),
   );
 }
@@ -124,5 +124,5 @@ function whyNoAddress(text: string, command: string | undefined): string {
     command === undefined ? `${scheme}://${shown}` : `\`${command} ${scheme}://${shown}\``;
   return /^[\w.[\]-]+(:\d+)?(\/\S*)?$/.test(text)
     ? `${shown} has no scheme: write ${written("https")}, or ${written("http")} where the server has no certificate`
-    : `${shown} is no address of a server; write it as https://host:port, or as unix:/path/node.sock`;
+    : `${shown} is not the address of a server; write it as https://host:port, or as unix:/path/node.sock`;
 }

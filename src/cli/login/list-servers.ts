@@ -24,6 +24,6 @@ export async function chooseServer(name: string, _options: unknown, ctx: Context
   if (found === undefined)
     throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
   await writeServers(ctx, { ...known, current: name });
-  ctx.say(`${name} (${found.url}) is used from now on`);
+  ctx.say(`${name} (${found.url}) is now in use`);
   return exitCodes.done;
 }

@@ -111,9 +111,9 @@ function timeOf({ timestamp }: LogEntry): number {
 }
 
 function gapText(gap: LogGap | undefined, since: string | undefined): string {
-  if (gap === undefined) return `what the server kept since ${since} follows; nothing of that is missing`;
+  if (gap === undefined) return `no entries since ${since} were lost`;
   const { after, before } = gap;
-  if (after === undefined) return "what the server still keeps follows; entries may be missing";
+  if (after === undefined) return "entries may be missing";
   return before === undefined
     ? `entries since ${after} may be missing`
     : `entries between ${after} and ${before} may be missing`;

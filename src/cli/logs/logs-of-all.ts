@@ -146,7 +146,7 @@ async function watchNodes(
 /** Names the nodes that ended without a notice, and returns the others. */
 function reportDead(ctx: Context, nodes: readonly ClusterNode[]): ClusterNode[] {
   for (const { name, alive, last_seen } of nodes)
-    if (!alive) reportAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) reportAbout(ctx, name, `skipped: it was last seen ${agoText(last_seen)}`);
   return nodes.filter(({ alive }) => alive);
 }
 

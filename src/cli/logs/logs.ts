@@ -20,7 +20,7 @@ export async function logs(options: LogsOptions, ctx: Context): Promise<number> 
   const { filter, json } = options;
   if (filter !== undefined) checkFilter(ctx, filter);
   if (options.all) return logsOfAll(ctx, options);
-  if (options.allowHttp) throw new WrongUsage("--allow-http goes with --all");
+  if (options.allowHttp) throw new WrongUsage("--allow-http needs --all");
   const client = await connect(ctx, options);
   const coloured = isColoured(ctx);
   const show: FollowOptions["show"] = (entries) =>

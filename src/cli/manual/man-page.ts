@@ -15,7 +15,7 @@ export function manPage(commands: readonly CommandRow[], version: string = build
   const other = Object.entries({
     "NODE_SERVER_<KEY>":
       "Sets the key of this name in the configuration, in capitals: NODE_SERVER_WS_LISTENER.",
-    RUST_LOG: "The entries that the terminal shows; wins over log_filter.",
+    RUST_LOG: "Which entries the terminal shows; overrides log_filter.",
     ...otherVariables,
   });
   const files = Object.entries({

@@ -49,7 +49,7 @@ export function nodeTarget(
   if (url === null)
     return {
       problem:
-        "it has no address of its own: set node_url in its configuration to the address at which this node, not the balancer, is reached",
+        "it has no address of its own: set node_url in its configuration to the address of the node, not of the balancer",
     };
   const problem = isNamed ? undefined : whyNot(url, server, allowHttp);
   if (problem !== undefined) return { problem };
@@ -80,10 +80,10 @@ function whyNot(text: string, server: NamedServer, allowHttp: boolean): string |
   if (isLoopback(url.hostname))
     return isLocal
       ? undefined
-      : `its address is ${visible(text)}, which can be reached on its own machine only: set its node_url`;
+      : `its address ${visible(text)} works only on its own machine: set its node_url`;
   const isInClear = !isLocal && server.url.startsWith("http:");
   if (url.protocol === "https:" || isInClear || allowHttp) return undefined;
-  return `the token would go to ${visible(text)} without encryption: give the node a certificate and an https node_url, or allow it with --allow-http where you trust the network`;
+  return `the token would go to ${visible(text)} unencrypted: give the node a certificate and an https node_url, or use --allow-http if you trust the network`;
 }
 
 /** Whether a host name of a URL leads to the machine of the caller. A wildcard address does so, too. */

@@ -62,7 +62,7 @@ async function plan(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<
   const server = await findServer(ctx, options);
   const listed = await listNodes(clientFor(server));
   for (const { name, alive, last_seen } of listed)
-    if (!alive) reportAbout(ctx, name, `left out: it was last seen ${agoText(last_seen)}`);
+    if (!alive) reportAbout(ctx, name, `skipped: it was last seen ${agoText(last_seen)}`);
   const alive = listed.filter((node) => node.alive);
   const labels = labelsOf(alive);
   const ordered = [...alive.filter(({ answers }) => !answers), ...alive.filter(({ answers }) => answers)];
@@ -121,7 +121,10 @@ async function updateInTurn(
   const abort = new AbortController();
   const interrupt = () => {
     if (interrupted) abort.abort();
-    else ctx.say("node-server: stopping after this node; once more to stop watching it, its update goes on");
+    else
+      ctx.say(
+        "node-server: stopping after this node; interrupt again to stop watching, the update of the node continues",
+      );
     interrupted = true;
   };
   const unhook = ctx.onSignals(["SIGINT", "SIGTERM", "SIGHUP"], interrupt);

@@ -60,12 +60,12 @@ export async function stateOf({ fetch, newAnonymousClient }: NodeTarget): Promis
       return { isOk: response.ok, body: (await response.json()) as unknown };
     } catch (error) {
       throw error instanceof SyntaxError
-        ? new NotNodeServer(`${address} is not answered by a node-server`)
+        ? new NotNodeServer(`${address} is not the address of a node-server`)
         : toUnreachable(address, error);
     }
   };
   const alive = health.safeParse((await ask("/node/health")).body);
-  if (!alive.success) throw new NotNodeServer(`${url} is no node-server, or one without /node/health`);
+  if (!alive.success) throw new NotNodeServer(`${url} is not a node-server, or too old for /node/health`);
   const { version, uptime_ms: uptimeMs } = alive.data;
   const { isOk, body } = await ask("/node/ready");
   return { version, uptimeMs, missing: isOk ? [] : (unready.safeParse(body).data?.missing ?? ["unknown"]) };
@@ -100,9 +100,7 @@ async function requestUpdate(
   } catch (error) {
     if (signal.aborted || error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
     if (error instanceof RpcError) throw new NodeFailure(`it was not updated: ${error.message}`);
-    throw new NodeFailure(
-      `the connection broke while it was updating itself, which may go on: ${error.message}`,
-    );
+    throw new NodeFailure(`the connection broke during the update, which may continue: ${error.message}`);
   } finally {
     stop.abort();
   }
@@ -162,7 +160,7 @@ class UpdateWatch {
     }
     if (this.#returnedAt === undefined) this.#returnedAt = now;
     else if (!isGroup && uptimeMs < now - this.#returnedAt)
-      throw new NodeFailure(`it runs ${version}, but has restarted by itself; its log says why`);
+      throw new NodeFailure(`it runs ${version}, but has restarted unexpectedly; its log says why`);
     if (missing.length > 0) return `it runs ${version}, but is not ready (missing: ${missing.join(", ")})`;
     return isGroup ? this.#askGroup(now) : undefined;
   }

@@ -38,7 +38,7 @@ export function check(options: CheckOptions, ctx: Context): Promise<number> {
     config: path,
   } = options;
   if (!files && (repair || claim || content || json))
-    throw new WrongUsage("--repair, --claim, --content and --json belong to --files");
+    throw new WrongUsage("--repair, --claim, --content and --json need --files");
   return interruptible(ctx, "ended", async (signal) => {
     const config = await checkConfig(ctx, { ...options, isQuiet: json });
     if (!files) return exitCodes.done;

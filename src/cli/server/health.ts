@@ -30,7 +30,7 @@ export interface HealthOptions extends CommandOptions {
  */
 export async function health(url: string | undefined, options: HealthOptions, ctx: Context): Promise<number> {
   if (url === undefined && options.ca !== undefined)
-    throw new WrongUsage("--ca is for an address; the certificate of the configuration is trusted anyway");
+    throw new WrongUsage("--ca needs an address; the certificate of the configuration is always trusted");
   const server = url === undefined ? await configured(ctx, options.config) : given(ctx, url, options.ca);
   const address = addressOf(server.client, options.ready ? "/node/ready" : "/node/health");
   const timeoutMs = options.ready ? readyTimeoutMs : healthTimeoutMs;

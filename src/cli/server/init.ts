@@ -23,7 +23,7 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
   const made = await ensureConfigFile(path, listen);
   if (!made && listen !== undefined)
     throw new WrongUsage(`the configuration ${path} exists; change ws_listener there instead of --listen`);
-  say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists; it stays as it is.`);
+  say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists and was not changed.`);
   const config = await readConfig(ctx, written, preflight(path));
   const file = databaseFile(config.database.database_url);
   await resolveServerUuid(config.server_uuid, path, file);
@@ -44,7 +44,7 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
     say(`Database ${database} created. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.`);
   else
     say(
-      `Database ${database} and Super Token created. Keep the two lines; they are not shown again. The password belongs to the user name root.`,
+      `Database ${database} and Super Token created. Save the two lines; they are not shown again. The password belongs to the user name root.`,
     );
   return exitCodes.done;
 }

@@ -12,7 +12,7 @@ export async function rollSuper(
   ctx: Context,
 ): Promise<number> {
   const config = await readConfig(ctx, path, inspectDatabase);
-  await confirm(ctx, "The present Super Token and root password will be invalid at once.", yes);
+  await confirm(ctx, "The current Super Token and root password will be invalid at once.", yes);
   await ctx.print(
     credentialLines(await withDatabase(ctx, config, { create: false, configPath: path }, rollSuperToken)),
   );

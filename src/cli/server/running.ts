@@ -85,7 +85,7 @@ export async function untilRestarted(
     if (version !== undefined && (await isDraining(url, access)))
       deadline = Math.min(Date.now() + timeoutMs, lastDeadline);
   }
-  throw new Fault("Other", `the server has not come back as ${tag.text}; look into its log`);
+  throw new Fault("Other", `the server did not come back as ${tag.text}; see its log`);
 }
 
 /** Whether a server says that it goes on serving before it restarts (`drain_seconds`). */

@@ -75,7 +75,7 @@ export async function installService(options: InstallOptions, ctx: Context): Pro
 
 export async function uninstallService(options: UninstallOptions, ctx: Context): Promise<number> {
   const path = unitPath(ctx, options);
-  if (!existsSync(path)) throw new Fault("NotFound", `there is no ${path}`);
+  if (!existsSync(path)) throw new Fault("NotFound", `${path} does not exist`);
   if (options.start) {
     requireSystemd();
     systemctl("disable", "--now", `${options.name}.service`);
@@ -92,7 +92,7 @@ function temporaryNotes({ binary, config }: { readonly binary: string; readonly 
   return hidden === undefined
     ? []
     : [
-        `the service will not start: it has a temporary folder of its own, in which there is no ${hidden}; move it, for instance to /srv/node-server, and install the service again`,
+        `the service will not start: it has its own temporary folder and cannot see ${hidden}; move it, for instance to /srv/node-server, and install the service again`,
       ];
 }
 

@@ -27,12 +27,12 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<numb
   if (tag !== undefined && given === undefined)
     throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
   if (options.check && (options.all || tag !== undefined))
-    throw new WrongUsage("--check goes with neither --all nor --tag");
+    throw new WrongUsage("--check cannot be combined with --all or --tag");
   if (options.all) return updateAll(ctx, given ?? (await newestOfCluster(ctx, options)), options);
   for (const name of ["server", "ca", "watch", "allowHttp", "json", "yes"] as const)
     if (options[name] !== undefined)
       if (!(options.check && name === "json"))
-        throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
+        throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes need --all");
   const config = await readConfig(ctx, path);
   if (options.check) return check(ctx, config, options);
   const wanted = given ?? (await newest(ctx, config));
@@ -56,8 +56,8 @@ async function check(ctx: Context, config: Config, { json }: UpdateOptions): Pro
     json
       ? `${JSON.stringify({ current: running, latest: newest, newer })}\n`
       : newer
-        ? `${text} is available; ${running} is in use, and \`node-server update\` updates it\n`
-        : `${running} is in use; there is nothing newer\n`,
+        ? `${text} is available, ${running} is running; \`node-server update\` updates it\n`
+        : `${running} is running; there is no newer release\n`,
   );
   return exitCodes.done;
 }
@@ -73,12 +73,12 @@ async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<bo
   const updater = new Updater(installed, () => settings, hub.logger("server"));
   const shown = openProgress(ctx, `downloading ${tag.text}`);
   if (!(await updater.update(tag, ({ bytes, total }) => shown(bytes, total)))) return false;
-  await ctx.print(`${tag.text} is in place; no server was running, so start it\n`);
+  await ctx.print(`${tag.text} is installed; no server was running, so start it\n`);
   return true;
 }
 
 async function already(ctx: Context, { text }: Tag): Promise<number> {
-  await ctx.print(`${text} is what runs already; nothing was done\n`);
+  await ctx.print(`${text} is already running; nothing was done\n`);
   return exitCodes.done;
 }
 
@@ -104,7 +104,7 @@ async function newestOfCluster(ctx: Context, options: UpdateAllOptions): Promise
   if (tag === undefined)
     throw new Fault(
       "Other",
-      `the server cannot say which release is the newest: ${problem ?? "it knows none"}; name one with --tag vX.Y.Z`,
+      `the server does not know the newest release: ${problem ?? "it knows none"}; name one with --tag vX.Y.Z`,
     );
   ctx.say(`the newest release is ${tag.text}`);
   return tag;

@@ -7,7 +7,7 @@ export const sqlHelp = `A statement may have several lines and ends with ;
 \\dt        list the tables and views
 \\d TABLE   show the columns and indexes of a table
 \\?         show this help
-Ctrl+C drops what is typed or breaks a running statement off, Ctrl+D or \\q leaves.
+Ctrl+C clears the input or stops a running statement, Ctrl+D or \\q leaves.
 `;
 
 /** DescribeResult is what a backslash command found. */

@@ -47,7 +47,7 @@ export async function sql(statement: string | undefined, options: SqlOptions, ct
       reportCount(ctx, answer.row_count, started);
       if (answer.truncated)
         ctx.say(
-          `these are the first ${countText(answer.data.length, "row")} of more; \`node-server sql --csv\` with the statement gives all of them`,
+          `only the first ${countText(answer.data.length, "row")} are shown; \`node-server sql --csv\` with the statement prints all`,
         );
     });
   }
@@ -102,7 +102,7 @@ async function runWhole(ctx: Context, server: Target, text: string, options: Sql
   reportCount(ctx, first.row_count, started);
   if (!first.truncated) return exitCodes.done;
   ctx.say(
-    `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or duplicating rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
+    `node-server: only the first ${countText(first.data.length, "row")} were printed, because this statement cannot be fetched page by page. Fetch it in parts, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
   );
   return exitCodes.failed;
 }

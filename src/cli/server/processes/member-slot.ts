@@ -71,7 +71,7 @@ export class MemberSlot {
       } catch (error) {
         if (!(error instanceof NotStarted)) throw error;
         const reason = messageOf(error);
-        log("process.not_replaced", `process ${of} could not be replaced; the old one goes on`, {
+        log("process.not_replaced", `process ${of} could not be replaced; the old one continues`, {
           of,
           reason,
         });

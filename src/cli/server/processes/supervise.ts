@@ -30,10 +30,7 @@ const cannotRunCode = 126;
 /** Runs a server as several processes, until SIGTERM or SIGINT. */
 export async function supervise(options: SuperviseOptions): Promise<number> {
   if (process.platform !== "linux")
-    throw new Fault(
-      "Other",
-      "--processes needs Linux: other systems do not divide connections among processes; start without it",
-    );
+    throw new Fault("Other", "--processes needs Linux; start without it on other systems");
   const stop = Promise.withResolvers<string>();
   let stopped: string | undefined;
   let supervisor: Supervisor | undefined;
