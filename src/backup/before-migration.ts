@@ -46,7 +46,7 @@ export function copyBeforeMigration({
       const why = error instanceof Fault ? error.detail : messageOf(error);
       throw new Fault(
         "IoError",
-        `the database needs the migration ${before}, and no copy of it could be made first in ${folder.path}: ${why}. Nothing was changed. Free some space, or set backup_dir to a folder with enough; backup_before_migration = false goes on without a copy`,
+        `the backup before the migration ${before} failed in ${folder.path}: ${why}; nothing was changed. Free some space, set backup_dir to a folder with enough, or set backup_before_migration = false to migrate without a backup`,
         {},
         { cause: error },
       );

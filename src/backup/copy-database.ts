@@ -76,7 +76,7 @@ async function copyInto(
     if (unknownColumns.length > 0)
       throw new Fault(
         "InvalidInput",
-        `the database has columns that are not this server's: ${unknownColumns.join(", ")}; drop them, or move their values into a table of your own`,
+        `the database has columns that this server does not know: ${unknownColumns.join(", ")}; drop them, or move their values into a table of your own`,
       );
     const loaded = await target.loaded();
     let tables: CopiedTable[];

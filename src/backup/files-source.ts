@@ -115,7 +115,7 @@ class Walk {
       if (name.startsWith(stagedPrefix)) continue;
       const at = listedPath(path, name);
       if (at === undefined || name.includes("\ufffd")) {
-        this.#note(path, `${JSON.stringify(name)} is left out: no path of a bucket can name it`);
+        this.#note(path, `${JSON.stringify(name)} is left out: it is not a valid path in a bucket`);
         continue;
       }
       try {
@@ -140,7 +140,7 @@ class Walk {
         await child.close();
       }
     } else if (stats.isFile() || stats.isSymbolicLink()) yield* this.#file(folder.at(name), path);
-    else this.#note(path, "is left out: it is neither a file nor a folder");
+    else this.#note(path, "is left out: it is not a file or a folder");
   }
 
   async *#file(diskPath: string, path: TreePath): AsyncGenerator<Member> {
@@ -148,7 +148,7 @@ class Walk {
     try {
       const stats = await file.stat();
       if (!stats.isFile() || !(await this.#contains(file, diskPath)))
-        return this.#note(path, "is left out: it is a link that leads to no file of this bucket");
+        return this.#note(path, "is left out: it is a link that does not point to a file of this bucket");
       if (stats.size > maxWholeBytes) yield this.#largeFile(file, stats, path);
       else yield await this.#smallFile(file, path);
     } finally {

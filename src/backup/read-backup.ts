@@ -40,7 +40,7 @@ export async function verifyBackup(path: string, options: ReadOptions = {}): Pro
   const members = readTar(decompressed(path, options));
   const first = await members.next();
   if (first.done || first.value.name !== headerName)
-    throw damaged(`it does not begin with ${headerName}, so it is no backup of node-server`);
+    throw damaged(`it does not begin with ${headerName}, so it is not a backup of node-server`);
   const seen: BackupManifest["members"] = [];
   const headerBytes = await wholeOf(first.value, maxBytes.header);
   seen.push({ name: headerName, size: headerBytes.length, sha256: sha256(headerBytes) });

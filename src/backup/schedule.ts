@@ -117,7 +117,7 @@ export class BackupSchedule {
       this.#failedAtMs = this.#options.clock.now();
       const pauseMs = Math.min(everyMs, retryMs);
       const reason = reasonOf(error);
-      this.#options.log.event("backup.failed", "no backup could be made; it is tried again later", {
+      this.#options.log.event("backup.failed", "the backup failed; the server tries again later", {
         folder: folder.path,
         reason,
         retry_ms: pauseMs,

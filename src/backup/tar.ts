@@ -188,7 +188,7 @@ function parseBlock(
   if (text(257, 6) !== "ustar" || octal(148, 8) !== checksumOf(block)) throw damaged("a header is invalid");
   const prefix = text(345, 155);
   const kind = ({ "0": "file", "5": "folder", x: "pax" } as const)[text(156, 1)];
-  if (kind === undefined) throw damaged("it contains something that is neither a file nor a folder");
+  if (kind === undefined) throw damaged("it contains something that is not a file or a folder");
   return {
     name: prefix === "" ? text(0, 100) : `${prefix}/${text(0, 100)}`,
     kind,

@@ -375,7 +375,7 @@ async function firstEntries({ reader }: Tree): Promise<FileEntry[]> {
 function storeIsMissing(): Fault {
   return new Fault(
     "IoError",
-    "the folder of the buckets is missing on the server; its operator has to put it back",
+    "the folder of the buckets is missing on the server; its operator must put it back",
     { reason: "unavailable" },
   );
 }
@@ -384,7 +384,7 @@ function storeIsMissing(): Fault {
 function hasDeploys(): Fault {
   return new Fault(
     "InvalidInput",
-    "there are deploys of an earlier bucket at this path; choose another path, or have the Super Token do this",
+    "there are deploys of an earlier bucket at this path; choose another path, or use the Super Token",
     { field: "path", reason: "path_taken" },
   );
 }

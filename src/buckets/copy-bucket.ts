@@ -199,7 +199,7 @@ function damaged(path: TreePath, when: string): Fault {
 function looksAlike(path: TreePath, other: TreePath): Fault {
   return new Fault(
     "InvalidInput",
-    `its name differs from that of ${other} only in the form of its characters, and the store can have one of them; rename one`,
+    `its name differs from ${other} only in Unicode form, and the store can hold only one of them; rename one`,
     { path },
   );
 }

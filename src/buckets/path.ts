@@ -135,7 +135,7 @@ function problemInSegment(name: string): string | undefined {
 function problemInCharacters(text: string): string | undefined {
   if (text.includes("\0")) return "contains a NUL character";
   if (text.includes("\\")) return "contains a backslash; folders are separated by /";
-  return text.isWellFormed() ? undefined : "contains half a character";
+  return text.isWellFormed() ? undefined : "contains half of a surrogate pair";
 }
 
 function problemInName(name: string): string | undefined {

@@ -96,7 +96,7 @@ const archives: Record<string, () => [members: readonly WholeMember[], reason: R
     }),
     /newer than this one; update node-server/,
   ],
-  "another first member": () => [members.slice(1), /no backup of node-server/],
+  "another first member": () => [members.slice(1), /not a backup of node-server/],
   "a bucket outside of static_path": () => [
     header((value) => ({ ...value, buckets: [{ name: "site", path: "../../etc" }] })),
     /invalid path/,

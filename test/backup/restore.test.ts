@@ -75,7 +75,7 @@ eachDatabase(
     const made = await old.run(["backup", "all.tar.zst", "--files"]);
     expect(made).toMatchObject({ code: 0, stdout: "" });
     expect(made.stderr).toContain(
-      "pages/site/outside is left out: it is a link that leads to no file of this bucket",
+      "pages/site/outside is left out: it is a link that does not point to a file of this bucket",
     );
     for (const name of ["up", "loop", "dangling"])
       expect(made.stderr).toContain(`note: pages/site/${name} is left out`);

@@ -43,7 +43,7 @@ test("a full disk of the blobs refuses an upload and leaves nothing of it", asyn
     const { data, detail } = await faultOf(store.put(content, about, never));
     expect([data.reason, detail]).toEqual([
       "disk_full",
-      "the disk of the blobs is full; nothing was changed",
+      "the disk of the blob folder is full; nothing was changed",
     ]);
   }
   expect(readdirSync(join(root, "unfinished"))).toEqual([]);
@@ -64,7 +64,7 @@ test("a store on a read-only disk is refused with what to do, and its blobs can 
     `the folder ${root} of [files] url is on a read-only file system; mount it writable or name another path`,
   );
   expect((await faultOf(store.put(Buffer.from("x"), about, never))).detail).toBe(
-    "the folder of the blobs is read-only; mount it writable",
+    "the blob folder is read-only; mount it writable",
   );
   expect(await textOf(store, key)).toBe("kept");
   disk.remount("rw");

@@ -96,7 +96,7 @@ eachObjectStore("a store that is away is 503 for content, and the names stay", a
   const refused = await plain(node, "/a.txt");
   expect([refused.status, refused.headers.has("retry-after")]).toEqual([503, true]);
   // What to do about it is for the operator, and in the log once.
-  const answer = "503 Service Unavailable: the store of the files does not answer.\n";
+  const answer = "503 Service Unavailable: the file store does not answer.\n";
   expect(await refused.text()).toBe(answer);
   for (let again = 0; again < 5; again += 1) {
     const refused = await dav("GET", "/a.txt");

@@ -49,7 +49,7 @@ test("an upload whose COMMIT never arrived is 503, and its blob is deleted", asy
   expect(await readText(store, at("f"))).toBe("text");
 });
 
-test("a removal whose COMMIT was not answered says that it may have been done", async () => {
+test("a removal whose COMMIT was not answered says that it may have been made", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
   const { store } = await throughRelay(nodes, relay);
@@ -130,7 +130,7 @@ test("an upload whose COMMIT is on its way when its node looks is a success: the
   expect(await readText(store, at("f"))).toBe("text");
 });
 
-test("an upload that another node replaces before its node can look says that it may have been done", async () => {
+test("an upload that another node replaces before its node can look says that it may have been made", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
   const { store, blobs } = await throughRelay(nodes, relay, {
@@ -148,7 +148,7 @@ test("an upload that another node replaces before its node can look says that it
   relay.cutCommits();
   await putText(other.store, at("f"), "newer");
   await relay.mend();
-  expect(String(await upload)).toContain("may have been done");
+  expect(String(await upload)).toContain("may have been made");
   expect(await readText(store, at("f"))).toBe("newer");
   // The version before it needs the blob of the upload.
   expect(await blobKeys(blobs)).toHaveLength(2);
@@ -163,7 +163,7 @@ test("a COMMIT that arrives after PostgreSQL has ended its transaction changes n
   relay.cutCommit("late", arrival.promise);
   const error = await putText(store, at("f"), "text").catch((reason: unknown) => reason);
   expect((error as Fault).data.reason).toBe("unavailable");
-  expect(String(error)).not.toContain("may have been done");
+  expect(String(error)).not.toContain("may have been made");
   expect(await blobKeys(blobs)).toEqual([]);
   await putText(other.store, at("f"), "newer");
   arrival.resolve();
@@ -192,7 +192,7 @@ test("a change is not refused for what was never committed, even if that was a p
     relay.cutCommits();
     return { where: "before" };
   });
-  expect(await both).toEqual(Array(2).fill(expect.stringContaining("may have been done")));
+  expect(await both).toEqual(Array(2).fill(expect.stringContaining("may have been made")));
   expect(relay.cuts).toBe(1);
   expect(await store.metadata.properties.get(at("f"))).toEqual({});
 });

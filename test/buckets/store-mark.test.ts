@@ -22,7 +22,7 @@ eachBlobStore(
     await using rows = await objectRows("sqlite");
     await blobs.put(Buffer.alloc(checkProbe.length, "x"), { path: "site/file" }, never);
     await expect(markStore(rows.database.storeIdentity, blobs, store)).rejects.toThrow(
-      "nothing says whose it is",
+      "has content but no owner",
     );
   },
 );

@@ -52,7 +52,7 @@ story(
     await fill(local, files);
     const store = join(node.folder, "blobs");
     const answered =
-      /the server answered 503 for (index\.html|lost\.txt|kept\.txt): .*the store of the files does not answer.*; trying again\n/;
+      /the server answered 503 for (index\.html|lost\.txt|kept\.txt): .*the file store does not answer.*; trying again\n/;
     for (const args of [
       ["push", local, "site"],
       ["pull", "site", home.file("copy")],

@@ -79,7 +79,7 @@ test("a start on a store without the files of a bucket warns, and answers no fil
   await upload(second, "b.txt", token);
   expect(await (await fetch(`${second.url}/node/static/site/b.txt`)).text()).toBe("hello");
   const { stdout, stderr } = await second.stop();
-  expect(stdout + stderr).toMatch(/WARN server: the store of the files has no place for some buckets.*site/);
+  expect(stdout + stderr).toMatch(/WARN server: the file store does not know some buckets.*site/);
 });
 
 test("a store that is lost is reported once, and readiness names it until it is back", async () => {
@@ -103,8 +103,8 @@ test("a store that is lost is reported once, and readiness names it until it is 
   expect(await (await fetch(`${server.url}/node/static/site/a.txt`)).text()).toBe("hello");
   const { stdout, stderr } = await server.stop();
   const log = stdout + stderr;
-  expect(log.match(/the store of the files cannot be used/g)).toHaveLength(1);
-  expect(log.match(/the store of the files can be used again/g)).toHaveLength(1);
+  expect(log.match(/the file store cannot be used/g)).toHaveLength(1);
+  expect(log.match(/the file store can be used again/g)).toHaveLength(1);
 });
 
 test("a start before the file system of the store is mounted is refused, and writes nothing below the mount", async () => {

@@ -23,7 +23,7 @@ for (const kind of databaseKinds)
     // If the first server was slow, it has swept already.
     await place.run("DELETE FROM kv WHERE namespace = 'static-files/leases'");
     const server = await home.serve();
-    const [line] = await server.says(/^.*the store of the files was swept.*$/m);
+    const [line] = await server.says(/^.*the file store was swept.*$/m);
     expect(line).toMatch(/INFO server: .*event=files\.swept.* deleted_blobs=1 deleted_bytes=6 .*manifests=1/);
     expect(await storedKeys(folder)).toEqual([kept]);
     expect(existsSync(join(folder, "blobs", String(orphan.blob).slice(-2), String(orphan.blob)))).toBe(false);

@@ -134,7 +134,7 @@ export class BlobDamagedFault extends BlobMissingFault {
  */
 export function storeUnavailable(detail: string, cause?: unknown): BlobStoreFault {
   return new BlobStoreFault(detail, {
-    publicDetail: "the store of the files does not answer",
+    publicDetail: "the file store does not answer",
     reason: "unavailable",
     cause,
   });
@@ -142,7 +142,7 @@ export function storeUnavailable(detail: string, cause?: unknown): BlobStoreFaul
 
 /** storeUnusable returns the Fault of a store that refuses until an operator has changed something. */
 export function storeUnusable(detail: string, cause?: unknown): BlobStoreFault {
-  return new BlobStoreFault(detail, { publicDetail: "the store of the files cannot be used now", cause });
+  return new BlobStoreFault(detail, { publicDetail: "the file store cannot be used now", cause });
 }
 
 /** `checkProbe` is the content of the blob that `BlobStore.check` writes, reads and deletes. */

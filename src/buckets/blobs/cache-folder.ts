@@ -152,7 +152,7 @@ export class CacheFolder {
     outsideSpans(() =>
       reason === undefined
         ? log.event("cache.restored", "files are cached again", { cache_path: path })
-        : log.event("cache.failed", "the folder of the cache cannot be used; files are not cached", {
+        : log.event("cache.failed", "the cache folder cannot be used; files are not cached", {
             cache_path: path,
             reason,
           }),

@@ -376,24 +376,23 @@ export async function clearUnfinishedIn({ unfinished }: FolderPaths, ageMs: numb
   return cleared;
 }
 
-const denied =
-  "the server lacks the permission in the folder of the blobs; check owner and mode of its files";
-const away = "the folder of the blobs is missing on the server; mount its file system again";
+const denied = "the server lacks the permission in the blob folder; check owner and mode of its files";
+const away = "the blob folder is missing on the server; mount its file system again";
 
 /** Codes of a network file system that cannot be reached, or was taken away. */
 const unavailable = new Set(["ESTALE", "ETIMEDOUT", "EHOSTDOWN", "EHOSTUNREACH", "ENOTCONN", "ENODEV"]);
 
 const details: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk of the blobs is full; nothing was changed",
-  EDQUOT: "the disk quota of the blobs is used up; nothing was changed",
-  EFBIG: "the file is too large for the disk of the blobs; nothing was changed",
+  ENOSPC: "the disk of the blob folder is full; nothing was changed",
+  EDQUOT: "the disk quota of the blob folder is used up; nothing was changed",
+  EFBIG: "the file is too large for the disk of the blob folder; nothing was changed",
   EMFILE: outOfDescriptors,
   ENFILE: outOfDescriptors,
 };
 
 /** Advice for the operator alone. */
 const refused: Readonly<Record<string, string>> = {
-  EROFS: "the folder of the blobs is read-only; mount it writable",
+  EROFS: "the blob folder is read-only; mount it writable",
   EACCES: denied,
   EPERM: denied,
 };
@@ -404,10 +403,13 @@ function toFolderFault(error: unknown): unknown {
   if (error instanceof Fault || code === undefined) return error;
   if (code === "ENOENT" || code === "ENOTDIR") return storeUnavailable(away, error);
   if (unavailable.has(code))
-    return storeUnavailable(`the file system of the blobs does not answer (${code}); check its mount`, error);
+    return storeUnavailable(
+      `the file system of the blob folder does not answer (${code}); check its mount`,
+      error,
+    );
   if (refused[code] !== undefined) return storeUnusable(refused[code], error);
   const reason = code === "ENOSPC" || code === "EDQUOT" ? ({ reason: "disk_full" } as const) : {};
-  return new Fault("IoError", details[code] ?? `the disk of the blobs failed (${code})`, reason, {
+  return new Fault("IoError", details[code] ?? `the disk of the blob folder failed (${code})`, reason, {
     cause: error,
   });
 }
@@ -453,7 +455,7 @@ async function examine({ store, paths, isNew }: CheckedFolder, signal: AbortSign
     const { key } = await store.put(checkProbe, { path: "check" }, signal);
     const read = await new Response(await store.get(key, undefined, signal)).bytes();
     if (!checkProbe.equals(read))
-      throw unusable(root, "gives back other content than was written; check its disk");
+      throw unusable(root, "returns different content than was written; check its disk");
     if (!(await readdir(paths.shard(shardOf(key)))).includes(key))
       throw unusable(root, "does not list a file that was just written; check its mount options");
     await store.delete([key]);

@@ -212,7 +212,7 @@ async function checkS3(
     const { key } = await store.put(checkProbe, { path: "check" }, signal);
     const read = await new Response(await store.get(key, undefined, signal)).bytes();
     if (!checkProbe.equals(read))
-      throw new Fault("IoError", "the object store gives back other content than was written; check it");
+      throw new Fault("IoError", "the object store returns different content than was written; check it");
     await store.delete([key]);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
@@ -352,7 +352,7 @@ class S3Read {
       if (!code.startsWith("HTTP")) return s3Fault(code, action);
     } else await response.body?.cancel();
     return storeUnavailable(
-      "the object store did not answer with the part of an object that was asked for; check endpoint of [files]",
+      "the object store did not return the requested part of an object; check endpoint of [files]",
     );
   }
 
@@ -459,7 +459,7 @@ async function proveSize(
     deadline,
   });
   if (status === 404 || wholeNumber(headers.get("content-length")) !== size)
-    throw storeUnavailable("the object store accepted a file and did not store it; try again later");
+    throw storeUnavailable("the object store accepted a file but did not store it; try again later");
 }
 
 /** The deadline runs while the store is waited for, and not while the source is. */

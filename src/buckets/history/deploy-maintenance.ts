@@ -95,7 +95,7 @@ export class DeployMaintenance {
       try {
         await this.inTurn(bucket, async () => {});
       } catch (error) {
-        this.#options.log.event("deploy.work_failed", "an interrupted switch of deploys cannot be settled", {
+        this.#options.log.event("deploy.work_failed", "an interrupted publication cannot be settled", {
           reason: `${path}: ${messageOf(error)}`,
         });
       }
@@ -230,7 +230,7 @@ export class DeployMaintenance {
       const { keeps, isNew } = switching;
       await writeSwitch(changes, { id, place, previousTree, keeps, isNew, version: null });
     });
-    log.event("deploy.settled", "a switch of deploys that was interrupted was settled", {
+    log.event("deploy.settled", "an interrupted publication was settled", {
       path: bucket.path,
       deploy: id,
       published: isDone,

@@ -56,7 +56,7 @@ export function noDeploy(id: string): Fault {
 export function isClosed(id: string): Fault {
   return new Fault(
     "InvalidInput",
-    `the deploy ${id} takes no more files: it was published, prepared for a preview or deleted; begin another one`,
+    `the deploy ${id} accepts no more files: it was published, prepared for a preview or deleted; begin another deploy`,
     { reason: "deploy_closed", deploy: id },
   );
 }

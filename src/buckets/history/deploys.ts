@@ -307,7 +307,7 @@ function isSwitching(): Fault {
 function tooMany(): Fault {
   return new Fault(
     "InvalidInput",
-    `the bucket has ${maxUnpublished} deploys that are not published; delete some that are not needed any more`,
+    `the bucket has ${maxUnpublished} deploys that are not published; delete some`,
     { reason: "too_many_deploys", limit: maxUnpublished },
   );
 }
@@ -315,7 +315,7 @@ function tooMany(): Fault {
 function isPublished(): Fault {
   return new Fault(
     "InvalidInput",
-    "the deploy is published; publish another one, or roll back, before it is deleted",
+    "the published deploy cannot be deleted; publish another one or roll back first",
     { field: "deploy" },
   );
 }

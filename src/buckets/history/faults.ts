@@ -6,14 +6,14 @@ import type { VersionName } from "../ports.ts";
 export function keepsNoVersions(): Fault {
   return new Fault(
     "Other",
-    "nothing is kept of what is deleted or replaced on this server; restore it from a backup. `trash_days` in the configuration keeps it from now on, and so does a store of files with versions (`[files] url`)",
+    "this server does not keep deleted or replaced files; restore them from a backup. To keep them from now on, set `trash_days`, or use a file store with versions (`[files] url`)",
     { reason: "no_versions" },
   );
 }
 
 /** noSuchVersion returns the Fault for a version that does not exist, or not any more. */
 export function noSuchVersion({ version, path }: VersionName): Fault {
-  return new Fault("NotFound", "there is no such version of this path, or it is not kept any more", {
+  return new Fault("NotFound", "this path has no such version, or the version has expired", {
     path,
     version,
   });
@@ -31,7 +31,7 @@ export function isTaken(path: TreePath): Fault {
 export function keepsFiles(): Fault {
   return new Fault(
     "InvalidInput",
-    "deleted files of an earlier bucket are kept at this path, which the bucket could restore; choose another path, or have the Super Token do this",
+    "this path has deleted files of an earlier bucket, which the new bucket could restore; choose another path, or use the Super Token",
     { field: "path", reason: "path_taken" },
   );
 }
@@ -47,7 +47,7 @@ export function noUpload(): Fault {
 export function isBusy(): Fault {
   return new Fault(
     "InvalidInput",
-    "another request adds to this upload, or finishes it; ask for its offset (HEAD) and go on from there",
+    "another request is using this upload; ask for its offset (HEAD) and continue from there",
     { reason: "upload_busy" },
   );
 }
@@ -56,7 +56,7 @@ export function isBusy(): Fault {
 export function wrongOffset(offset: number): Fault {
   return new Fault(
     "InvalidInput",
-    `Upload-Offset is not the offset of the upload, which is ${offset}; go on from there`,
+    `Upload-Offset is not the offset of the upload, which is ${offset}; continue from there`,
     { reason: "upload_offset", offset },
   );
 }
@@ -81,7 +81,7 @@ export function tooManyUploads(of: "bucket" | "token", max: number): Fault {
 export function wrongDigest(): Fault {
   return new Fault(
     "InvalidInput",
-    "the content is not what Repr-Digest says; nothing was changed and the upload has ended, send the file again",
+    "the content does not match Repr-Digest; nothing was changed and the upload has ended, send the file again",
     { reason: "digest_mismatch" },
   );
 }

@@ -87,7 +87,7 @@ export class TreeSwitch implements TreeExchange {
 function isElsewhere(id: string): Fault {
   return new Fault(
     "IoError",
-    `the files of the deploy ${id} are not in the store any more, as after a database was restored; delete the deploy and make it again`,
+    `the files of the deploy ${id} are no longer in the store; delete the deploy and make it again`,
     { deploy: id, reason: "files_missing" },
   );
 }

@@ -240,7 +240,7 @@ export class Uploads {
       await contents.discard(name.id, unneeded ?? []);
     } catch (error) {
       // The file is in place, and that is what the client is told. What is left here ends with the time of the upload.
-      log.event("upload.work_failed", "what a finished upload left could not be removed", {
+      log.event("upload.work_failed", "the remains of a finished upload could not be removed", {
         reason: messageOf(error),
       });
     }

@@ -70,7 +70,7 @@ export class StorageMaintenance {
     } catch (error) {
       if (this.#task.stopped.aborted) return everyMs;
       const reason = error instanceof Fault ? error.detail : messageOf(error);
-      log.event("files.care_failed", "the store of the files could not be swept; it is tried again later", {
+      log.event("files.care_failed", "the file store could not be swept; the server tries again later", {
         reason,
         retry_ms: retryMs,
       });
@@ -112,7 +112,7 @@ export class StorageMaintenance {
     const swept = await sweep({ ...shared, keepOrphansUntil });
     await dropUnusedHeads(database, signal);
     const manifests = await writeManifests(shared);
-    log.event("files.swept", "the store of the files was swept", {
+    log.event("files.swept", "the file store was swept", {
       purged_rows: swept.purgedRows,
       deleted_blobs: swept.deletedBlobs,
       deleted_bytes: swept.deletedBytes,

@@ -68,7 +68,9 @@ export class StoreIdentity {
     // No call asked for it, so its statements are not in the log.
     quietly(() => this.#record()).catch((error) =>
       // The daily maintenance tries again before it does anything.
-      log.debug("the store that is used cannot be written to the database", { reason: messageOf(error) }),
+      log.debug("the name of the file store could not be written to the database", {
+        reason: messageOf(error),
+      }),
     );
   }
 
@@ -137,10 +139,10 @@ export function isPresent(
 
 /** stale returns the Fault for a store without the present state of the files: what an operator has to do. */
 export function stale({ url: previousUrl = "another store" }: StoreValue, url: string | undefined): Fault {
-  const claim = "if they are lost, `node-server check --files --claim` goes on with what is there";
+  const claim = "if the files are lost, `node-server check --files --claim` accepts the store as it is";
   const why =
     previousUrl === (url ?? diskUrl)
-      ? `the store ${previousUrl} is not the one that this database used: its manifests/owner.json is missing, or of another one. Mount its file system, or restore it from a backup; ${claim}`
+      ? `the store ${previousUrl} is not the one that this database used: its manifests/owner.json is missing or belongs to another store. Mount its file system, or restore it from a backup; ${claim}`
       : `the files of this database were last in ${previousUrl}: ${previousUrl === diskUrl ? "remove url below [files]" : "set [files] url to that"}, as on every other node. To move them to ${url ?? diskUrl}, stop all servers of this database, and run \`node-server migrate --files ${url ?? "disk"}\` before [files] url is changed; ${claim}`;
   return new Fault("InvalidInput", why, { field: "files.url" });
 }
@@ -200,7 +202,7 @@ export async function checkLocations(
   }
   log.event(
     "store.buckets_missing",
-    `the store of the files has no place for some buckets, and requests for their files fail; \`${command}\` copies the files of another store`,
+    `the file store does not know some buckets, and requests for their files fail; \`${command}\` copies the files from another store`,
     { url: url ?? "", buckets: named, count: missing.length },
   );
 }

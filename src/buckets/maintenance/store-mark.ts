@@ -26,7 +26,7 @@ export async function readMark(blobs: BlobStore): Promise<StoreMark | undefined>
   }
   throw new Fault(
     "IoError",
-    `manifests/${markName} in the store of the files is damaged; restore it from a backup of the store, or delete it and run \`node-server check --files --claim\``,
+    `manifests/${markName} in the file store is damaged; restore it from a backup of the store, or delete it and run \`node-server check --files --claim\``,
   );
 }
 
@@ -70,7 +70,7 @@ export async function assertOwner(rows: StoreIdentityRows, blobs: BlobStore): Pr
   if (mark?.database === value?.database && mark?.store === value?.store) return;
   throw new Fault(
     "Other",
-    "the store of the files belongs to another database, or is not the one that the files of this database are in, so nothing was deleted; check [files] url and database_url",
+    "the file store belongs to another database, or this database uses another store, so nothing was deleted; check [files] url and database_url",
   );
 }
 
@@ -126,7 +126,7 @@ async function holdsContent(blobs: BlobStore): Promise<boolean> {
 }
 
 const claimHint =
-  "if that is gone for good, `node-server check --files --claim` makes this database the owner of what is there";
+  "if the other database no longer exists, `node-server check --files --claim` makes this one the owner";
 
 /** assertNotForeign throws if the mark of a store names another database than this one, which is undefined if it has no name yet. */
 export function assertNotForeign(
@@ -137,7 +137,7 @@ export function assertNotForeign(
   if (mark === undefined || mark.database === database) return;
   throw new Fault(
     "InvalidInput",
-    `the store ${url} belongs to another database, whose daily care would delete the files of this one. Name another folder or prefix in [files] url; ${claimHint}`,
+    `the store ${url} belongs to another database, whose daily maintenance would delete the files of this one. Name another folder or prefix in [files] url; ${claimHint}`,
     { field: "files.url" },
   );
 }
@@ -145,7 +145,7 @@ export function assertNotForeign(
 function ownerless(url: string): Fault {
   return new Fault(
     "InvalidInput",
-    `the store ${url} has content, and nothing says whose it is: it may be that of another database. Name another folder or prefix in [files] url; ${claimHint}`,
+    `the store ${url} has content but no owner, so it may belong to another database. Name another folder or prefix in [files] url; ${claimHint}`,
     { field: "files.url" },
   );
 }

@@ -132,7 +132,7 @@ export function watchBlobs(blobs: BlobStore, { url, log, clock }: BlobWatchOptio
   const pauseMs = url.startsWith("s3:") ? minS3PauseMs : 0;
   let usableAt = Number.NEGATIVE_INFINITY;
   return new StoreWatch({
-    what: "the store of the files",
+    what: "the file store",
     where: { url },
     async examine() {
       if (clock.monotonic() - usableAt < pauseMs) return undefined;

@@ -102,7 +102,7 @@ function refuseDoubtful(listed: ListedBlobs): void {
   if (orphans <= maxUnquestionedBlobs || orphans * 2 <= count) return;
   throw new Fault(
     "Other",
-    `${orphans} of ${count} blobs in the store are named by no row of this database, so they were not deleted. If the store is that of another server, or the database is not the right one, change the configuration; if they may go, run \`node-server check --files --repair\``,
+    `${orphans} of ${count} blobs in the store are unreferenced, so the store or the database may be the wrong one; nothing was deleted. Check [files] url and database_url; if both are right, run \`node-server check --files --repair\``,
     { orphans, blobs: count },
   );
 }

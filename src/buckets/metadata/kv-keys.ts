@@ -22,7 +22,7 @@ export function newKeyOf(path: TreePath): string {
   if (Buffer.byteLength(key) <= maxKeyBytes) return key;
   throw new Fault(
     "InvalidInput",
-    `a path of more than ${maxKeyBytes} bytes can be neither locked nor described`,
+    `a path of more than ${maxKeyBytes} bytes cannot have locks or properties`,
     { path },
   );
 }

@@ -77,7 +77,7 @@ export class SqliteFileWatch {
       if (identity === undefined) reason = `the file was deleted or moved away; ${restartHint}`;
       else if (identity !== this.#identity) reason = `another file has taken its place; ${restartHint}`;
     } catch (error) {
-      reason = `the file cannot be looked at (${codeOf(error)}); ${restartHint}`;
+      reason = `the file cannot be checked (${codeOf(error)}); ${restartHint}`;
     }
     if (reason === undefined) this.#found();
     else this.#miss(reason);
@@ -90,7 +90,7 @@ export class SqliteFileWatch {
     outsideSpans(() =>
       this.#log.event(
         "database.lost",
-        "the database file is not in its place; calls that need it fail until it is back",
+        "the database file is missing or was replaced; calls that need it fail until it is back",
         {
           database: this.#path,
           reason,
@@ -104,7 +104,7 @@ export class SqliteFileWatch {
     const lost_ms = Math.round(this.#clock.monotonic() - this.#missingSince);
     this.#missingSince = undefined;
     outsideSpans(() =>
-      this.#log.event("database.restored", "the database file is back in its place", {
+      this.#log.event("database.restored", "the database file is back", {
         database: this.#path,
         lost_ms,
       }),

@@ -153,7 +153,7 @@ export class TrashWriter {
       const isFull = isDiskFull(error);
       if (codeOf(error) !== "ENAMETOOLONG" && !(isFull && removes)) throw error;
       const { bucket, log } = this.#options;
-      log.event("trash.skipped", "a file or folder was deleted or replaced without being kept in the trash", {
+      log.event("trash.skipped", "a file or folder was deleted or replaced without a copy in the trash", {
         bucket,
         path,
         reason: isFull ? "the disk is full" : "its path is too long for the trash",

@@ -101,10 +101,10 @@ export class TrashRetention {
       const purged = await this.purge();
       if (purged === 0) return everyMs;
       const elapsed_ms = Math.round(performance.now() - begin);
-      log.event("trash.purged", "what was in the trash for long enough was deleted", { purged, elapsed_ms });
+      log.event("trash.purged", "expired files in the trash were deleted", { purged, elapsed_ms });
     } catch (error) {
       const reason = error instanceof Fault ? error.detail : messageOf(error);
-      log.event("trash.purge_failed", "the trash could not be purged; it is tried again later", {
+      log.event("trash.purge_failed", "the trash could not be purged; the server tries again later", {
         reason,
         retry_ms: everyMs,
       });

@@ -40,7 +40,7 @@ async function statAbove(path: string): Promise<Stats> {
 export function isOnOtherDisk(): Fault {
   return new Fault(
     "Other",
-    "the folder of the bucket is a link, a mount point or on another file system than static_path, so that deploys cannot be published; move its files below static_path",
+    "deploys cannot be published, because the bucket's folder is a link, a mount point or not on the file system of static_path; move its files below static_path",
     { reason: "other_file_system" },
   );
 }

@@ -112,5 +112,5 @@ export class PartBlobs implements PartialContents {
 
 /** The parts stay: the store may answer with the right bytes the next time. */
 function partsDamaged(cause: Fault): Fault {
-  return storeUnavailable("the object store answers with other content than what was uploaded", cause);
+  return storeUnavailable("the object store returned different content than was uploaded", cause);
 }

@@ -230,7 +230,7 @@ function leadsThroughLink(): Fault {
 function holdsFiles(): Fault {
   return new Fault(
     "InvalidInput",
-    "the folder at this path holds files already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
+    "the folder at this path already contains files, which the bucket would serve to everyone; choose another path, or use the Super Token",
     { field: "path", reason: "path_taken" },
   );
 }

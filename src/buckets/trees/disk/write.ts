@@ -319,7 +319,7 @@ async function replaceWith(
   if (old !== undefined && !old.isFile() && !old.isDirectory())
     throw new Fault(
       "InvalidInput",
-      "what exists at this path is neither a file nor a folder; choose another path",
+      "what exists at this path is not a file or a folder; choose another path",
       {
         path,
       },

@@ -185,7 +185,7 @@ function unname({ named }: WriteState): void {
 function mayBeDone(cause: unknown): Fault {
   return new Fault(
     "DatabaseError",
-    "the connection to the database was lost while the change was committed, so it may have been done; look before trying again",
+    "the connection to the database was lost during the commit, so the change may have been made; check before you try again",
     { reason: "unavailable", outcome: "unknown" },
     { cause },
   );

@@ -112,7 +112,7 @@ export function lowestPosition(
   const { names, chain, path } = located;
   const name = names.at(-1);
   if (name === undefined)
-    throw new Fault("InvalidInput", "the bucket's own folder can be neither moved nor replaced", { path });
+    throw new Fault("InvalidInput", "the bucket's own folder cannot be moved or replaced", { path });
   refuseLongNames(path);
   const depth = Math.min(chain.length, names.length) - 1;
   const folder = folderAt(located, depth);
@@ -134,7 +134,7 @@ export function refuseLongNames(path: TreePath): void {
 export function treeIsMissing(): Fault {
   return new Fault(
     "IoError",
-    "the store has no files of this bucket, as if they were in another one; move them with `node-server migrate --files`, or update the bucket to begin without files",
+    "the store does not know this bucket, so its files may be in another store; move them with `node-server migrate --files`, or update the bucket to begin without files",
     { reason: "files_missing" },
   );
 }

@@ -86,13 +86,9 @@ export class ObjectStorage implements BucketStorage {
   #assertReachable(): void {
     if (!this.health.isAway) return;
     this.#checkSoon();
-    throw new Fault(
-      "IoError",
-      "the store of the files does not answer; nothing was changed, try again later",
-      {
-        reason: "unavailable",
-      },
-    );
+    throw new Fault("IoError", "the file store does not answer; nothing was changed, try again later", {
+      reason: "unavailable",
+    });
   }
 
   /**
@@ -183,7 +179,7 @@ export class ObjectStorage implements BucketStorage {
 function holdsFiles(): Fault {
   return new Fault(
     "InvalidInput",
-    "there are files at this path already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
+    "there are already files at this path, which the bucket would serve to everyone; choose another path, or use the Super Token",
     { field: "path", reason: "path_taken" },
   );
 }
