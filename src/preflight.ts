@@ -158,7 +158,7 @@ function inspectRemains(path: string): Finding[] {
   if (hasChanges)
     return toFindings(
       databaseKey,
-      `${path} does not exist, but ${wal} does, with the latest changes of a database. Put that database back beside it, or, for a new and empty one, move ${wal} away`,
+      `${path} does not exist, but ${wal} does, with the latest changes of a database. Put the database back beside it, or move ${wal} away to begin with an empty one`,
     );
   const lock = sqliteLockPath(path);
   if (!existsSync(lock)) return [];
@@ -229,7 +229,7 @@ function inspectFiles({ files: { url, cache_path, cache_bytes }, static_path }: 
   const found = (why: string | undefined) => toFindings(["files", "url"], why);
   if (isInside(folder, static_path) || isInside(static_path, folder))
     return found(
-      `names ${folder}, which must be neither inside nor above static_path (${static_path}): files there belong to buckets. Name another folder`,
+      `names ${folder}, which must not be inside or above static_path (${static_path}): files there belong to buckets. Name another folder`,
     );
   // Not created here: where it is missing, its file system may not be mounted.
   if (!existsSync(folder))

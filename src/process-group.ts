@@ -48,12 +48,12 @@ export function inspectShared({ database: { database_url }, files }: Config): Fi
   if ("sqlite" in parseDatabaseUrl(database_url))
     found.push({
       path: ["database", "database_url"],
-      why: "names a SQLite file, which one process has for itself; for --processes name PostgreSQL (`node-server migrate --to postgres://…` copies the data), or start without --processes",
+      why: "names a SQLite file, which only one process can use; for --processes name PostgreSQL (`node-server migrate --to postgres://…` copies the data), or start without --processes",
     });
   if (files.url === undefined)
     found.push({
       path: ["files", "url"],
-      why: "leaves the files plain, and several processes cannot change plain files without losing changes; for --processes name an object store (`node-server migrate --files s3://…`, or `file:///…`, copies the files), or start without --processes",
+      why: "means plain files, which several processes cannot share; for --processes name an object store (`node-server migrate --files s3://…`, or `file:///…`, copies the files), or start without --processes",
     });
   return found;
 }

@@ -100,7 +100,7 @@ export class Passwords {
 function busy(): Fault {
   return new Fault(
     "Busy",
-    "too many passwords wait to be checked; try again shortly, or use a key and its secret",
+    "too many passwords are waiting to be checked; try again shortly, or use a key and its secret",
     { retry_after_seconds: 1 },
   );
 }

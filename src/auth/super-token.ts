@@ -70,7 +70,7 @@ export async function ensureSuperToken(
 /** A new key, secret and root password; the old ones end with this call. */
 export async function rollSuperToken(database: Database): Promise<SuperCredentials> {
   if ((await database.tokens.superToken()) === undefined) {
-    throw new Fault("NotFound", "this database has no Super Token yet; `node-server init` makes it");
+    throw new Fault("NotFound", "this database has no Super Token yet; `node-server init` creates it");
   }
   const made = await make(database, undefined);
   await database.tokens.replaceSuper(made.row);

@@ -85,7 +85,7 @@ export class Tokens {
     const from = wish.timestamp_from ?? null;
     const to = wish.timestamp_to ?? null;
     if (password !== null && username === null) {
-      throw new Fault("InvalidInput", "a password needs a username beside it", { field: "username" });
+      throw new Fault("InvalidInput", "a password needs a username", { field: "username" });
     }
     if (from !== null && to !== null && from >= to) {
       throw new Fault("InvalidInput", "timestamp_to must be later than timestamp_from", {
@@ -205,7 +205,7 @@ export class Tokens {
     if (byKey !== undefined && byUsername !== undefined && byKey.id !== byUsername.id)
       throw new Fault(
         "InvalidInput",
-        `${target} is the key of one token and the user name of another; name the second by its own key, ${byUsername.key}, and delete it to reach the first`,
+        `${target} is the key of one token and the user name of another; to reach the first, delete the second by its own key, ${byUsername.key}`,
         { field: "target_token", reason: "ambiguous", username_of: byUsername.key },
       );
     const row = byKey ?? byUsername;
@@ -230,7 +230,7 @@ function nameRefusal(username: string | null, reason: "taken" | "confusable"): F
   const detail =
     reason === "taken"
       ? `the username ${username} is taken`
-      : `the username ${username} looks like one that exists already; choose one that cannot be mistaken for it`;
+      : `the username ${username} looks like one that exists; choose one that is easy to tell apart`;
   return new Fault("InvalidInput", detail, { field: "username", reason });
 }
 
@@ -240,7 +240,7 @@ function refuseTooLarge(limits: TokenLimit): void {
   if (bytes <= maxLimitBytes) return;
   throw new Fault(
     "InvalidInput",
-    `token_limit has ${bytes} bytes as JSON, and ${maxLimitBytes} are the most; use fewer or shorter scopes, or wildcards such as "site-*"`,
+    `token_limit has ${bytes} bytes as JSON, and the maximum is ${maxLimitBytes}; use fewer or shorter scopes, or wildcards such as "site-*"`,
     { field: "token_limit", bytes, limit: maxLimitBytes },
   );
 }
@@ -251,7 +251,7 @@ function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null):
   if (!limitsCover(creator.limits, toLimits(limits))) {
     throw new Denied(
       "missing_permission",
-      "a token can only hand out permissions that it holds itself, in scopes that it holds them in",
+      "a token can grant only permissions that it holds, in the same scopes",
       {
         field: "token_limit",
       },

@@ -23,14 +23,13 @@ export function usernameProblem(name: string): string | undefined {
  */
 export function labelProblem(name: string): string | undefined {
   if (keyOfWholeToken(name) !== undefined)
-    return "must not be a token: it is shown to everybody who may list the tokens";
+    return "must not be a token: it is shown to everyone who can list the tokens";
   return characterProblem(name);
 }
 
 function characterProblem(name: string): string | undefined {
-  if (invisible.test(name)) return "must not hold control characters or other invisible characters";
-  if (unassigned.test(name))
-    return "must not hold characters that Unicode has not assigned or leaves to private use";
+  if (invisible.test(name)) return "must not contain control characters or other invisible characters";
+  if (unassigned.test(name)) return "must not contain unassigned or private-use Unicode characters";
   return name.trim() === name ? undefined : "must not begin or end with white space";
 }
 

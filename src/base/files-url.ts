@@ -25,7 +25,7 @@ export function parseFilesUrl(url: string): FilesLocation {
     throw refusal(`must be ${forms}; without one, files are plain files below static_path`);
   if (/[@?#]/.test(location))
     throw refusal(
-      "must have no keys and no options in it; write access_key_id, secret_access_key and endpoint below [files]",
+      "must not contain keys or options; write access_key_id, secret_access_key and endpoint below [files]",
     );
   const [bucket = "", ...segments] = location.replace(/\/+$/, "").split("/");
   if (!/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket))

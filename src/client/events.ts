@@ -107,7 +107,7 @@ export interface ServerEvents {
   "nodes.same_uuid": { uuid: string; others: string[] };
   /** Other nodes on the same database, `others`, use another file store, or all nodes keep plain files, which cannot be shared. Each node serves its own files. Logged once for each occurrence. */
   "nodes.files_not_shared": { others: string[] };
-  /** The link key cannot be read or created, so signed links can be neither made nor used. */
+  /** The link key cannot be read or created, so signed links cannot be made or used. */
   "links.no_key": Record<never, never>;
   /** The node's link key is not the key that the database belongs to. Links that other nodes made do not work on this node, and it makes none while another node runs. Logged once for each start. */
   "links.other_key": Record<never, never>;

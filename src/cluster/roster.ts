@@ -257,7 +257,7 @@ export class Roster {
       else
         log.event(
           event,
-          `nodes on this database do not share one store of files: ${names.join(", ")}; ${filesAdvice}`,
+          `nodes on this database use different file stores: ${names.join(", ")}; ${filesAdvice}`,
           {
             others: names,
           },
@@ -268,7 +268,7 @@ export class Roster {
 }
 
 const uuidAdvice =
-  "a copied configuration brings it along: delete the copied .uuid file, or set another server_uuid, and restart";
+  "delete the .uuid file that was copied with the configuration, or set another server_uuid, and restart";
 const filesAdvice =
   "each serves its own files, and changes are lost; give all of them the same [files] url (a folder that all have mounted, or S3), or stop the others";
 

@@ -20,7 +20,7 @@ const endpoint = readBy((value) => {
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new Fault(
       "InvalidInput",
-      "must have no keys and no options in it; write access_key_id and secret_access_key below [files]",
+      "must not contain keys or options; write access_key_id and secret_access_key below [files]",
     );
   return value.replace(/\/+$/, "");
 });

@@ -187,7 +187,7 @@ export class LiveConfig {
       if (this.#closing)
         log.event("config.abandoned", "a reload was abandoned because the server is stopping", {});
       else
-        log.event("config.refused", `configuration not reloaded, everything stays as it was: ${why}`, {
+        log.event("config.refused", `configuration not reloaded, the previous one stays in effect: ${why}`, {
           path,
           reason: why,
           kind: error instanceof Fault ? error.kind : undefined,
@@ -201,7 +201,7 @@ export class LiveConfig {
     this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name);
     if (names.length === 0) {
-      log.event("config.unchanged", "configuration read again, nothing changed", { path });
+      log.event("config.unchanged", "configuration reloaded, nothing changed", { path });
       return "unchanged";
     }
     log.event("config.applied", "configuration reloaded", {

@@ -137,7 +137,7 @@ function sharedProblem(source: Source, { keys, names }: SharedFile, raw: unknown
   return locateProblem(
     source,
     key,
-    `would be the same file as ${other}, or one that is kept beside it; choose another path`,
+    `would be the same file as ${other}, or as a file that belongs to it; choose another path`,
   );
 }
 
@@ -182,7 +182,7 @@ function syntaxProblem(text: string, { line, column, message }: TomlError): Prob
     return {
       line,
       column: bare,
-      why: "this value is neither a number nor true or false; put a text in quotes",
+      why: "this value is not a number, true or false; put a text in quotes",
     };
   const twice = duplicateOn(text, line);
   if (twice !== undefined)

@@ -47,6 +47,6 @@ function withNewKey(lines: readonly string[], table: string, line: string): stri
 function cannotReplace(key: string): Fault {
   return new Fault(
     "Other",
-    `${key} could not be replaced in the configuration; write it there by hand. What was copied stays`,
+    `${key} could not be replaced in the configuration; edit it by hand. The copied data stays`,
   );
 }

@@ -129,7 +129,7 @@ const nodeUrl = readBy((value) => {
   if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
     throw new Fault(
       "InvalidInput",
-      "must have no user, no password and no options in it: everybody who may list nodes sees it",
+      "must not contain a user, a password or options: everyone who can list nodes sees it",
     );
   if (url.hostname === "0.0.0.0" || url.hostname === "[::]")
     throw new Fault(
@@ -502,12 +502,12 @@ export const configSchema = z
   // Checked also if other keys are invalid, so that one run reports everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {
     path: ["tls_cert"],
-    error: 'needs tls_key beside it; write tls_key = "key.pem" with the path of its private key',
+    error: 'needs tls_key, too; write tls_key = "key.pem" with the path of its private key',
     when: () => true,
   })
   .refine((config) => config.tls_key === undefined || config.tls_cert !== undefined, {
     path: ["tls_key"],
-    error: 'needs tls_cert beside it; write tls_cert = "cert.pem" with the path of its certificate',
+    error: 'needs tls_cert, too; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
   })
   .refine(({ files }) => hasS3Keys(files), s3KeysMissing)

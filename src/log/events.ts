@@ -159,7 +159,7 @@ const clusterEvents = {
   },
   "links.no_key": {
     level: "WARN",
-    description: "The link key cannot be read or created, so signed links can be neither made nor used.",
+    description: "The link key cannot be read or created, so signed links cannot be made or used.",
     fields: z.object({}),
     hidden: [],
   },

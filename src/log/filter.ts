@@ -61,7 +61,7 @@ export class Filter {
         continue;
       }
       if (rest.length > 0 || !/^[\w:.\-/]+$/.test(name)) {
-        throw unreadable(text, at, `\`${item}\` is neither a level, a target nor \`target=level\``);
+        throw unreadable(text, at, `\`${item}\` is not a level, a target or \`target=level\``);
       }
       const allowed = level === undefined ? detail.TRACE : parseDetail(level);
       if (allowed === undefined) {

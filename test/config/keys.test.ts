@@ -63,7 +63,7 @@ test.each([
   const fault = refusalOf(minimal.replace("[database]", `${given} = "x.pem"\n[database]`));
   const column = given.length + 4;
   expect(fault.detail).toStartWith(
-    `config.toml:2:${column}: ${given}: needs ${missing} beside it; write ${missing} =`,
+    `config.toml:2:${column}: ${given}: needs ${missing}, too; write ${missing} =`,
   );
   expect(fault.data).toMatchObject({ field: given, line: 2, column });
 });

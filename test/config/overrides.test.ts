@@ -80,7 +80,7 @@ test.each([
   ["NODE_SERVER_CONNECT_TIMEOUT_MS", "0", "must be 1 or more"],
   ["NODE_SERVER_CONSOLE", "perhaps", "must be true or false"],
   ["NODE_SERVER_LOG_FILTER", "db=loud", expect.stringContaining("`loud` is not a level")],
-  ["NODE_SERVER_TLS_CERT", "cert.pem", expect.stringContaining("needs tls_key beside it")],
+  ["NODE_SERVER_TLS_CERT", "cert.pem", expect.stringContaining("needs tls_key, too")],
   [
     "NODE_SERVER_DATABASE_URL",
     "mysql://root:hunter2@db/x",

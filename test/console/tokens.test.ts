@@ -267,14 +267,14 @@ inBrowser(
     await using tab = await openConsole(node, {
       at: "/tokens",
       token: maker,
-      expected: /can only hand out permissions/,
+      expected: /can grant only permissions/,
     });
     const { page } = tab;
     await page.getByText("Only the Super Token can list all tokens.").waitFor();
     await page.getByRole("button", { name: "WebDAV for a bucket" }).click();
     await page.getByLabel("Bucket", { exact: true }).fill("site");
     await page.getByRole("button", { name: "Create token" }).click();
-    await page.getByText("a token can only hand out permissions that it holds itself").waitFor();
+    await page.getByText("a token can grant only permissions that it holds").waitFor();
     await page.getByText("Scopes and permissions").click();
     for (const action of ["write", "delete", "list"])
       await page.getByRole("group", { name: "Files" }).getByLabel(action).uncheck();

@@ -107,7 +107,7 @@ test("a reload moves the log to another file, and a file that cannot be opened l
   await written();
   const [, refused, later] = await entriesIn(two);
   expect(refused).toMatchObject({ level: "ERROR", target: "server" });
-  expect(refused?.message).toContain("everything stays as it was");
+  expect(refused?.message).toContain("the previous one stays in effect");
   expect(later).toMatchObject({ fields: { token_key: "b" } });
 });
 

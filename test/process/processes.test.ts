@@ -257,6 +257,6 @@ test("a server that cannot start ends with the error of its process, and what ca
   const refused = await plain.run(serve());
   expect(refused.code).toBe(1);
   expect(refused.stderr).toMatch(/database\.database_url: names a SQLite file/);
-  expect(refused.stderr).toMatch(/files\.url: leaves the files plain/);
+  expect(refused.stderr).toMatch(/files\.url: means plain files/);
   expect((await plain.run(["serve", "--processes", "0"])).code).toBe(2);
 });

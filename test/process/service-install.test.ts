@@ -161,9 +161,9 @@ test("a service of several processes says so in its unit, and needs a database a
   const refused = await plain.service(["install", "--print", "--processes", "2"]);
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(
-    /database\.database_url: names a SQLite file, which one process has for itself/,
+    /database\.database_url: names a SQLite file, which only one process can use/,
   );
-  expect(refused.stderr).toMatch(/files\.url: leaves the files plain/);
+  expect(refused.stderr).toMatch(/files\.url: means plain files/);
   expect((await plain.service(["install", "--print", "--processes", "many"])).code).toBe(2);
   await using shared = await install({
     database: "postgres://node@127.0.0.1:1/node",

@@ -83,7 +83,7 @@ async function acceptNewer(
   if (last === undefined) return;
   log.event(
     "database.schema_newer",
-    `a newer version of node-server${last.by === undefined ? "" : ` (${last.by})`} has migrated the database; this version can work with it, update it soon`,
+    `a newer version of node-server${last.by === undefined ? "" : ` (${last.by})`} has migrated the database; this version can work with it, but update soon`,
     { migrations: newer.map(({ version }) => version), by: last.by },
   );
 }
@@ -232,7 +232,7 @@ async function refuseOlderNodes(
   if (names.length === 0) return;
   throw new Fault(
     "DatabaseError",
-    `the migration ${migration.version} would take the database away from nodes that run an older version: ${names.join(", ")}. Nothing was changed. Update them first to a version that knows the migration ${requires}, or stop them; a node that ended without a notice is forgotten after ${aliveMs / 1000} s`,
+    `the migration ${migration.version} would lock out nodes of an older version: ${names.join(", ")}; nothing was changed. Stop them, or update them to a version with the migration ${requires}; a crashed node is forgotten after ${aliveMs / 1000} s`,
     { reason: "older_nodes", migration: migration.version, nodes: names },
   );
 }

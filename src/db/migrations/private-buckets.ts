@@ -17,7 +17,7 @@ export async function lockOutOlderVersions(
   if (names.length > 0)
     throw new Fault(
       "InvalidInput",
-      `a bucket cannot be private while nodes run an older version, which would serve its files to anybody: ${names.join(", ")}. Update or stop them first; a node that ended without a notice is forgotten after ${aliveMs / 1000} s`,
+      `a bucket cannot be private while nodes of an older version would serve its files to anyone: ${names.join(", ")}. Update or stop them first; a crashed node is forgotten after ${aliveMs / 1000} s`,
       { field: "public", reason: "older_nodes", nodes: names },
     );
   await writeEffect(dialect, transaction, { ...bucketAccess, effect: "contracts" });

@@ -107,7 +107,7 @@ export class RowWriter {
     if (this.#bytes > this.#bounds.maxBytes) {
       throw new Fault(
         "ResponseTooBig",
-        `the rows are above ${this.#bounds.limit} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
+        `the first ${this.#rows.length} rows already exceed ${this.#bounds.limit} bytes (max_response_body_size); ask for fewer columns or add a LIMIT`,
         { limit: this.#bounds.limit },
       );
     }

@@ -105,7 +105,7 @@ export class PostgresNotifications implements Notifications {
         await this.#options.execute("SELECT pg_notify($1, $2)", [channel, payload]);
         this.#sent();
       } catch (error) {
-        this.#options.log.debug("other nodes could not be told of a change; they look by themselves", {
+        this.#options.log.debug("a change could not be announced to other nodes; they will poll for it", {
           reason: messageOf(error),
         });
       }
@@ -133,9 +133,12 @@ export class PostgresNotifications implements Notifications {
         for (;;) this.#receive(await listening.connection.notification());
       } catch (error) {
         if (this.#isClosed) return;
-        this.#options.log.debug("changes of other nodes are not announced here; they are looked for", {
-          reason: messageOf(error),
-        });
+        this.#options.log.debug(
+          "announcements of changes on other nodes are lost; the server polls for changes",
+          {
+            reason: messageOf(error),
+          },
+        );
       }
       await this.#options.clock.sleep(pauseMs, this.#closing.signal);
     }

@@ -65,7 +65,7 @@ export class PostgresOperator implements OperatorSql {
     if (pieces.length === 0)
       throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
     if (request.params !== null && pieces.length > 1) {
-      throw new Fault("InvalidInput", "params are possible with a single statement only", {
+      throw new Fault("InvalidInput", "params work only with a single statement", {
         field: "params",
       });
     }

@@ -218,7 +218,7 @@ export class PgConnection {
     if (size <= this.maxMessage) return size;
     throw new Fault(
       "ResponseTooBig",
-      `a single row is above ${this.maxMessage} bytes (max_response_body_size)`,
+      `a single row exceeds ${this.maxMessage} bytes (max_response_body_size)`,
       { limit: this.maxMessage },
     );
   }

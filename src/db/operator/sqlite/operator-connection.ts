@@ -120,7 +120,7 @@ export function fromBinding(binding: Binding): SQLInputValue {
 
 export function refuseWrongParams(bindings: readonly Binding[] | null, count: number, more: boolean): void {
   if (bindings !== null && more)
-    throw new Fault("InvalidInput", "params are possible with a single statement only", { field: "params" });
+    throw new Fault("InvalidInput", "params work only with a single statement", { field: "params" });
   const given = bindings?.length ?? 0;
   if (count === given) return;
   throw new Fault("InvalidInput", `the statement has ${count} placeholders, but ${given} params were given`, {
