@@ -18,7 +18,7 @@ interface MetricsRouteOptions {
 
 const need = globally("node.metrics");
 const asksFor =
-  'this address asks for a token with {"node": "metrics"}: Authorization: Bearer <key>:<secret>, or Basic with key and secret, or user name and password';
+  'this address needs a token with {"node": "metrics"}: Authorization: Bearer <key>:<secret>, or Basic with key and secret, or user name and password';
 const challenge: Challenge = { realm: "Node Server Metrics", forPrograms: asksFor, forBrowsers: asksFor };
 
 /** serveMetrics answers `GET /node/metrics` in the text format that the client prefers. */

@@ -177,7 +177,7 @@ async function list(dav: DavRequest): Promise<Response> {
 /** The upload that the address names, if the caller may use it. To everybody else it does not exist. */
 async function find({ request, uploads, bucket, path, caller }: DavRequest): Promise<Upload> {
   const [, id] = /\?(?:.*&)?upload=([A-Za-z0-9]+)(?:&|$)/.exec(request.url) ?? [];
-  if (id === undefined) throw new HttpError(400, "the address names no upload; POST begins one");
+  if (id === undefined) throw new HttpError(400, "this is not the address of an upload; POST creates one");
   const upload = await uploads.find(bucket, path, id);
   if (!mayActFor(caller, upload.by)) throw noUpload();
   return upload;
@@ -271,7 +271,7 @@ function withReason(error: unknown): never {
 /** requireVersion throws 412 for a client that speaks another version of the protocol. */
 function requireVersion({ headers }: Request): void {
   if (headers.get("tus-resumable") === tusVersion) return;
-  throw new HttpError(412, `this address takes uploads by tus; send Tus-Resumable: ${tusVersion}`, {
+  throw new HttpError(412, `this address accepts tus uploads; send Tus-Resumable: ${tusVersion}`, {
     headers: { "tus-version": tusVersion, "x-error-reason": "tus_version" },
   });
 }
@@ -298,10 +298,13 @@ function integerIn({ headers }: Request, name: string): number {
 function newUploadOf(dav: DavRequest): NewUpload {
   const { request, maxUploadBytes, caller } = dav;
   if (request.headers.has("upload-defer-length") || request.headers.has("upload-concat"))
-    throw new HttpError(400, "the length must be told at the beginning, and the file sent as one upload");
+    throw new HttpError(
+      400,
+      "declare the length when you create the upload, and send the file as one upload",
+    );
   const length = integerIn(request, "upload-length");
   if (maxUploadBytes > 0 && length > maxUploadBytes)
-    throw new HttpError(413, `the upload is above ${maxUploadBytes} bytes (max_upload_size)`);
+    throw new HttpError(413, `the upload exceeds ${maxUploadBytes} bytes (max_upload_size)`);
   const modified = modifiedOf(dav)?.getTime();
   const sha256 = digestIn(request);
   const metadata = metadataIn(request);
@@ -350,7 +353,7 @@ function pathOf({ path, slash }: DavRequest, metadata: string | undefined): Tree
 function metadataIn({ headers }: Request): string | undefined {
   const metadata = headers.get("upload-metadata") ?? undefined;
   if (metadata !== undefined && metadata.length > maxMetadataChars)
-    throw new HttpError(400, `Upload-Metadata is above ${maxMetadataChars} characters`);
+    throw new HttpError(400, `Upload-Metadata exceeds ${maxMetadataChars} characters`);
   return metadata;
 }
 

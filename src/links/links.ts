@@ -83,7 +83,7 @@ interface LinksOptions {
   readonly log: Logger;
 }
 
-const otherKey = "the database belongs to another link key than this node has";
+const otherKey = "the link key of this node is not the one that the database belongs to";
 const otherKeyAdvice =
   "copy the file of a node that makes links (config.link-key, or link_key_file) to this node and restart it, or run `node-server roll-link-secret` here, which ends all links";
 
@@ -226,7 +226,7 @@ export class Links {
     throw new Fault("Other", `${otherKey}; ${otherKeyAdvice}`, { reason: "other_link_key" });
   }
 
-  /** Warns if the database belongs to another link key than this node has, or if it has none. */
+  /** Warns if the link key of this node is not the one that the database belongs to, or if it has none. */
   async examine(): Promise<void> {
     const { key, log } = this.#options;
     if ("problem" in key) {
@@ -253,7 +253,7 @@ export class Links {
     { bucket, kind, path, paths }: LinkTarget,
     { id, created, expires, maxUses, password }: Omit<LinkTerms, "expiresInSeconds"> & StoredTimes,
   ): Promise<void> {
-    if (kind === "preview") throw new TypeError("a preview is neither counted nor has it a password");
+    if (kind === "preview") throw new TypeError("a preview cannot have a limit or a password");
     const link: StoredLink = {
       kind,
       path,
@@ -270,7 +270,7 @@ export class Links {
     if (await this.#database.links.insert({ bucketId: bucket.id, id }, link, maxStored)) return;
     throw new Fault(
       "InvalidInput",
-      `the bucket has ${maxStored.links} links with a limit or a password, or too many of selected paths; revoke some that are not needed any more`,
+      `the bucket has ${maxStored.links} links with a limit or a password, or too many selected paths; revoke some`,
       { reason: "too_many_links", limit: maxStored.links },
     );
   }

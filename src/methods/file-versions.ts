@@ -43,7 +43,7 @@ export const fileVersions = {
         .boolean()
         .nullish()
         .describe(
-          "true: in place of a deleted folder, list the files that were in it, each with the folder's version; default: false",
+          "true: instead of a deleted folder, list the files that were in it, each with the folder's version; default: false",
         ),
     },
     logged: ["name", "path"],

@@ -256,7 +256,7 @@ async function selectionIn(
   if (Buffer.byteLength(JSON.stringify(distinct)) > maxPathsBytes)
     throw new Fault(
       "InvalidInput",
-      `the paths are above ${maxPathsBytes} bytes; select folders in place of what they contain`,
+      `the paths exceed ${maxPathsBytes} bytes; select folders instead of their contents`,
       {
         field: "paths",
         limit: maxPathsBytes,

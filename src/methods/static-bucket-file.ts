@@ -78,7 +78,7 @@ export const staticBucketFile = {
       const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(
         "ResponseTooBig",
-        `the file has ${file.contentBytes} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,
+        `the file has ${file.contentBytes} bytes, and RPC can return ${limit} (max_response_body_size); use HTTP`,
         { limit, actual: file.contentBytes },
       );
     },

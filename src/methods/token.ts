@@ -280,7 +280,7 @@ async function listResult(
     if (bytes > maxBytes)
       throw new Fault(
         "ResponseTooBig",
-        `the tokens are above ${limit} bytes (max_response_body_size) after ${texts.length - 1} of them; ask for one by its key or user name (token_get), or for some columns of table token (node-server_exec_sql)`,
+        `the first ${texts.length - 1} tokens already exceed ${limit} bytes (max_response_body_size); ask for one by its key or user name (token_get), or for some columns of table token (node-server_exec_sql)`,
         { limit },
       );
     if (inTurn < bytesPerTurn) continue;

@@ -38,7 +38,7 @@ export const transfers = {
       if (isNew) audit("transfer.begun", { bucket: name, what });
       if (present.lease === wanted) return { lease: wanted, expires: present.until };
       const { since } = present;
-      throw new Fault("Other", `${present.by} changes the bucket ${name} now (${present.what})`, {
+      throw new Fault("Other", `${present.by} is changing the bucket ${name} (${present.what})`, {
         reason: "in_use",
         by: present.by,
         what: present.what,

@@ -81,7 +81,7 @@ export class ProcessMetrics {
       ),
       histogram(
         "node_server_event_loop_delay_seconds",
-        `How late a timer of ${delayIntervalMs} ms fired: everybody waits that long when the event loop is busy.`,
+        `How late a timer of ${delayIntervalMs} ms fired: every request waits that long when the event loop is busy.`,
         this.eventLoopDelay,
       ),
     ];

@@ -99,7 +99,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
   return [
     {
       name: "node_server_component_up",
-      help: "1 while the database, or the store of the files, can be used, 0 while it is lost.",
+      help: "1 while the database, or the file store, can be used, 0 while it is lost.",
       type: "gauge",
       samples: () =>
         labelled("component", [
@@ -109,7 +109,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
     },
     {
       name: "node_server_component_losses_total",
-      help: "How often the database or the store was lost. No scrape succeeds while the database is lost, so this tells it afterwards.",
+      help: "How often the database or the store was lost. No scrape succeeds while the database is lost, so this counter shows it afterwards.",
       type: "counter",
       samples: () =>
         labelled("component", [

@@ -122,7 +122,7 @@ export class RequestState {
     const limit = this.#maxBytes;
     const why =
       limit === this.#limits.maxResponseBytes ? "max_response_body_size" : "the limit without a token";
-    return new Fault("ResponseTooBig", `the answer is above ${limit} bytes (${why})`, { limit });
+    return new Fault("ResponseTooBig", `the answer exceeds ${limit} bytes (${why})`, { limit });
   }
 }
 

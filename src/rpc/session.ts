@@ -58,7 +58,7 @@ export class Session {
   /** Registers a subscription whose events start with `pump`, after its id has been sent. */
   subscribe(method: string): { readonly id: string; readonly stop: AbortSignal } {
     if (this.#subscriptions.size >= maxSubscriptions) {
-      throw new Fault("TooManySubscriptions", `this connection holds ${maxSubscriptions} already`, {
+      throw new Fault("TooManySubscriptions", `this connection already has ${maxSubscriptions}`, {
         limit: maxSubscriptions,
       });
     }

@@ -185,7 +185,10 @@ export function parseHeaders(content: Uint8Array): {
       const pattern = parsePath(text);
       if (typeof pattern === "string") problems.add(number, pattern);
       else if (blocks.length === maxBlocks) {
-        problems.add(number, `there are more than ${maxBlocks} blocks; those from here on are not used`);
+        problems.add(
+          number,
+          `there are more than ${maxBlocks} blocks; this one and all after it are ignored`,
+        );
         break;
       } else {
         block = { number: blocks.length, pattern, lines: [], isLocked: false, hasPlaceholders: false };
@@ -260,8 +263,7 @@ const refused: ReadonlyMap<string, string> = new Map(
     "the server sets it from the file": ["etag", "last-modified", "age"],
     "redirects belong into _redirects": ["location"],
     "sign-in belongs to the server": ["www-authenticate", "authentication-info", "set-cookie", "set-cookie2"],
-    "the server does not ask for passwords of _headers, so what is at this path is 403; make the bucket private":
-      ["basic-auth"],
+    "_headers cannot set passwords, so this path answers 403; make the bucket private": ["basic-auth"],
     "pages of other origins must not read what a browser is signed in to": [
       "access-control-allow-credentials",
     ],

@@ -25,7 +25,7 @@ export class ProblemList {
   add(line: number, why: string, level: SiteProblem["level"] = "error"): void {
     if (this.found.length < maxProblems) this.found.push({ file: this.#file, line, level, why });
     else if (this.found.length === maxProblems)
-      this.found.push({ file: this.#file, line, level, why: "there are more problems from here on" });
+      this.found.push({ file: this.#file, line, level, why: "there are more problems after these" });
   }
 }
 
@@ -56,7 +56,7 @@ export function linesOf(content: Uint8Array, problems: ProblemList): Line[] {
   for (const [at, raw] of text.split("\n", maxLines + 1).entries()) {
     const number = at + 1;
     if (number > maxLines) {
-      problems.add(number, `the file has more than ${maxLines} lines; those from here on are not used`);
+      problems.add(number, `the file has more than ${maxLines} lines; this one and all after it are ignored`);
       break;
     }
     const line = raw.trim();

@@ -66,7 +66,10 @@ export function parseRedirects(content: Uint8Array): {
   const redirects = new Redirects();
   for (const line of linesOf(content, problems)) {
     if (redirects.rules.length === maxRedirects) {
-      problems.add(line.number, `there are more than ${maxRedirects} rules; those from here on are not used`);
+      problems.add(
+        line.number,
+        `there are more than ${maxRedirects} rules; this one and all after it are ignored`,
+      );
       break;
     }
     const { rule, problem, level } = parseRule(line);
@@ -74,7 +77,7 @@ export function parseRedirects(content: Uint8Array): {
     if (rule !== undefined && !redirects.add(rule))
       problems.add(
         line.number,
-        `the rule is not used: with it the search for a rule could take more than ${maxVisited} steps, because rules have a name and a placeholder at the same place; use a splat, or fewer placeholders`,
+        `the rule is ignored: matching could take more than ${maxVisited} steps, because rules have a name and a placeholder at the same position. Use a splat, or fewer placeholders`,
       );
   }
   return { redirects, problems: problems.found };
@@ -107,7 +110,7 @@ function parseRule({ number, text }: Line): ParsedRule {
   if (isPageStatus(rule.status)) {
     if (leadsToServer(target))
       return {
-        problem: `${quoted(to)}: /node, /jsonrpc and /terminal belong to the server; a rule cannot answer in their place`,
+        problem: `${quoted(to)}: /node, /jsonrpc and /terminal belong to the server; a rule cannot replace them`,
       };
     // Without the rule, the next one would answer, often with the start page of an application that asked for data.
     const missing = problemInSource(target);
@@ -129,7 +132,7 @@ function doubtIn({ path }: RedirectTarget, status: string): string | undefined {
   if (status.startsWith("401"))
     return "401 would ask for a password, which a bucket does not have; it is 403";
   if (path.some((part) => typeof part === "string" && part.includes("*")))
-    return "a * stands for itself in this target; write :splat for what the * of the path matched";
+    return "the * in this target is literal; write :splat for the part that the * of the path matched";
   return undefined;
 }
 
@@ -295,7 +298,7 @@ export function encodePath(path: string): string {
 /** A placeholder in the host would let any visitor choose the site. */
 function problemInOrigin(origin: string): string | undefined {
   if (/:[A-Za-z]/.test(origin.slice(origin.indexOf("//"))) || origin.includes("*"))
-    return "a placeholder cannot be in the host of a target: anybody could choose where it leads";
+    return "a placeholder cannot be in the host of a target: anyone could choose where it leads";
   if (origin.includes("@")) return "a target has no user name and no password";
   return URL.canParse(origin) ? undefined : "the target has an invalid host";
 }

@@ -77,7 +77,7 @@ async function doubtIn({ pattern, target, status, isForced }: Redirect, source: 
     return `there is no file ${target.path.join("")} to answer with`;
   const isExact = pattern.splat === undefined && pattern.placeholders.length === 0;
   if (!isForced && isExact && (await isPage(source, pattern.segments.join("/"))))
-    return `a file exists at /${pattern.segments.join("/")}, which is sent in place of this rule; write ${status}! to apply it all the same`;
+    return `a file exists at /${pattern.segments.join("/")}, which is sent instead; write ${status}! to apply the rule anyway`;
   const isOwnPage = isExact && isForced && isLiteral && target.origin === undefined;
   const path = (isOwnPage ? pathOf(target, noCaptures) : undefined) ?? "";
   if (withoutEnding(path) === pattern.segments.join("/") && (await source.isFile(path)))

@@ -14,7 +14,7 @@ story("check-site names the lines of a folder or a bucket that cannot be used, a
   const problems = [
     "_headers:3: Set-Cookie: a bucket cannot set it: sign-in belongs to the server",
     '_redirects:2: "https://api.example.org/:splat": the target has :splat, which the path does not have',
-    "_redirects:3: warning: a file exists at /page, which is sent in place of this rule; write 301! to apply it all the same",
+    "_redirects:3: warning: a file exists at /page, which is sent instead; write 301! to apply the rule anyway",
     "_redirects:4: warning: there is no file /spa.html to answer with",
     "",
   ].join("\n");

@@ -137,6 +137,6 @@ test("a drop box respects the limit of uploads, locks and files that became fold
   const locked = await ask(`${address}b.txt`, { method: "PUT", body: "b" });
   expect([locked.status, await locked.text()]).toEqual([
     423,
-    "423 Locked: somebody works on this folder; try again later.\n",
+    "423 Locked: someone is working on this folder; try again later.\n",
   ]);
 });

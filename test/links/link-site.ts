@@ -8,7 +8,7 @@ export interface Made {
   readonly id?: string;
 }
 
-export const notValid = "404 Not Found: this link is not valid, or what it led to is gone.\n";
+export const notValid = "404 Not Found: this link is not valid, or its target is gone.\n";
 
 /** The story's bucket, private, with these files, and what it takes to make links to them and to use them. */
 export async function linkSite(node: TestNode, files: Record<string, string | Uint8Array>) {

@@ -88,7 +88,7 @@ story("a group that the user is not in is refused by check and serve before anyt
   const checked = await home.run(["check", "--connect"], { as });
   expect(checked).toMatchObject({ code: 1, stdout: "" });
   expect(checked.stderr).toMatch(
-    /toml:4:21: unix_socket_group: the socket cannot be given the group \w+: \w+ is not a member of it; run `usermod -aG \w+ \w+` and start the server anew, or change unix_socket_group\n$/,
+    /toml:4:21: unix_socket_group: the socket cannot be given the group \w+: \w+ is not a member of it; run `usermod -aG \w+ \w+` and restart the server, or change unix_socket_group\n$/,
   );
   const served = await home.run(["serve"], { as });
   expect(served).toEqual(checked);

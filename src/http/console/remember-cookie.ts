@@ -36,7 +36,7 @@ export async function rememberToken(request: Request): Promise<Response> {
     return plainText(411, "411 Length Required: the request must have a Content-Length header.");
   const body = await readBody(request, maxBodyBytes);
   if (body === undefined)
-    return plainText(413, `413 Content Too Large: the request is above ${maxBodyBytes} bytes.`);
+    return plainText(413, `413 Content Too Large: the request exceeds ${maxBodyBytes} bytes.`);
   const remembered = parseBody(body.toString());
   if (remembered === undefined)
     return plainText(400, '400 Bad Request: the body must read {"token": "…", "persistent": true or false}.');
@@ -120,7 +120,7 @@ function problemOf(token: string): string | undefined {
     throw error;
   }
   if (Buffer.byteLength(token) > maxTokenBytes)
-    return `the token is above ${maxTokenBytes} bytes, which is more than a browser can remember`;
+    return `the token exceeds ${maxTokenBytes} bytes, which is more than a browser can remember`;
   if (!token.isWellFormed() || /[\x00-\x1f\x7f]/.test(token))
     return "the token contains a character that cannot be remembered";
   return undefined;

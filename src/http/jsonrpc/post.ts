@@ -167,7 +167,7 @@ function unavailable(fault: Fault): Response {
 function tooBig(limit: number): Response {
   return refuse(
     413,
-    new Fault("RequestTooBig", `the request is above ${limit} bytes (max_request_body_size)`, { limit }),
+    new Fault("RequestTooBig", `the request exceeds ${limit} bytes (max_request_body_size)`, { limit }),
   );
 }
 

@@ -81,8 +81,7 @@ export class RpcSocket {
     this.#queue.push(text);
     this.#queuedBytes += text.length + messageOverheadBytes;
     this.#pause();
-    if (!this.#count())
-      this.#cutOff("more calls wait than the server may keep; wait for answers before sending more");
+    if (!this.#count()) this.#cutOff("too many calls are waiting; wait for answers before sending more");
     else if (this.#isReady()) this.#options.turns.add(this);
   }
 

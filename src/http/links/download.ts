@@ -44,7 +44,7 @@ export async function countUse({ links, link }: Pick<LinkRequest, "links" | "lin
 
 /** usedUp returns the error for a link that was used as often as it may be. */
 export function usedUp(): HttpError {
-  return new HttpError(410, "Gone: this link was used as often as it may be", {
+  return new HttpError(410, "Gone: this link has reached its limit", {
     headers: errorReason("used_up"),
   });
 }

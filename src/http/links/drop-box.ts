@@ -34,7 +34,7 @@ export async function addFile(
   if (isCompressedCopy(name))
     throw new HttpError(
       403,
-      "a file of this name could be sent in place of the one without the ending; use another name, such as files.zip or files.tgz",
+      "a file of this name could be served instead of the one without the extension; use another name, such as files.zip or files.tgz",
     );
   const path = childPath(folder, name);
   const conditions = {
@@ -45,7 +45,10 @@ export async function addFile(
           headers: errorReason("ended"),
         });
       if (entry !== undefined)
-        throw new HttpError(409, "a file of this name exists, and a link replaces none; use another name");
+        throw new HttpError(
+          409,
+          "a file of this name exists, and a link cannot replace files; use another name",
+        );
     },
   };
   await countUse({ links, link });

@@ -74,7 +74,7 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   if (declaredLength(request) === undefined) throw new HttpError(411, "send the form with a Content-Length");
   const form = await readBody(request, maxFormBytes);
   if (form === undefined)
-    throw new HttpError(413, `the form is above ${maxFormBytes} bytes`, { headers: { connection: "close" } });
+    throw new HttpError(413, `the form exceeds ${maxFormBytes} bytes`, { headers: { connection: "close" } });
   return new URLSearchParams(form.toString()).get("password") || undefined;
 }
 

@@ -147,11 +147,11 @@ function methodsOf({ kind }: RequestedLink, hasPassword: boolean): readonly stri
 function refuse(state: Exclude<LinkVerdict["state"], "valid">): Response {
   switch (state) {
     case "unknown":
-      return plainText(404, "404 Not Found: this link is not valid, or what it led to is gone.");
+      return plainText(404, "404 Not Found: this link is not valid, or its target is gone.");
     case "expired":
       return plainText(
         410,
-        "410 Gone: this link has expired; ask whoever gave it to you for a new one.",
+        "410 Gone: this link has expired; ask its sender for a new one.",
         errorReason(state),
       );
     case "revoked":
@@ -165,7 +165,7 @@ function toResponse(error: unknown, asked: RequestedLink | undefined): Response 
   if (error instanceof HttpError) return httpErrorResponse(error);
   // A stranger learns nothing of the locks and their owners.
   if (error instanceof LockedFault)
-    return plainText(423, "423 Locked: somebody works on this folder; try again later.");
+    return plainText(423, "423 Locked: someone is working on this folder; try again later.");
   if (error instanceof Fault && asked !== undefined) return faultResponse(error, asked.bucket, asked.path);
   throw error;
 }

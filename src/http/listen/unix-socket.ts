@@ -105,7 +105,7 @@ function noSuchGroup(group: string): string {
 
 function notMember(group: string): string {
   const me = currentUser();
-  return `${group}: ${me} is not a member of it; run \`usermod -aG ${group} ${me}\` and start the server anew, or change unix_socket_group`;
+  return `${group}: ${me} is not a member of it; run \`usermod -aG ${group} ${me}\` and restart the server, or change unix_socket_group`;
 }
 
 /** socketFileOf identifies the file of a socket; undefined if there is none. */

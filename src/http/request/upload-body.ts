@@ -98,7 +98,7 @@ function lengthIn(headers: Headers, name: string): number | undefined {
 }
 
 function tooBig(limit: number): HttpError {
-  return new HttpError(413, `the upload is above ${limit} bytes (max_upload_size)`);
+  return new HttpError(413, `the upload exceeds ${limit} bytes (max_upload_size)`);
 }
 
 interface Hasher {
@@ -171,11 +171,9 @@ class BodyDigests {
   assertRight(): void {
     for (const { header, hex, hasher } of this.#wanted)
       if (hasher.digest("hex") !== hex)
-        throw new HttpError(
-          400,
-          `the content is not what ${header} says; nothing was changed, send it again`,
-          { headers: errorReason("digest_mismatch") },
-        );
+        throw new HttpError(400, `the content does not match ${header}; nothing was changed, send it again`, {
+          headers: errorReason("digest_mismatch"),
+        });
   }
 }
 

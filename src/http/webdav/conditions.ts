@@ -36,7 +36,7 @@ export function writeConditions(
 async function assertHeaders(dav: DavRequest, headers: Headers, { entry }: ResolvedPath): Promise<void> {
   await dav.assertStillAuthorised();
   if (!mayWrite(headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
-    throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) does not hold");
+    throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) is not met");
 }
 
 /**
@@ -62,7 +62,7 @@ async function assertLists(
     const state = isCurrent ? current : await stateOf(view, resource);
     if (await holds(view, state, list)) return;
   }
-  throw new HttpError(412, "no list of the If header holds");
+  throw new HttpError(412, "no list of the If header matches");
 }
 
 async function stateOf(

@@ -56,7 +56,7 @@ export function pathOfUrl(url: string): string {
 export function parseDestination(header: string | null, bucket: string): DavPath {
   if (header === null) throw new HttpError(400, "the Destination header is missing");
   const path = pathOfUrl(header);
-  if (!path.startsWith("/")) throw new HttpError(400, "Destination is neither a URL nor a path");
+  if (!path.startsWith("/")) throw new HttpError(400, "Destination is not a URL or a path");
   const destination = parseDavPath(path);
   if (destination?.bucket !== bucket)
     throw new HttpError(502, "Destination is outside this bucket; copy through the client instead");

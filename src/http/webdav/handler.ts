@@ -137,7 +137,7 @@ async function answer(
   const { buckets } = services;
   const target = parseDavPath(pending.rawPath, protocol.prefix);
   if (target === undefined) {
-    if (protocol.above === undefined) throw new HttpError(404, "the address names no bucket");
+    if (protocol.above === undefined) throw new HttpError(404, "the address does not name a bucket");
     const { rawPath } = pending;
     return protocol.above({ request, rawPath, caller, buckets, turns, needOf });
   }
@@ -198,7 +198,7 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
     case "changed":
       throw new HttpError(
         409,
-        "the bucket was given another folder meanwhile; nothing was changed, send the request again",
+        "the bucket got another folder meanwhile; nothing was changed, send the request again",
       );
   }
 }

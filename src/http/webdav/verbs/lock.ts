@@ -86,7 +86,7 @@ export async function unlock(dav: DavRequest): Promise<Response> {
       condition: "<D:lock-token-matches-request-uri/>",
     });
   if (outcome === "forbidden")
-    throw new HttpError(403, "the lock was taken with another token; unlock with that one");
+    throw new HttpError(403, "the lock belongs to another token; unlock it with that token");
   return new Response(null, { status: 204 });
 }
 
@@ -103,8 +103,7 @@ function parseLockInfo(body: XmlElement): Pick<Lock, "scope" | "owner"> {
   const owner = (child("owner")?.children ?? [])
     .map((part) => (typeof part === "string" ? escapeXml(part) : printXml(part)))
     .join("");
-  if (owner.length > maxOwnerChars)
-    throw new HttpError(413, `the owner is above ${maxOwnerChars} characters`);
+  if (owner.length > maxOwnerChars) throw new HttpError(413, `the owner exceeds ${maxOwnerChars} characters`);
   return { scope: shared ? "shared" : "exclusive", owner: owner.trim() };
 }
 

@@ -58,7 +58,7 @@ function refuseLongNames(query: PropertyQuery): void {
   if (bytes > maxNamesBytes)
     throw new HttpError(
       413,
-      `the names of all properties with their namespaces are above ${maxNamesBytes} bytes`,
+      `the names of all properties with their namespaces exceed ${maxNamesBytes} bytes`,
     );
 }
 

@@ -12,7 +12,7 @@ const maxElements = 10_000;
 /** readXml parses the request's body, whatever its content type; undefined if it is empty. */
 export async function readXml(request: Request): Promise<XmlElement | undefined> {
   const bytes = await readBody(request, maxXmlBytes);
-  if (bytes === undefined) throw new HttpError(413, `the XML is above ${maxXmlBytes} bytes`);
+  if (bytes === undefined) throw new HttpError(413, `the XML exceeds ${maxXmlBytes} bytes`);
   if (bytes.length === 0) return undefined;
   try {
     return parseXml(bytes, maxElements);
