@@ -213,7 +213,7 @@ function parseUrl(text: string): string {
   if ("url" in read) return read.url;
   throw new ClientError(
     read.problem === "credentials"
-      ? `the address of ${read.host} holds credentials; give them as \`token\``
-      : `"${hideCredentials(text)}" is no address of a server; write it as https://host:port`,
+      ? `the address of ${read.host} contains credentials; give them as \`token\``
+      : `"${hideCredentials(text)}" is not the address of a server; write it as https://host:port`,
   );
 }

@@ -101,7 +101,8 @@ export class Connection {
 
   #received(data: unknown): void {
     const message = parse(data, this.#plan.integers);
-    if (message === undefined) this.#end(new NotNodeServer(`${this.#plan.url} sends what is not JSON-RPC`));
+    if (message === undefined)
+      this.#end(new NotNodeServer(`${this.#plan.url} sent something that is not JSON-RPC`));
     else if (!isAnswer(message)) this.#notified((message as { params?: Notification }).params ?? {});
     else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
     else if (message.id === ids.subscribe) this.#subscribed = true;

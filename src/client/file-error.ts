@@ -50,7 +50,7 @@ const classes: Readonly<Record<number, typeof FileError>> = {
   507: FileTooBig,
 };
 
-const changedMeanwhile = "it is not what was expected: somebody else made, changed or removed it";
+const changedMeanwhile = "someone else created, changed or removed it";
 
 export interface FailedRequest {
   readonly path: string;

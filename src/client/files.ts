@@ -53,7 +53,7 @@ export class BucketFiles {
   address(path: string): string {
     // URLs resolve dot segments, which would lead to another bucket.
     if (path.split("/").some((name) => name === "." || name === ".."))
-      throw new ClientError(`"${path}" is no path in a bucket: a name in it is only dots`);
+      throw new ClientError(`"${path}" is not a path inside a bucket: a name in it is only dots`);
     return `${this.#access.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
   }
 
@@ -263,7 +263,7 @@ export class BucketFiles {
   }
 
   #notWebdav({ status }: Response): NotNodeServer {
-    return new NotNodeServer(`${this.#access.base} is no node-server: it answers ${status} to PROPFIND`);
+    return new NotNodeServer(`${this.#access.base} is not a node-server: it answers ${status} to PROPFIND`);
   }
 
   async #change(method: string, path: string, request: Request): Promise<Headers> {
@@ -271,7 +271,7 @@ export class BucketFiles {
     // An unread response keeps its connection.
     await response.arrayBuffer().catch(() => {});
     if (response.status === 200)
-      throw new NotNodeServer(`${this.#access.base} is no node-server: it answers 200 to ${method}`);
+      throw new NotNodeServer(`${this.#access.base} is not a node-server: it answers 200 to ${method}`);
     return response.headers;
   }
 

@@ -68,7 +68,7 @@ function readResource(response: XmlElement) {
 function readResponses(xml: string, address: string, take: (response: XmlElement) => void): void {
   try {
     if (eachElement(xml, dav("response"), take) !== dav("multistatus"))
-      throw new XmlSyntaxError("it is no listing");
+      throw new XmlSyntaxError("it is not a listing");
   } catch (error) {
     if (!(error instanceof XmlSyntaxError)) throw error;
     throw notListing(address, error);
@@ -76,7 +76,7 @@ function readResponses(xml: string, address: string, take: (response: XmlElement
 }
 
 function notListing(address: string, cause?: XmlSyntaxError): NotNodeServer {
-  return new NotNodeServer(`${address} is no node-server: it answers with another listing`, { cause });
+  return new NotNodeServer(`${address} is not a node-server: it answers with another listing`, { cause });
 }
 
 function toEntry(name: string | undefined, folder: boolean, found: XmlElement): BucketEntry {

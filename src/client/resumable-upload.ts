@@ -200,7 +200,7 @@ class Sender {
     const { address } = this.#upload;
     const at = new URL(this.#at ?? "", address);
     if (at.origin !== new URL(address).origin || !isSamePath(at.href, address))
-      throw new ClientError("what is to be resumed is an upload of another file");
+      throw new ClientError("the upload to resume is of another file");
     return at.href;
   }
 

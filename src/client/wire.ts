@@ -38,7 +38,7 @@ export async function postCall(
 ): Promise<unknown> {
   const { answer, status } = await post(url, call, fetch, options);
   if (!isAnswer(answer) || (answer.error === undefined && answer.id !== call.id))
-    throw new NotNodeServer(`${url} is no node-server: it answers ${status} with other JSON`);
+    throw new NotNodeServer(`${url} is not a node-server: it answers ${status} with other JSON`);
   return resultOf(answer);
 }
 
@@ -52,7 +52,7 @@ export async function postBatch(
   const { answer, status } = await post(url, calls, fetch, options);
   if (isAnswer(answer) && answer.error !== undefined) throw toRpcError(answer.error);
   if (!Array.isArray(answer) || !answer.every(isAnswer))
-    throw new NotNodeServer(`${url} is no node-server: it answers ${status} with other JSON`);
+    throw new NotNodeServer(`${url} is not a node-server: it answers ${status} with other JSON`);
   // JSON-RPC 2.0 §6: the answers of a batch may come in any order.
   const byId = new Map(answer.map((one) => [one.id, one]));
   return calls.map(({ id, method }) => {
@@ -122,5 +122,5 @@ function notJson(url: string, response: Response): never {
   const where = response.redirected ? `; it redirects to ${response.url}, so use that address` : "";
   const type = response.headers.get("content-type")?.split(";", 1)[0] ?? "";
   const form = type === "" || type.includes("json") ? "no JSON" : type;
-  throw new NotNodeServer(`${url} is no node-server: it answers ${response.status} with ${form}${where}`);
+  throw new NotNodeServer(`${url} is not a node-server: it answers ${response.status} with ${form}${where}`);
 }

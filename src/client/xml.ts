@@ -182,7 +182,7 @@ function unescaped(text: string): string {
       const code = hex !== undefined ? Number.parseInt(hex, 16) : Number(decimal ?? "NaN");
       const character = code <= 0x10ffff ? String.fromCodePoint(code) : entities[name];
       if (character === undefined || !whole.endsWith(";"))
-        throw new XmlSyntaxError(`${whole} is no character`);
+        throw new XmlSyntaxError(`${whole} is not a character`);
       return character;
     },
   );

@@ -153,7 +153,7 @@ async function smallText(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > 64 * 1024) throw failed("too much came");
+    if (bytes > 64 * 1024) throw failed("too many bytes came");
     parts.push(chunk);
   }
   return Buffer.concat(parts).toString();
@@ -180,7 +180,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
 function lengthOf(response: Response): number | undefined {
   const length = wholeNumber(response.headers.get("content-length"));
   if (length !== undefined && (length < smallest || length > maxDownloadBytes))
-    throw failed(`it has ${length} bytes, which is no release`);
+    throw failed(`it has ${length} bytes, which cannot be a release`);
   return length;
 }
 
@@ -198,7 +198,7 @@ async function* wireBytes(
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > (total ?? maxDownloadBytes)) throw failed("more came than was announced");
+    if (bytes > (total ?? maxDownloadBytes)) throw failed("more bytes came than announced");
     onChunk(chunk, bytes);
     yield chunk;
   }
@@ -230,7 +230,7 @@ async function writeAndHash(file: FileHandle, content: AsyncIterable<Uint8Array>
     blake2b.update(chunk);
     await file.writeFile(chunk);
   }
-  if (bytes < smallest) throw failed(`it has ${bytes} bytes, which is no release`);
+  if (bytes < smallest) throw failed(`it has ${bytes} bytes, which cannot be a release`);
   return { bytes, sha256: sha256.digest(), blake2b: blake2b.digest() };
 }
 
@@ -245,7 +245,7 @@ function checkDigests(headers: Headers, sent: Buffer, plain: Buffer): void {
   const isRight =
     [repr, old].every((text) => text === undefined || Buffer.from(text, "base64").equals(sent)) &&
     (hex === undefined || hex === plain.toString("hex"));
-  if (!isRight) throw failed("its digest is not the one that the release server tells");
+  if (!isRight) throw failed("its digest differs from that of the release server");
 }
 
 function failed(why: string, data: Readonly<Record<string, unknown>> = {}): Fault {

@@ -21,7 +21,7 @@ export function verifyMinisign(
   if (blob.length !== 74 || trusted === undefined || seal.length !== 64) throw bad("cannot be read");
   // `Ed` signs the file itself, which would have to be held in memory; minisign has produced `ED` for years.
   if (blob.subarray(0, 2).toString("latin1") !== "ED")
-    throw bad("is of the old kind; sign with minisign 0.10 or newer");
+    throw bad("has the old format; sign with minisign 0.10 or newer");
   const key = keys.find(({ id }) => id === blob.subarray(2, 10).toString("hex"));
   if (key === undefined) throw bad("was made with another key than release_public_key");
   const publicKey = createPublicKey({ key: Buffer.concat([spki, key.key]), format: "der", type: "spki" });

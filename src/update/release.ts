@@ -35,7 +35,7 @@ export function binaryName(triple: string): string {
   const dash = triple.indexOf("-");
   const system = systems[triple.slice(dash + 1)];
   if (system === undefined)
-    throw new Fault("Other", `there are no releases for ${triple}; update it in the way it was installed`);
+    throw new Fault("Other", `there are no releases for ${triple}; update it the way it was installed`);
   return `node-server-${system.replace("%", triple.slice(0, dash))}`;
 }
 

@@ -203,7 +203,7 @@ async function requireWritable(binary: Binary): Promise<void> {
   } catch {
     throw new Fault(
       "IoError",
-      "the server may not write to the folder of its binary; update it in the way it was installed, or give its user that folder",
+      "the server cannot write to the folder of its binary; update it the way it was installed, or make its user the owner of the folder",
     );
   }
 }

@@ -221,8 +221,7 @@ eachRuntimeAndStore("an editor does not overwrite what somebody else saved", asy
     console.log(await (await files.download("a.txt")).text());`,
     login(node),
   );
-  const conflict =
-    "FileConflict 412 a.txt: it is not what was expected: somebody else made, changed or removed it";
+  const conflict = "FileConflict 412 a.txt: someone else created, changed or removed it";
   expect(lines).toEqual([
     ...["saved", conflict],
     ...["false true", "saved", conflict, conflict],

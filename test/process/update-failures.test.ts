@@ -122,7 +122,7 @@ updateStory("a folder that the server may not write to is a reason to refuse, po
   if (isRoot) for (const path of ["", "config.toml"]) chownSync(join(home.path, path), nobody, nobody);
   chmodSync(home.bin, 0o555);
   const server = await home.serve();
-  await expectFailure(home, server, /may not write to the folder/);
+  await expectFailure(home, server, /cannot write to the folder/);
   if (isRoot) chownSync(home.bin, nobody, nobody);
   chmodSync(home.bin, 0o755);
   await expectRecovery({ home, server, versions }, 1);
