@@ -180,7 +180,7 @@ test("a start makes no database beside the -wal file of a missing one, and warns
   await rm(fileOf(node));
   await writeFile(`${fileOf(node)}-wal`, "the latest changes");
   await expect(openNode(options)).rejects.toThrow(
-    /node\.db does not exist, but .*node\.db-wal does.*Put that/,
+    /node\.db does not exist, but .*node\.db-wal does.*Put the database back/,
   );
   expect(existsSync(fileOf(node))).toBe(false);
   await rm(`${fileOf(node)}-wal`);

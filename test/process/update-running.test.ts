@@ -148,7 +148,7 @@ updateStory(
     await using home = await install(versions, { releases });
     expect(await home.run(["update", "--tag", "2.0.0"])).toMatchObject({ code: 2 });
     const up = await home.run(["update"]);
-    expect(up).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 is in place/) });
+    expect(up).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 is installed/) });
     expect(await digestOf(`${home.binary}.old`)).toBe(versions.one.digest);
     const server = await home.serve();
     await server.runs(versions.two);
