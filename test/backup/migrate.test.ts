@@ -120,7 +120,7 @@ eachDatabase(
       if (kind === "sqlite") expect({ code, stderr }).toMatchObject({ code: 0 });
       else
         expect(stderr).toMatch(
-          /runs at http\S+; stop it first\. If .*, change ws_listener in \/.*config\.toml/,
+          /runs at http\S+, the address of this configuration; stop it first\. If .*, change ws_listener in \/.*config\.toml/,
         );
     }
     await database.drop();
