@@ -22,10 +22,9 @@ export function parseDatabaseUrl(url: string): DatabaseLocation {
   if (url.startsWith("sqlite:")) return { sqlite: parseSqliteUrl(url) };
   const [, authority, rest = ""] = /^postgres(?:ql)?:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (authority === undefined) throw refusal("must begin with sqlite:, postgres:// or postgresql://");
-  if (!URL.canParse(url)) throw refusal(whyNoUrl(authority, rest));
-  const { pathname, searchParams } = new URL(url);
-  // An unencoded `/` in the password ends the host early, and the rest would be read as the database's name.
-  if (pathname.includes("@")) throw refusal("has a `/` in its password; write it as %2F");
+  if (isAmbiguous(authority, rest)) throw refusal(ambiguous);
+  if (!URL.canParse(url)) throw refusal(whyNoUrl(authority));
+  const { searchParams } = new URL(url);
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
     throw refusal(`has an unknown sslmode; use ${sslModes.slice(0, -1).join(", ")} or ${sslModes.at(-1)}`);
@@ -58,9 +57,19 @@ export function shownDatabase(url: string): string {
   return `${host}${pathname}`;
 }
 
+/**
+ * `isAmbiguous` returns whether an unencoded character of a password may have ended the host early. What follows it would be read as
+ * host, path or query, and shown.
+ */
+function isAmbiguous(authority: string, rest: string): boolean {
+  return authority.indexOf("@") !== authority.lastIndexOf("@") || /[@#]/.test(rest);
+}
+
+const ambiguous =
+  "is ambiguous; percent-encode special characters of the password (`@` as `%40`, `/` as `%2F`, `?` as `%3F`, `#` as `%23`)";
+
 /** `whyNoUrl` says which part of a PostgreSQL URL is invalid. It quotes nothing of it: any part may belong to a password. */
-function whyNoUrl(authority: string, rest: string): string {
-  if (rest.includes("@")) return "has a `/`, `?` or `#` in its password; write it as %2F, %3F or %23";
+function whyNoUrl(authority: string): string {
   const at = authority.lastIndexOf("@");
   const port = /:([^:\]]*)$/.exec(authority.slice(at + 1))?.[1];
   if (port !== undefined && !(/^\d*$/.test(port) && Number(port) <= 65_535))

@@ -58,6 +58,18 @@ const bytes = (least: number, most: number): Case => ({
   ],
   bad: [...notNumber, ...(least === 1 ? [["0", /: must be 1 or more$/] as const] : [])],
 });
+/** Passwords with a special character that is not encoded, which would be read as another host, path or query. */
+const ambiguousUrls = [
+  "postgres://u:p@ss/w#rd@h/n",
+  "postgres://u:p@ss@h/n",
+  "postgres://u:p@ss/word@h/n",
+  "postgres://u:12/word@h/n",
+  "postgres://u:12?word@h/n",
+  "postgres://u:p@ss?word@h/n",
+  "postgres://u:12#word@h/n",
+  "postgres://u:p@ss#word",
+];
+
 const GiB = 1024 ** 3;
 const publicKey = newKeyPair().public.split("\n")[1] ?? "";
 
@@ -247,12 +259,14 @@ export const cases: Readonly<Record<string, Case>> = {
       ['"sqlite://data/x.db?mode=rwc"', `sqlite://${resolve("data/x.db")}?mode=rwc`],
       ['"postgres://u:p@h:5432/n"', "postgres://u:p@h:5432/n"],
       ['"postgresql://h/n"', "postgresql://h/n"],
+      ['"postgres://u:p%40%2F%23%3F@h/n"', "postgres://u:p%40%2F%23%3F@h/n"],
     ],
     bad: [
       ...notText,
       ['"mysql://h/n"', /must begin with/],
       ['"sqlite:"', /must name a file/],
       ['""', /begin/],
+      ...ambiguousUrls.map((url) => [JSON.stringify(url), /percent-encode .* \(`@` as `%40`/] as const),
     ],
   },
   "database.connect_timeout_ms": ms(1),

@@ -139,7 +139,7 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   [
     "a database address that is no URL",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://user:pa/ss@db/node"',
-    /toml:3:16: database\.database_url: has a `\/`, `\?` or `#` in its password; write it as %2F/,
+    /toml:3:16: database\.database_url: is ambiguous; percent-encode special characters of the password/,
   ],
   [
     "an sslmode that does not exist",

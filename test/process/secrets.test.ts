@@ -71,6 +71,8 @@ const addresses: ReadonlyArray<[what: string, url: (port: number) => string]> = 
   ["with a slash in the password", () => "postgres://node:a/hunter2@127.0.0.1/node"],
   // Read as a URL, this password is a port and the beginning of a path.
   ["with a slash after digits in the password", () => "postgres://localhost:1/hunter2@127.0.0.1:5432/node"],
+  // The first part of this password would be the host.
+  ["with an at sign and a slash in the password", () => "postgres://node:p@hunter2/w#rd@127.0.0.1/node"],
   ["with a hash in the password", () => "postgres://localhost:1#hunter2@127.0.0.1:5432/node"],
 ];
 
