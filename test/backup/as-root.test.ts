@@ -57,9 +57,33 @@ asRoot("root restores into a folder of the server's user, who owns everything af
   for (const name of ["config.toml", "config.uuid", "data/node.db.lock", "static/pages/site/a/index.html"])
     expect(names).toContain(name);
   expect(notOf(nobody, home.path)).toEqual([]);
-  const again = await home.run(["-c", config, "restore", file, "--yes", "--replace-config"]);
-  expect({ code: again.code, stderr: again.stderr }).toMatchObject({ code: 0 });
-  expect(notOf(nobody, home.path)).toEqual([]);
+});
+
+asRoot("root is told to move and restore as the user to whom the configuration belongs", async () => {
+  await using home = await newHome();
+  const file = await madeBackup(home);
+  const commands = [
+    ["restore", file, "--yes", "--replace-config"],
+    ["migrate", "--to", "sqlite://second/node.db"],
+    ["migrate", "--files", `file://${home.file("static")}`],
+  ];
+  for (const [uid, user] of [
+    [nobody, "nobody"],
+    [other, `'#${other}'`],
+  ] as const) {
+    await chown(home.configPath, uid, uid);
+    const before = ownersIn(home.path);
+    for (const args of commands) {
+      const { code, stderr } = await home.run(args);
+      expect([args, code, stderr]).toEqual([
+        args,
+        1,
+        expect.stringContaining(`\`sudo -u ${user} node-server ${args[0]} …\``),
+      ]);
+      expect(ownersIn(home.path)).toEqual(before);
+    }
+  }
+  expect((await home.run(["backup", "again.tar.zst"])).code).toBe(0);
 });
 
 asRoot("what root restores belongs to the owner of what it replaces", async () => {

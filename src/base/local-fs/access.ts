@@ -179,6 +179,16 @@ export function currentUser(): string {
   return uid === undefined ? "this user" : nameOfUid(uid);
 }
 
+/**
+ * `otherOwner` returns the account that a file belongs to, as `sudo -u` takes it, if this process is root and the account is not.
+ * Undefined for a file that does not exist.
+ */
+export function otherOwner(path: string): string | undefined {
+  if (process.geteuid?.() !== 0) return undefined;
+  const uid = statSync(path, { throwIfNoEntry: false })?.uid ?? 0;
+  return uid === 0 ? undefined : (userByUid(uid)?.name ?? `#${uid}`);
+}
+
 export interface Owner {
   readonly uid: number;
   readonly gid: number;

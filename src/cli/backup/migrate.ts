@@ -19,6 +19,7 @@ import { countText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { checkFilesTarget, type MigrateFilesOptions, migrateFiles } from "./migrate-files.ts";
+import { refuseRoot } from "./refuse-root.ts";
 import { refuseRunning } from "./refuse-running.ts";
 import { writeUrl } from "./write-url.ts";
 
@@ -36,6 +37,7 @@ export interface MigrateOptions extends CommandOptions {
 export function migrate(options: MigrateOptions, ctx: Context): Promise<number> {
   const { to, files, delete: deletesOthers = false } = options;
   if (files === undefined && deletesOthers) throw new WrongUsage("--delete needs --files");
+  refuseRoot(ctx, options.config, "migrate");
   if (files === undefined)
     return interruptible(ctx, "interrupted; nothing was changed", (signal) =>
       moveDatabase(ctx, signal, options),

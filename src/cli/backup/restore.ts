@@ -17,6 +17,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { refuseRoot } from "./refuse-root.ts";
 import { refuseRunning, refuseRunningHere } from "./refuse-running.ts";
 import { RestoredConfig } from "./restored-config.ts";
 import { RestoredStore } from "./restored-store.ts";
@@ -30,6 +31,7 @@ export interface RestoreCommandOptions extends CommandOptions {
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
 export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
+  refuseRoot(ctx, options.config, "restore");
   return interruptible(ctx, "interrupted; nothing was changed", async (signal) => {
     if (file !== "-") return restoreUntil(ctx, signal, { path: ctx.path(file), name: file }, options);
     if (!options.yes)
