@@ -73,7 +73,9 @@ test("the owner of a file changes its mode, and another account its owner", asyn
   expect(found[2]?.why).toEndWith(`; run \`chmod u+r ${file}\``);
   // Only root can create what belongs to another account.
   if (!isRoot) return;
-  const foreign = make("foreign", 0o755, 0);
-  const other = await problemsOf(["folder", foreign]);
-  expect(other.found[0]?.why).toEndWith(`; run \`chown ${user} ${foreign}\``);
+  const [foreign, foreignFile] = [make("foreign", 0o755, 0), make("file-foreign", 0o644, 0)];
+  const other = await problemsOf(["folder", foreign], ["file", foreignFile]);
+  // Root has probably left more than the folder.
+  expect(other.found[0]?.why).toEndWith(`; run \`chown -R ${user} ${foreign}\``);
+  expect(other.found[1]?.why).toEndWith(`; run \`chown ${user} ${foreignFile}\``);
 });

@@ -147,7 +147,7 @@ function remedyFor(path: string, stats: Stats, wanted: number): string {
   if (stats.uid !== process.geteuid?.())
     return isSystemFolder(path)
       ? "name a folder of its own, or a file in one"
-      : `run \`chown ${currentUser()} ${shellQuoted(path)}\``;
+      : `run \`chown ${stats.isDirectory() ? "-R " : ""}${currentUser()} ${shellQuoted(path)}\``;
   const needed = stats.isDirectory() ? 7 : wanted;
   const lacking = Object.entries({ r: 4, w: 2, x: 1 }).filter(
     ([, bit]) => (needed & bit) !== 0 && ((stats.mode >> 6) & bit) === 0,
