@@ -240,6 +240,34 @@ test("configuration and UUID stay, unless they are missing or --replace-config i
   });
 });
 
+test("a restore without files says where the files of buckets have to be", async () => {
+  await using bare = await newHome();
+  expect((await bare.run(["init"])).code).toBe(0);
+  await bare.run(["backup", "empty.tar.zst"]);
+  await using old = await newHome();
+  const site = await serveSite(old);
+  await old.run(["backup", "b.tar.zst"]);
+  await old.run(["backup", "all.tar.zst", "--files"]);
+  await site.stop();
+  await using home = await newHome();
+  const noteOf = async (name: string, from = old) => {
+    const { code, stderr } = await home.run(["restore", from.file(name), "--yes"]);
+    return [code, /^note: the backup has no files.*$/m.exec(stderr)?.[0]];
+  };
+  expect(await noteOf("b.tar.zst")).toEqual([
+    0,
+    `note: the backup has no files: copy static_path of the old server to ${home.file("static")}, unless the files are there`,
+  ]);
+  expect(await noteOf("all.tar.zst")).toEqual([0, undefined]);
+  expect(await noteOf("empty.tar.zst", bare)).toEqual([0, undefined]);
+  await mkdir(home.file("blobs"));
+  await home.configure({ databaseKeys: `\n[files]\nurl = "file://${home.file("blobs")}"\n` });
+  expect(await noteOf("b.tar.zst")).toEqual([
+    0,
+    `note: the backup has no files: they must be in file://${home.file("blobs")}; docs/storage.md says how to restore with an object store`,
+  ]);
+});
+
 test("a backup on standard output is what zstd and tar read, and needs no running server", async () => {
   await using tool = await findTool("reading a backup", "zstd");
   await using user = await User.open();

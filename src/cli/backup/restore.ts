@@ -103,6 +103,8 @@ async function restoreUntil(
       ctx.say(
         `The previous database is saved as ${report.previousDatabase}; delete it when you no longer need it.`,
       );
+    if (backup.header.buckets === null && hasBuckets(backup))
+      ctx.say(`note: the backup has no files: ${whereFilesBelong(config)}`);
     ctx.say(
       `Restored. Check the result with \`node-server check --connect\`, start it with \`node-server serve\`.`,
     );
@@ -146,6 +148,17 @@ function filesTarget({
 }: Config): RestoreOptions["files"] {
   const { url } = files;
   return url === undefined ? { staticPath } : { blobs: { ...files, url }, sync };
+}
+
+function hasBuckets({ manifest }: VerifiedBackup): boolean {
+  return (manifest.rows.static_file ?? 0) > 0;
+}
+
+/** `whereFilesBelong` says what to do about files that the backup does not have. */
+function whereFilesBelong({ static_path: staticPath, files: { url } }: Config): string {
+  return url === undefined
+    ? `copy static_path of the old server to ${staticPath}, unless the files are there`
+    : `they must be in ${url}; docs/storage.md says how to restore with an object store`;
 }
 
 function locationOf({ static_path, files: { url } }: Config): string {
