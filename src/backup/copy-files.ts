@@ -2,13 +2,14 @@ import type { BlobStore } from "../buckets/blobs/blob-store.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/blobs/open-blobs.ts";
 import { UncachedContent } from "../buckets/blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
+import { Versions } from "../buckets/history/rows/versions.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
 import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
 import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
 import { openStorage, type StorageSettings } from "../buckets/open-storage.ts";
-import type { BucketStorage, FileReader } from "../buckets/ports.ts";
+import type { BucketStorage, FileReader, VersionsSize } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { EntryReader } from "../buckets/trees/rows/entry-reader.ts";
 import { openHeads } from "../buckets/trees/rows/heads.ts";
@@ -20,6 +21,23 @@ import type { LogHub } from "../log/hub.ts";
 
 type Files = StorageSettings["files"];
 
+export interface CopyLoad {
+  readonly files: number;
+  readonly bytes: number;
+  /** Undefined if everything is copied. */
+  readonly left?: LeftBehind;
+}
+
+/** LeftBehind is what stays in the source, and can no longer be reached after a complete copy. */
+export interface LeftBehind {
+  /** Deploys that were published before. */
+  readonly earlierDeploys: number;
+  /** Deploys that were not published yet. */
+  readonly newDeploys: number;
+  /** What was deleted or replaced and could be restored. */
+  readonly versions: number;
+}
+
 export interface CopyFilesOptions {
   readonly database: DatabaseSettings;
   readonly staticPath: string;
@@ -29,7 +47,7 @@ export interface CopyFilesOptions {
   /** Whether files that only the target has are deleted there. */
   readonly deletesOthers: boolean;
   /** Called when it is known how much there is to copy. */
-  begin(load: { readonly files: number; readonly bytes: number }): CopyMeter;
+  begin(load: CopyLoad): CopyMeter;
   readonly hub: LogHub;
   readonly signal: AbortSignal;
 }
@@ -103,7 +121,8 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
   const source = await openSource(database, options, from);
   try {
     const buckets = await database.buckets.byNames(await database.buckets.names());
-    const meter = begin(await measure(source, buckets));
+    const left = await measureLeft(database, source, buckets);
+    const meter = begin({ ...(await measure(source, buckets)), left });
     const report = {
       copied: 0,
       unchanged: 0,
@@ -153,6 +172,7 @@ function markTarget(rows: StoreIdentityRows, target: BlobStore, url: string): Pr
 
 interface Source {
   readerOf(bucket: Bucket): FileReader;
+  measureVersions(bucket: Bucket): Promise<VersionsSize>;
   close(): Promise<void>;
 }
 
@@ -162,6 +182,7 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
     const storage = await openTarget(database, options, files);
     return {
       readerOf: (bucket) => treeOf(database, storage, bucket).reader,
+      measureVersions: (bucket) => treeOf(database, storage, bucket).measureVersions(),
       close: () => storage.close(),
     };
   }
@@ -171,6 +192,7 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
   return {
     readerOf: ({ name, path }) =>
       new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
+    measureVersions: ({ path }) => new Versions(database, path).measure(),
     close: async () => {},
   };
 }
@@ -196,6 +218,21 @@ function openTarget(
 function treeOf(database: Database, storage: BucketStorage, bucket: Bucket) {
   const metadata = Metadata.ofBucket(bucket.name, metadataRows(database));
   return storage.open({ bucket, metadata, onChanged() {} });
+}
+
+async function measureLeft(
+  { deploys }: Database,
+  source: Source,
+  buckets: readonly Bucket[],
+): Promise<LeftBehind> {
+  const left = { earlierDeploys: 0, newDeploys: 0, versions: 0 };
+  for (const bucket of buckets) {
+    left.versions += (await source.measureVersions(bucket)).versions;
+    for (const { state } of (await deploys.list(bucket.path)).values())
+      if (state === "previous") left.earlierDeploys += 1;
+      else if (state !== "published") left.newDeploys += 1;
+  }
+  return left;
 }
 
 async function measure(

@@ -39,7 +39,7 @@ for (const kind of databaseKinds)
       expect({ code: moved.code, stderr: moved.stderr }).toEqual({
         code: 0,
         stderr: expect.stringMatching(
-          /4 files copied to file:.*first, 0 files there already \(2 buckets\); the SHA-256 of every file is the same\.\nNow write url = "file:.*first" below \[files\] into .*config\.toml, and start the server\. The plain files below static_path stay as they are\.\n/s,
+          /^4 files copied to file:.*first, 0 files there already \(2 buckets\); the SHA-256 of every file is the same\.\nNow write url = "file:.*first" below \[files\] into .*config\.toml, and start the server\. The plain files below static_path stay as they are\.\n/s,
         ),
       });
       expect(await treeOf(home.file("static"))).toEqual(before);
@@ -115,6 +115,39 @@ for (const kind of databaseKinds)
     },
     manyCommandsMs,
   );
+
+story("what a move leaves behind is counted before it begins, unless everything is moved", async () => {
+  const { home, token, configure } = await newSite("sqlite");
+  await using _ = home;
+  const move = async (name: string) => {
+    await mkdir(home.file(name), { recursive: true });
+    const { code, stderr } = await home.run(["migrate", "--files", `file://${home.file(name)}`]);
+    return [code, /^note: .*\n(?=.* copied to )/m.exec(stderr)?.[0]];
+  };
+  const loseSome = async () => {
+    const server = await home.serve({ env: { NODE_SERVER_TRASH_DAYS: "30" } });
+    const call = (method: string, params: object = {}) =>
+      server.call(method, { token, name: "site", ...params });
+    await upload(server, token, "index.html", "new");
+    await upload(server, token, "index.html", "newer");
+    await call("static-bucket-file_delete", { path: "copy.html" });
+    for (const publishes of [true, true, false]) {
+      const { deploy } = (await call("static-bucket_deploy_begin")) as { deploy: string };
+      if (publishes) await call("static-bucket_deploy_publish", { deploy });
+    }
+    await server.stop();
+  };
+  await loseSome();
+  const note =
+    "note: not moved: 2 earlier deploys, 1 unpublished deploy, 3 deleted or replaced files that could be restored\n";
+  expect(await move("second")).toEqual([0, note]);
+  await configure(`url = "file://${home.file("second")}"`);
+  await loseSome();
+  expect(await move("third")).toEqual([0, undefined]);
+  expect((await home.run(["migrate", "--files", "disk", "--delete"])).stderr).toContain(
+    "note: not moved: 2 earlier deploys, 1 unpublished deploy, ",
+  );
+});
 
 story("a file that cannot be copied does not keep the others from it, and the command says so", async () => {
   const { home, configure } = await newSite("sqlite");

@@ -1,4 +1,4 @@
-import { type CopyFilesReport, copyFiles } from "../../backup/copy-files.ts";
+import { type CopyFilesReport, copyFiles, type LeftBehind } from "../../backup/copy-files.ts";
 import { Fault } from "../../base/fault.ts";
 import { parseFilesUrl } from "../../base/files-url.ts";
 import { readOverrides } from "../../config/environment.ts";
@@ -68,7 +68,8 @@ export async function migrateFiles(
       deletesOthers,
       hub: new LogHub(),
       signal,
-      begin(load) {
+      begin({ left, ...load }) {
+        if (left !== undefined) noteLeft(ctx, left);
         meter = openMeter(ctx, "copying", load, { showsRate: true });
         return meter;
       },
@@ -79,6 +80,15 @@ export async function migrateFiles(
   if (!isCopied(ctx, report, { from, into })) return exitCodes.failed;
   await reportNextStep(ctx, to, { ...options, from });
   return exitCodes.done;
+}
+
+function noteLeft(ctx: Context, { earlierDeploys, newDeploys, versions }: LeftBehind): void {
+  const left = [
+    ...(earlierDeploys > 0 ? [countText(earlierDeploys, "earlier deploy")] : []),
+    ...(newDeploys > 0 ? [countText(newDeploys, "unpublished deploy")] : []),
+    ...(versions > 0 ? [`${countText(versions, "deleted or replaced file")} that could be restored`] : []),
+  ];
+  if (left.length > 0) ctx.say(`note: not moved: ${left.join(", ")}`);
 }
 
 /** The configuration, and the settings of the target as it would have them; both stores also as they are shown. */
