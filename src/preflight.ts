@@ -20,6 +20,7 @@ import {
   currentUser,
   fileProblem,
   folderProblem,
+  readProblem,
   shellQuoted,
 } from "./base/local-fs/access.ts";
 import { isInside } from "./base/local-fs/folder.ts";
@@ -270,13 +271,22 @@ function inspectSecretKey({ files }: Config, configPath: string): Finding[] {
   return [{ path: ["files", "secret_access_key"], why, isWarning: true }];
 }
 
-/** `inspectLinkKey` reports a link key that every user of the machine can read, such as one that was copied from another node. */
+/**
+ * `inspectLinkKey` reports a link key that this process cannot read, or that every user of the machine can, such as one that was copied
+ * from another node.
+ */
 function inspectLinkKey({ link_key_file, database }: Config, configPath: string): Finding[] {
   const databaseFile = sqliteFilePart.read(database.database_url);
   const path = linkKeyPaths({ setting: link_key_file, configPath: resolve(configPath), databaseFile }).find(
     (at) => existsSync(at),
   );
-  if (path === undefined || !isReadableByAll(path)) return [];
+  if (path === undefined) return [];
+  const problem = readProblem(path);
+  if (problem !== undefined) {
+    const subject = { name: "the link key", path, failed: "cannot be read" };
+    return toFindings(["link_key_file"], accessMessage(subject, problem));
+  }
+  if (!isReadableByAll(path)) return [];
   const why = `is the secret in ${path}, which can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
   return [{ path: ["link_key_file"], why, isWarning: true }];
 }

@@ -1,8 +1,9 @@
 import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
-import { chmod, readFile, rename, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, rename, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { newHome, story } from "../support/process.ts";
+import { boundByModes } from "../support/tools.ts";
 
 story("a restored SQLite copy that everybody can read is warned of by check and serve", async () => {
   await using home = await newHome();
@@ -65,4 +66,24 @@ story("a link key that everybody can read is warned of by check and serve", asyn
   const server = await home.serve();
   await server.says(/ WARN server: .*\n/);
   expect(server.stderr).toContain(` WARN server: configuration key link_key_file ${why} `);
+});
+
+story("a link key that this user cannot read is found by check, as by a start", async () => {
+  const how = boundByModes();
+  if (how === undefined) return;
+  await using home = await newHome();
+  await home.run(["init"]);
+  const key = home.file("config.link-key");
+  if (process.getuid?.() === 0) await chown(key, 65_534, 65_534);
+  await chmod(key, 0o000);
+  for (const args of [["check"], ["serve"]]) {
+    const { code, stderr } = await home.run(args, how);
+    expect([args, code, stderr]).toEqual([
+      args,
+      1,
+      expect.stringMatching(
+        /link_key_file: the link key \S+\/config\.link-key cannot be read: it belongs to \w+ with mode 0000, and this runs as \w+; run `ch(own \w+|mod u\+r) \S+\/config\.link-key`/,
+      ),
+    ]);
+  }
 });
