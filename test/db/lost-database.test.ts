@@ -3,13 +3,14 @@ import { SQL } from "bun";
 import { systemClock } from "../../src/base/clock.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { Reachability } from "../../src/db/postgres/postgres-pool.ts";
+import { probeDatabase } from "../../src/db/probe.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { metricsOf } from "../support/metrics.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
+import { administrate, newPostgresDatabase, postgresUrl, stoppablePostgres } from "../support/postgres.ts";
 import { untilMissing } from "../support/ready.ts";
 import { type Notification, openSocket, type TestSocket } from "../support/socket.ts";
 import { until } from "../support/until.ts";
@@ -201,6 +202,24 @@ test("a start says why PostgreSQL cannot be used, which database it is, and what
   await outside.unsafe('DROP ROLE "reader"');
   await outside.close();
   await place.drop();
+});
+
+test("an empty database whose encoding is not UTF8 is refused, and one in use is not", async () => {
+  const url = await postgresUrl();
+  const name = `t_${crypto.randomUUID().replaceAll("-", "")}`;
+  await administrate(url, `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0`);
+  const settings = settingsFor(`${url}/${name}`);
+  const refusal =
+    /t_\w+ has the encoding LATIN1, .*; create the database with ENCODING 'UTF8' TEMPLATE template0$/;
+  await expect(probeDatabase(settings, new LogHub())).rejects.toThrow(refusal);
+  await expect(open(settings.database_url)).rejects.toThrow(refusal);
+  // A server that uses it already must still start after an update.
+  {
+    await using outside = new SQL({ url: settings.database_url, max: 1 });
+    await outside.unsafe("CREATE TABLE seaql_migrations (version text, applied_at bigint)");
+  }
+  await (await open(settings.database_url)).close();
+  await administrate(url, `DROP DATABASE ${name} WITH (FORCE)`);
 });
 
 test("statements that fail while a loss is looked into add no second line to the log", async () => {

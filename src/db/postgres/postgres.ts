@@ -306,14 +306,18 @@ async function provePostgres(pool: SQL, shown: string): Promise<void> {
   const [found] = await pool`
     SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only,
       to_regclass('seaql_migrations') IS NOT NULL AS made, current_user AS role, current_schema() AS schema,
-      coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create`;
+      coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create,
+      current_setting('server_encoding') AS encoding`;
   const why = found.standby
     ? "is a standby, which accepts no writes; name the primary server in database_url"
     : found.read_only
       ? "is read-only (default_transaction_read_only); turn that off for this database and user, or name another one"
       : !found.made && !found.may_create
         ? `is empty, and ${found.role} may not create tables in it; run \`GRANT CREATE ON SCHEMA ${found.schema ?? "public"} TO ${found.role}\` as its owner`
-        : undefined;
+        : // A server that already runs on one must still start after an update.
+          !found.made && found.encoding !== "UTF8"
+          ? `has the encoding ${found.encoding}, which cannot store every text; create the database with ENCODING 'UTF8' TEMPLATE template0`
+          : undefined;
   if (why !== undefined) throw new Fault("DatabaseError", `PostgreSQL at ${shown} ${why}`);
 }
 
