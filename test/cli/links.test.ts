@@ -80,3 +80,23 @@ story("a link to a bucket with a host name is at that name, and lasts 366 days a
   const long = await user.run(["link", "site/a.txt", "--expires", "2y"], { env });
   expect([long.code, long.stderr]).toEqual([2, expect.stringContaining("366d")]);
 });
+
+story("a link that works on this machine only is printed with a note", async () => {
+  await using node = await testNode();
+  await using user = await User.open();
+  await linkSite(node, { "a.txt": "text" });
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+  const note =
+    "note: this address works on this machine only; log in with the server's public name to make links for others\n";
+  const link = ["link", "site/a.txt"];
+  const made = await user.run(link, { env });
+  expect([made.code, made.stdout, made.stderr]).toEqual([
+    0,
+    expect.stringContaining(`${node.url}/node/link/`),
+    expect.stringMatching(new RegExp(`^${note}It ends `)),
+  ]);
+  expect((await user.run([...link, "--json"], { env })).stderr).toBe("");
+  await user.does(["buckets", "update", "site", "--host", "site.localhost"], { env });
+  const atHost = await user.run(link, { env });
+  expect([atHost.code, atHost.stderr]).toEqual([0, expect.not.stringContaining("note:")]);
+});

@@ -4,6 +4,7 @@ import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
+import { isLoopback } from "../remote/loopback.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { askSecret } from "../terminal/ask.ts";
@@ -32,10 +33,15 @@ export async function link(location: string, options: LinkOptions, ctx: Context)
     upload: options.upload,
     zip: options.zip,
   });
-  const url = await addressFor(client, name, made.address);
+  const [host] = await hostsOf(client, name);
+  const url = addressFor(client, host, made.address);
   if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
   else {
     await ctx.print(`${url}\n`);
+    if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))
+      ctx.say(
+        "note: this address works on this machine only; log in with the server's public name to make links for others",
+      );
     const stored = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
     ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
   }
@@ -43,9 +49,8 @@ export async function link(location: string, options: LinkOptions, ctx: Context)
 }
 
 /** The address to send to people: at the bucket's own host name if it has one and the token may know it. */
-async function addressFor(client: NodeServerClient, name: string, address: string): Promise<string> {
-  const [host] = await hostsOf(client, name);
-  return host === undefined ? webAddress(client.url, address) : addressAtHost(client.url, host, address);
+function addressFor({ url }: NodeServerClient, host: string | undefined, address: string): string {
+  return host === undefined ? webAddress(url, address) : addressAtHost(url, host, address);
 }
 
 /** Never an option: other users of the machine can read the arguments of a program. */

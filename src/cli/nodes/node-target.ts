@@ -1,6 +1,7 @@
 import { visible } from "../../base/visible-text.ts";
 import { type ClientOptions, type Fetch, type NodeServerClient, Unreachable } from "../../client/index.ts";
 import { readServerUrl } from "../../client/server-url.ts";
+import { isLoopback } from "../remote/loopback.ts";
 import { clientFor, fetchFor, type Target } from "../remote/remote.ts";
 import { isUnixAddress } from "../remote/unix.ts";
 import type { ClusterNode } from "./cluster-nodes.ts";
@@ -84,14 +85,6 @@ function whyNot(text: string, server: NamedServer, allowHttp: boolean): string |
   const isInClear = !isLocal && server.url.startsWith("http:");
   if (url.protocol === "https:" || isInClear || allowHttp) return undefined;
   return `the token would go to ${visible(text)} unencrypted: give the node a certificate and an https node_url, or use --allow-http if you trust the network`;
-}
-
-/** Whether a host name of a URL leads to the machine of the caller. A wildcard address does so, too. */
-function isLoopback(hostname: string): boolean {
-  return (
-    /^(.+\.)?localhost\.?$/.test(hostname) ||
-    /^(127\.\d+\.\d+\.\d+|0\.0\.0\.0|\[::1?\]|\[::ffff:(7f[0-9a-f]{2}:[0-9a-f]+|0:0)\])$/.test(hostname)
-  );
 }
 
 /** A redirect with the status 307 or 308 would take the token along. */
