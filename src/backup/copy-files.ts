@@ -25,11 +25,11 @@ export interface CopyLoad {
   readonly files: number;
   readonly bytes: number;
   /** Undefined if everything is copied. */
-  readonly left?: LeftBehind;
+  readonly notMoved?: NotMoved;
 }
 
-/** LeftBehind is what stays in the source, and can no longer be reached after a complete copy. */
-export interface LeftBehind {
+/** NotMoved is what stays in the source, and can no longer be reached after a complete copy. */
+export interface NotMoved {
   /** Deploys that were published before. */
   readonly earlierDeploys: number;
   /** Deploys that were not published yet. */
@@ -121,8 +121,8 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
   const source = await openSource(database, options, from);
   try {
     const buckets = await database.buckets.byNames(await database.buckets.names());
-    const left = await measureLeft(database, source, buckets);
-    const meter = begin({ ...(await measure(source, buckets)), left });
+    const notMoved = await measureNotMoved(database, source, buckets);
+    const meter = begin({ ...(await measure(source, buckets)), notMoved });
     const report = {
       copied: 0,
       unchanged: 0,
@@ -220,19 +220,19 @@ function treeOf(database: Database, storage: BucketStorage, bucket: Bucket) {
   return storage.open({ bucket, metadata, onChanged() {} });
 }
 
-async function measureLeft(
+async function measureNotMoved(
   { deploys }: Database,
   source: Source,
   buckets: readonly Bucket[],
-): Promise<LeftBehind> {
-  const left = { earlierDeploys: 0, newDeploys: 0, versions: 0 };
+): Promise<NotMoved> {
+  const notMoved = { earlierDeploys: 0, newDeploys: 0, versions: 0 };
   for (const bucket of buckets) {
-    left.versions += (await source.measureVersions(bucket)).versions;
+    notMoved.versions += (await source.measureVersions(bucket)).versions;
     for (const { state } of (await deploys.list(bucket.path)).values())
-      if (state === "previous") left.earlierDeploys += 1;
-      else if (state !== "published") left.newDeploys += 1;
+      if (state === "previous") notMoved.earlierDeploys += 1;
+      else if (state !== "published") notMoved.newDeploys += 1;
   }
-  return left;
+  return notMoved;
 }
 
 async function measure(

@@ -1,4 +1,4 @@
-import { type CopyFilesReport, copyFiles, type LeftBehind } from "../../backup/copy-files.ts";
+import { type CopyFilesReport, copyFiles, type NotMoved } from "../../backup/copy-files.ts";
 import { Fault } from "../../base/fault.ts";
 import { parseFilesUrl } from "../../base/files-url.ts";
 import { readOverrides } from "../../config/environment.ts";
@@ -68,8 +68,8 @@ export async function migrateFiles(
       deletesOthers,
       hub: new LogHub(),
       signal,
-      begin({ left, ...load }) {
-        if (left !== undefined) noteLeft(ctx, left);
+      begin({ notMoved, ...load }) {
+        if (notMoved !== undefined) noteNotMoved(ctx, notMoved);
         meter = openMeter(ctx, "copying", load, { showsRate: true });
         return meter;
       },
@@ -82,13 +82,13 @@ export async function migrateFiles(
   return exitCodes.done;
 }
 
-function noteLeft(ctx: Context, { earlierDeploys, newDeploys, versions }: LeftBehind): void {
-  const left = [
+function noteNotMoved(ctx: Context, { earlierDeploys, newDeploys, versions }: NotMoved): void {
+  const notMoved = [
     ...(earlierDeploys > 0 ? [countText(earlierDeploys, "earlier deploy")] : []),
     ...(newDeploys > 0 ? [countText(newDeploys, "unpublished deploy")] : []),
     ...(versions > 0 ? [`${countText(versions, "deleted or replaced file")} that could be restored`] : []),
   ];
-  if (left.length > 0) ctx.say(`note: not moved: ${left.join(", ")}`);
+  if (notMoved.length > 0) ctx.say(`note: not moved: ${notMoved.join(", ")}`);
 }
 
 /** The configuration, and the settings of the target as it would have them; both stores also as they are shown. */
