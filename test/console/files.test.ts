@@ -134,7 +134,7 @@ inBrowser("files and folders are renamed, moved and deleted, and nothing is repl
   await list(page).getByText("b.txt").waitFor();
   await check(page, "old").check();
   await page.getByRole("button", { name: "Delete", exact: true }).click();
-  await page.getByText("The folder old holds 2 files (2 B)").waitFor();
+  await page.getByText("The folder old contains 2 files (2 B)").waitFor();
   await shoot(page, "files-delete");
   expect(await axeFindings(page)).toEqual([]);
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
