@@ -147,30 +147,67 @@ story("the time in the announcement of a reload is that of the clock systemd com
   expect(usec - Number(told)).toBeLessThan(20_000_000);
 });
 
-story("a reload that is asked for while the server still starts does not make it ready", async () => {
-  // A database that takes the connection and says nothing holds the start up.
+/** A home whose database takes the connection and says nothing, which holds the start up. */
+async function newSilentDatabase() {
   const reached = Promise.withResolvers<void>();
   const database = createServer(() => reached.resolve());
   await new Promise<void>((resolve) => database.listen(0, "127.0.0.1", resolve));
   const address = database.address();
   const port = typeof address === "object" ? address?.port : 0;
-  try {
-    await using home = await newHome(
-      { databaseKeys: "connect_timeout_ms = 3000" },
-      `postgres://who:secret@127.0.0.1:${port}/none`,
-    );
+  const home = await newHome(
+    { databaseKeys: "connect_timeout_ms = 3000" },
+    `postgres://who:secret@127.0.0.1:${port}/none`,
+  );
+  return {
+    home,
+    reached: () => within("the start waits for its database", reached.promise),
+    async [Symbol.asyncDispose]() {
+      await home[Symbol.asyncDispose]();
+      database.close();
+    },
+  };
+}
+
+story("a reload that is asked for while the server still starts does not make it ready", async () => {
+  await using silent = await newSilentDatabase();
+  const { home } = silent;
+  await using systemd = await openSystemd(socketIn(home));
+  if (systemd === undefined) return;
+  const server = home.launch({ env: { NOTIFY_SOCKET: socketIn(home) } });
+  await silent.reached();
+  // Signals are handled in their order, so the first has been when the second ends it.
+  server.signal("SIGHUP");
+  await server.stop("SIGTERM");
+  expect(server.url).toBe("");
+  expect(systemd.texts.filter((text) => text.includes("READY=1"))).toEqual([]);
+});
+
+story(
+  "a watchdog hears of a start at once, because an update goes on with the watchdog's old time",
+  async () => {
+    await using silent = await newSilentDatabase();
+    const { home } = silent;
     await using systemd = await openSystemd(socketIn(home));
     if (systemd === undefined) return;
-    const server = home.launch({ env: { NOTIFY_SOCKET: socketIn(home) } });
-    await within("the start waits for its database", reached.promise);
-    // Signals are handled in their order, so the first has been when the second ends it.
-    server.signal("SIGHUP");
-    await server.stop("SIGTERM");
-    expect(server.url).toBe("");
-    expect(systemd.texts.filter((text) => text.includes("READY=1"))).toEqual([]);
-  } finally {
-    database.close();
-  }
+    // Half of an hour: nothing but the start itself can be heard of.
+    const env = { NOTIFY_SOCKET: socketIn(home), WATCHDOG_USEC: "3600000000" };
+    home.launch({ env });
+    await silent.reached();
+    await systemd.hears("WATCHDOG=1");
+    expect(systemd.texts).toEqual(["WATCHDOG=1"]);
+  },
+);
+
+story("a watchdog hears again and again of a start that takes long", async () => {
+  await using silent = await newSilentDatabase();
+  const { home } = silent;
+  await using systemd = await openSystemd(socketIn(home));
+  if (systemd === undefined) return;
+  home.launch({ env: { NOTIFY_SOCKET: socketIn(home), WATCHDOG_USEC: "400000" } });
+  await silent.reached();
+  const from = systemd.notices.length;
+  await until("it was heard of three times", () => systemd.notices.length >= from + 3);
+  expect(new Set(systemd.texts)).toEqual(new Set(["WATCHDOG=1"]));
 });
 
 story("a watchdog hears of the server at half of the time that it waits, again and again", async () => {

@@ -20,8 +20,12 @@ export function openNotifier(env: Readonly<Record<string, string | undefined>>):
   const send = openSocket(path);
   const watchdogMs = Number(env.WATCHDOG_USEC) / 1000;
   const isOurs = env.WATCHDOG_PID === undefined || Number(env.WATCHDOG_PID) === process.pid;
-  // Half of the watchdog's time. The timer fires only while the event loop runs.
-  if (watchdogMs > 0 && isOurs) setInterval(() => send("WATCHDOG=1"), watchdogMs / 2).unref();
+  if (watchdogMs > 0 && isOurs) {
+    // At once, too: after an update the process goes on with the watchdog's time from before its `execve`.
+    send("WATCHDOG=1");
+    // Half of the watchdog's time. The timer fires only while the event loop runs.
+    setInterval(() => send("WATCHDOG=1"), watchdogMs / 2).unref();
+  }
   const reloading = () => send("RELOADING=1");
   return {
     ready: () => send("READY=1\nSTATUS=serving"),
