@@ -134,16 +134,14 @@ test("without systemd nothing is written, and the ways to go on are named", asyn
   // Elsewhere a service would be started.
   if (existsSync("/run/systemd/system")) return;
   await using server = await install();
-  const without = ["--dir", server.units];
-  const { code, stdout, stderr } = await server.service(["install", ...without]);
+  const named = ["--name", `node-server-test-${process.pid}`];
+  const { code, stdout, stderr } = await server.service(["install", ...named]);
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toBe(
     "node-server: systemd does not run on this machine; `--no-start` works on the unit file alone, and `node-server serve` runs the server without a service\n",
   );
-  expect(existsSync(server.units)).toBe(false);
-  expect((await server.service(["install", "--no-start", ...without])).code).toBe(0);
-  expect((await server.service(["uninstall", ...without])).stderr).toBe(stderr);
-  expect((await server.service(["uninstall", "--no-start", ...without])).code).toBe(0);
+  expect(existsSync(`/etc/systemd/system/${named[1]}.service`)).toBe(false);
+  expect((await server.service(["uninstall", ...named])).stderr).toBe(stderr);
 });
 
 test("uninstall offers only what it uses", async () => {

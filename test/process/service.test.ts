@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
 import { buildBinary, buildMs, install, removeBinary, run, source, updating } from "../support/service.ts";
@@ -116,6 +116,25 @@ test("without a start the unit is written, readable for all, and uninstall remov
   expect([existsSync(server.config), existsSync(server.program)]).toEqual([true, true]);
   const again = await server.service(["uninstall", ...place]);
   expect(again).toMatchObject({ code: 1, stdout: "", stderr: `node-server: ${path} does not exist\n` });
+});
+
+test("in a folder that systemd does not read the unit is only written and removed, and the live service left alone", async () => {
+  await using server = await install();
+  const [place, tools] = [["--dir", `${server.units}/`], join(server.folder, "tools")];
+  await mkdir(tools);
+  const called = join(server.folder, "called");
+  await writeFile(join(tools, "systemctl"), `#!/bin/sh\necho "$@" >> '${called}'\n`, { mode: 0o755 });
+  const how = { env: { PATH: `${tools}:${process.env.PATH}` } };
+  const path = join(server.units, "node-server.service");
+  const written = await server.service(["install", ...place], how);
+  expect(written).toMatchObject({ code: 0, stdout: `wrote ${path}\n` });
+  const unread = `note: systemd does not read ${server.units}; the unit was only`;
+  expect(written.stderr).toContain(`${unread} written\n`);
+  expect(existsSync(path)).toBe(true);
+  const removed = await server.service(["uninstall", ...place], how);
+  expect(removed).toMatchObject({ code: 0, stderr: `${unread} removed\n` });
+  expect(existsSync(path)).toBe(false);
+  expect(existsSync(called)).toBe(false);
 });
 
 test("root is no user for a server unless somebody says so", async () => {

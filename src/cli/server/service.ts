@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, realpathSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { Fault, messageOf } from "../../base/fault.ts";
@@ -18,7 +18,7 @@ export interface UninstallOptions extends CommandOptions {
   readonly name: string;
   /** The folder of the unit files. */
   readonly dir: string;
-  /** False: systemd is neither reloaded nor asked to start or stop the service. */
+  /** False: systemd is neither reloaded nor asked to start or stop the service. A folder that systemd does not read implies it. */
   readonly start: boolean;
 }
 
@@ -55,7 +55,8 @@ export async function installService(options: InstallOptions, ctx: Context): Pro
     printNotes();
     return exitCodes.done;
   }
-  if (options.start) requireSystemd();
+  const callsSystemd = options.start && isReadBySystemd(path);
+  if (callsSystemd) requireSystemd();
   requireFolders(config, writable, user);
   await requireDatabase(config, target);
   try {
@@ -66,7 +67,10 @@ export async function installService(options: InstallOptions, ctx: Context): Pro
   }
   await ctx.print(`wrote ${path}\n`);
   printNotes();
-  if (!options.start) return exitCodes.done;
+  if (!callsSystemd) {
+    sayUnread(ctx, path, options, "written");
+    return exitCodes.done;
+  }
   systemctl("daemon-reload");
   systemctl("enable", "--now", `${options.name}.service`);
   await ctx.print(`${options.name} runs; systemctl status ${options.name} shows it\n`);
@@ -75,14 +79,14 @@ export async function installService(options: InstallOptions, ctx: Context): Pro
 
 export async function uninstallService(options: UninstallOptions, ctx: Context): Promise<number> {
   const path = unitPath(ctx, options);
+  const callsSystemd = options.start && isReadBySystemd(path);
+  if (callsSystemd) requireSystemd();
   if (!existsSync(path)) throw new Fault("NotFound", `${path} does not exist`);
-  if (options.start) {
-    requireSystemd();
-    systemctl("disable", "--now", `${options.name}.service`);
-  }
+  if (callsSystemd) systemctl("disable", "--now", `${options.name}.service`);
   await rm(path);
-  if (options.start) systemctl("daemon-reload");
+  if (callsSystemd) systemctl("daemon-reload");
   await ctx.print(`removed ${path}; configuration, database and files are untouched\n`);
+  if (!callsSystemd) sayUnread(ctx, path, options, "removed");
   return exitCodes.done;
 }
 
@@ -128,6 +132,27 @@ function unitPath(ctx: Context, { dir, name }: UninstallOptions): string {
   if (!/^[A-Za-z0-9_.@-]{1,64}$/.test(name))
     throw new Fault("InvalidInput", `${name} is not a valid name for a service`);
   return join(ctx.path(dir), `${name}.service`);
+}
+
+/** The folders of which systemd reads the units of the system: systemd.unit(5), without those of generators. */
+const systemdFolders = [
+  "/etc/systemd/system",
+  "/run/systemd/system",
+  "/usr/local/lib/systemd/system",
+  "/usr/lib/systemd/system",
+  "/lib/systemd/system",
+];
+
+/** Whether the unit at `path` is one of this machine's systemd. A unit of the same name elsewhere is another one. */
+function isReadBySystemd(path: string): boolean {
+  const folder = dirname(path);
+  const real = existsSync(folder) ? realpathSync(folder) : folder;
+  return systemdFolders.includes(folder) || systemdFolders.includes(real);
+}
+
+/** Tells why the service itself was left alone, unless `--no-start` asked for that. */
+function sayUnread(ctx: Context, path: string, { start }: UninstallOptions, done: string): void {
+  if (start) ctx.say(`note: systemd does not read ${dirname(path)}; the unit was only ${done}`);
 }
 
 /** Throws unless systemd runs this machine. Containers may have its programs without it. */
