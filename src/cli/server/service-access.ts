@@ -1,13 +1,19 @@
 import { type Stats, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { sqliteLockPath } from "../../base/database-url.ts";
 import { codeOf } from "../../base/fault.ts";
-import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/local-fs/access.ts";
+import {
+  accessBits,
+  createFolderCommand,
+  isSystemFolder,
+  mayAccess,
+  shellQuoted,
+} from "../../base/local-fs/access.ts";
 import { isInside } from "../../base/local-fs/folder.ts";
 import type { Config } from "../../config/schema.ts";
 import { linkKeyPaths, pathsBeside } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
-import { type ServiceTarget, usedFiles } from "./service-paths.ts";
+import { isSharedFolder, mayReplaceBinary, type ServiceTarget, usedFiles } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;
 
@@ -24,18 +30,22 @@ interface RequiredAccess {
 export function accessNotes(config: Config, folders: readonly string[], target: ServiceTarget): string[] {
   const { binary, user } = target;
   const name = user.name;
-  const required = [...folders.map(toFolder), ...filesOf(config, target.config)];
+  // Where the server updates itself, the folder of the binary has a note of its own.
+  const isUpdated = config.release_url !== undefined;
+  const others = folders.filter((folder) => !isUpdated || folder !== dirname(binary));
+  const required = [...others.map(toFolder), ...filesOf(config, target.config)];
   const missing = required.filter(({ path, bits }, at) => {
     const stats = statIfVisible(path);
     const isFirst = required.findIndex((other) => other.path === path) === at;
     return isFirst && stats !== undefined && !mayAccess(user, stats, bits);
   });
   const paths = missing.map(({ path }) => path);
-  const own = paths.filter((path) => path !== dirname(binary) && !isSystemFolder(path));
+  const own = paths.filter((path) => !isSystemFolder(path));
   const outermost = own.filter((path) => !own.some((other) => other !== path && isInside(path, other)));
   const shut = closedFolders([...folders, target.config], target);
   return [
-    ...missing.map(({ path, verb }) => `${name} cannot ${verb} ${path}${adviceFor(path, target)}`),
+    ...missing.map(({ path, verb }) => `${name} cannot ${verb} ${path}${adviceFor(path)}`),
+    ...(isUpdated ? binaryNotes(target) : []),
     ...shut.map(
       (folder) => `${name} cannot enter ${folder}; move the server's files out of it, or change its mode`,
     ),
@@ -50,10 +60,20 @@ function toFolder(path: string): RequiredAccess {
 }
 
 /** The advice for a path that the common `chown -R` must not touch. */
-function adviceFor(path: string, { binary, user }: ServiceTarget): string {
-  if (path === dirname(binary))
-    return `, so self-update will fail; run \`chown ${user.name} ${shellQuoted(path)}\``;
+function adviceFor(path: string): string {
   return isSystemFolder(path) ? "; name a folder of its own in the configuration" : "";
+}
+
+/** Names the folder of the binary if self-update cannot replace the binary there. Its folder may be inside another writable one. */
+function binaryNotes(target: ServiceTarget): string[] {
+  const { binary, config, user } = target;
+  const folder = dirname(binary);
+  if (mayReplaceBinary(target)) return [];
+  const problem = `${user.name} cannot write to ${folder}, so self-update will fail`;
+  if (!isSharedFolder(folder)) return [`${problem}; run \`chown ${user.name} ${shellQuoted(folder)}\``];
+  const home = isSharedFolder(dirname(config)) ? "/srv/node" : dirname(config);
+  const command = createFolderCommand(join(home, "bin"), user.name, 0o755);
+  return [`${problem}; run \`${command}\`, move the binary there and install the service again`];
 }
 
 /** The files that a configuration names. */

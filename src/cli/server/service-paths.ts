@@ -1,8 +1,15 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
-import { createFolderCommand, shellQuoted, type User } from "../../base/local-fs/access.ts";
+import {
+  accessBits,
+  createFolderCommand,
+  isSystemFolder,
+  mayAccess,
+  shellQuoted,
+  type User,
+} from "../../base/local-fs/access.ts";
 import { isInside } from "../../base/local-fs/folder.ts";
 import { type ConfiguredFile, configuredFiles, folderModeOf } from "../../config/paths.ts";
 import type { Config } from "../../config/schema.ts";
@@ -24,19 +31,34 @@ export function usedFiles(config: Config): ConfiguredFile[] {
 }
 
 /** Lists the folders that the server writes to, without those inside another one. */
-export function writableFolders(config: Config, { binary, config: path }: ServiceTarget): string[] {
+export function writableFolders(config: Config, target: ServiceTarget): string[] {
+  const { binary, config: path } = target;
+  const isUpdated = config.release_url !== undefined;
   const folders = [
     dirname(path),
     ...usedFiles(config)
       .filter(({ use }) => use !== "read")
       .map(folderOf),
-    // Self-update replaces the binary in its folder.
-    ...(config.release_url === undefined ? [] : [dirname(binary)]),
+    // Self-update replaces the binary in its folder, unless that is a folder of the system which the account cannot write.
+    ...(isUpdated && (mayReplaceBinary(target) || !isSharedFolder(dirname(binary))) ? [dirname(binary)] : []),
   ];
   return folders.filter(
     (folder, at) =>
       folders.indexOf(folder) === at && !folders.some((other) => other !== folder && isInside(folder, other)),
   );
+}
+
+/** Folders of programs that are not the server's alone. No account of a server may own one. */
+const programFolders = /^\/(((usr|bin|sbin|lib\w*|etc)(\/|$))|opt\/s?bin$)/;
+
+/** `isSharedFolder` returns whether a folder holds programs of the system, and must keep its owner. */
+export function isSharedFolder(path: string): boolean {
+  return isSystemFolder(path) || programFolders.test(path);
+}
+
+/** Whether owner, group and mode let the account replace the binary, as self-update does. */
+export function mayReplaceBinary({ binary, user }: ServiceTarget): boolean {
+  return mayAccess(user, statSync(dirname(binary)), accessBits.write | accessBits.enter);
 }
 
 function folderOf({ path, use }: ConfiguredFile): string {
