@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { exitCodes } from "../../src/cli/command.ts";
 import { tempFolder } from "../support/node.ts";
 import { buildBinary, buildMs, install, removeBinary, run, source, updating } from "../support/service.ts";
 import { openTool } from "../support/tools.ts";
@@ -48,6 +49,12 @@ test("the unit is shown without a change to the disk, and runs the binary with i
     "WantedBy=multi-user.target",
   ])
     expect(lines).toContain(line);
+  // A database or a store that is away at boot may come back at any time.
+  const [head = "", service = ""] = stdout.split("[Service]");
+  expect(head).toContain("\nStartLimitIntervalSec=0\n");
+  expect(service).toContain(
+    `\nRestart=on-failure\nRestartSec=2\nRestartPreventExitStatus=${exitCodes.usage}\n`,
+  );
   const named = await server.service(["install", "--print", "--user", "nobody"]);
   expect(named.stdout).toContain("\nUser=nobody\n");
 });

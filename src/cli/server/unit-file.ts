@@ -1,5 +1,6 @@
 import { dirname } from "node:path";
 import type { User } from "../../base/local-fs/access.ts";
+import { exitCodes } from "../command.ts";
 
 export interface UnitSettings {
   readonly binary: string;
@@ -16,6 +17,12 @@ export interface UnitSettings {
 /** Longest stop, without the drain. */
 const closeSeconds = 30;
 
+/**
+ * The pause between two starts. There is no limit to their number: a database or a store that is away at boot may come back at any
+ * time. `RestartSteps`, which makes the pauses longer, needs systemd 254.
+ */
+const restartSeconds = 2;
+
 /** Returns the text of the unit file. The service runs in the folder of the configuration. */
 export function unitFile({ binary, config, user, writable, drainSeconds, processes }: UnitSettings): string {
   const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
@@ -24,6 +31,7 @@ export function unitFile({ binary, config, user, writable, drainSeconds, process
 Description=node-server
 Wants=network-online.target
 After=network-online.target
+StartLimitIntervalSec=0
 
 [Service]
 Type=notify
@@ -33,7 +41,8 @@ WorkingDirectory=${dirname(config).replaceAll("%", "%%")}
 ExecStart=${path(binary)} serve -c ${path(config).replaceAll("$", "$$$$")}${several}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
-RestartSec=1
+RestartSec=${restartSeconds}
+RestartPreventExitStatus=${exitCodes.usage}
 WatchdogSec=30
 TimeoutStartSec=60
 TimeoutStopSec=${closeSeconds + drainSeconds}
