@@ -5,6 +5,7 @@ import { build } from "../../src/build.ts";
 import { untilRestarted } from "../../src/cli/server/running.ts";
 import { method } from "../../src/methods/declare.ts";
 import { parseTag } from "../../src/update/release.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";
 
@@ -37,4 +38,13 @@ test("who waits for an update waits as long as the server drains, and no longer"
   expect(isOver).toBe(false);
   version = "9.9.9";
   await waiting;
+});
+
+test("who waits for an update hears at once that the old version runs again", async () => {
+  // Its time stands still: it has started since the update was installed.
+  await using node = await testNode({ clock: new ManualClock() });
+  const waiting = untilRestarted(node.url, parseTag("v9.9.9"), { access: { fetch } });
+  await expect(waiting).rejects.toThrow(
+    `v9.9.9 did not start, and the server runs ${build.cargo_version} again`,
+  );
 });

@@ -79,6 +79,16 @@ for (const [what, version, path] of [
     if (version === "2.1.0") await expectGoodUpdate(home, server);
   });
 
+updateStory("`update` of a running server says that the new version was taken back", async () => {
+  using releases = releasesWith(broken.noDatabase);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  const { code, stdout, stderr } = await home.run(["update", "--tag", "v2.1.0"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain("v2.1.0 did not start, and the server runs 1.0.0 again");
+  await expectTakenBack(home, server, "2.1.0");
+});
+
 updateStory("a new version that crashes is started twice; the third start is the old version", async () => {
   using releases = releasesWith(broken.crashes);
   await using home = await install(versions, { releases });

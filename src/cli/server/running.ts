@@ -69,37 +69,50 @@ export async function updateRunning(ctx: Context, { url, access }: RunningServer
   }
 }
 
-/** `untilRestarted` waits until a server runs a version. It has `timeoutMs` for that once it has drained; otherwise this throws. */
+/**
+ * `untilRestarted` waits until a server that has installed a version runs it. The server has `timeoutMs` for that once it has drained;
+ * otherwise this throws. It also throws as soon as the server has restarted and runs another version.
+ */
 export async function untilRestarted(
   url: string,
   tag: Tag,
   { access, timeoutMs = restartTimeoutMs }: { readonly access: ServerAccess; readonly timeoutMs?: number },
 ): Promise<void> {
+  const installedAt = performance.now();
   const lastDeadline = Date.now() + maxDrainMs + timeoutMs;
   let deadline = Date.now() + timeoutMs;
   while (Date.now() < deadline) {
     await Bun.sleep(250);
     const version = await versionOf(url, access).catch(() => undefined);
     if (version === tag.version) return;
+    if (version === undefined) continue;
+    const sinceInstalledMs = performance.now() - installedAt;
+    const state = await healthOf(url, access);
+    // The process that installed the version has been up for longer.
+    if (state?.version !== tag.version && (state?.uptime_ms ?? Infinity) < sinceInstalledMs)
+      throw new Fault(
+        "Other",
+        `${tag.text} did not start, and the server runs ${version} again; its log says why (event update.reverted)`,
+      );
     // Its restart has not begun.
-    if (version !== undefined && (await isDraining(url, access)))
-      deadline = Math.min(Date.now() + timeoutMs, lastDeadline);
+    if (state?.draining) deadline = Math.min(Date.now() + timeoutMs, lastDeadline);
   }
   throw new Fault("Other", `the server did not come back as ${tag.text}; see its log`);
 }
 
-/** Whether a server says that it goes on serving before it restarts (`drain_seconds`). */
-async function isDraining(url: string, { fetch }: ServerAccess): Promise<boolean> {
+/** Returns what a server says of itself; undefined if it does not answer. */
+async function healthOf(url: string, { fetch }: ServerAccess): Promise<z.output<typeof health> | undefined> {
   try {
     const response = await fetch(`${url}/node/health`, { signal: AbortSignal.timeout(versionTimeoutMs) });
-    return health.safeParse(await response.json()).data?.draining ?? false;
+    return health.safeParse(await response.json()).data;
   } catch {
     // It stops answering when the restart begins.
-    return false;
+    return undefined;
   }
 }
 
-const health = z.object({ draining: z.boolean().optional() });
+/** `draining`: it goes on serving before it restarts (`drain_seconds`). */
+const health = z.object({ version: z.string(), uptime_ms: z.number(), draining: z.boolean().optional() });
 
 function accessTo(certificate: string | undefined): ServerAccess {
   // The server's own certificate is trusted, whatever name it is reached by here.
