@@ -2,27 +2,37 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { lowerPriority } from "../base/process.ts";
 import { selfCommand } from "../build.ts";
 import { LogHub } from "../log/hub.ts";
-import { type BackupResult, type BackupSource, makeBackupFile } from "./make-backup.ts";
+import { type BackupResult, type BackupSource, isBackupOf, makeBackupFile } from "./make-backup.ts";
 
 interface Order {
   readonly path: string;
   readonly source: BackupSource;
+  /** A question: whether the backup at `path` is one of the present state. Nothing is written. */
+  readonly compares?: true;
 }
 
-type Reply = { readonly result: BackupResult } | { readonly error: string };
+type Reply<T = unknown> = { readonly result: T } | { readonly error: string };
 
 /**
  * `backUpInChild` makes a backup in a process of its own, so that neither reading nor compression takes time from the event loop.
- * The order is sent through a pipe, because it may contain a database password. If `signal` fires, the process is ended and
- * nothing is left.
+ * If `signal` fires, the process is ended and nothing is left.
  */
-export async function backUpInChild(
+export function backUpInChild(
   path: string,
   source: BackupSource,
   signal: AbortSignal,
 ): Promise<BackupResult> {
+  return runChild<BackupResult>({ path, source }, signal);
+}
+
+/** `isBackupOfInChild` does in a process of its own what `isBackupOf` does. */
+export function isBackupOfInChild(path: string, source: BackupSource, signal: AbortSignal): Promise<boolean> {
+  return runChild<boolean>({ path, source, compares: true }, signal);
+}
+
+/** The order is sent through a pipe, because it may contain a database password. */
+async function runChild<T>(order: Order, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
-  const order: Order = { path, source };
   const child = Bun.spawn(selfCommand("backup-child"), {
     stdin: new Blob([JSON.stringify(order)]),
     stdout: "pipe",
@@ -33,7 +43,7 @@ export async function backUpInChild(
   try {
     const [output] = await Promise.all([child.stdout.text(), child.exited]);
     signal.throwIfAborted();
-    const reply = parseReply(output);
+    const reply = parseReply<T>(output);
     if ("error" in reply) throw new Fault("Other", reply.error);
     return reply.result;
   } finally {
@@ -41,9 +51,9 @@ export async function backUpInChild(
   }
 }
 
-function parseReply(output: string): Reply {
+function parseReply<T>(output: string): Reply<T> {
   try {
-    return JSON.parse(output) as Reply;
+    return JSON.parse(output) as Reply<T>;
   } catch {
     return { error: "the process that makes the backup was ended" };
   }
@@ -58,10 +68,11 @@ export interface ChildOptions {
 /** `runBackupChild` runs the child's side: it reads the order from standard input and prints the reply. */
 export async function runBackupChild({ signal, explain }: ChildOptions): Promise<void> {
   lowerPriority(10);
-  const { path, source } = JSON.parse(await Bun.stdin.text()) as Order;
+  const { path, source, compares } = JSON.parse(await Bun.stdin.text()) as Order;
+  const options = { hub: new LogHub(), signal };
   let reply: Reply;
   try {
-    reply = { result: await makeBackupFile(path, source, { hub: new LogHub(), signal }) };
+    reply = { result: await (compares ? isBackupOf : makeBackupFile)(path, source, options) };
   } catch (error) {
     reply = { error: error instanceof Fault ? error.detail : (explain(error) ?? messageOf(error)) };
   }

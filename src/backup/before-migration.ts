@@ -1,7 +1,7 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { MigrationHook } from "../db/migrations/migrate.ts";
 import type { Logger } from "../log/hub.ts";
-import { backUpInChild } from "./backup-process.ts";
+import { backUpInChild, isBackupOfInChild } from "./backup-process.ts";
 import { type BackedUpServer, BackupFolder } from "./schedule.ts";
 
 export interface BeforeMigrationOptions {
@@ -15,7 +15,8 @@ export interface BeforeMigrationOptions {
 
 /**
  * `copyBeforeMigration` makes a backup of a database, without files, before migrations change it: an older version of the server
- * may refuse the migrated database, and then the backup is the way back. If it fails, the migrations are not applied.
+ * may refuse the migrated database, and then the backup is the way back. If it fails, the migrations are not applied. A start whose
+ * migration fails leaves its copy to the next one, unless the database changes in between.
  */
 export function copyBeforeMigration({
   source,
@@ -26,22 +27,30 @@ export function copyBeforeMigration({
   return async ([first = "", ...more]) => {
     const before = more.at(-1) ?? first;
     const folder = new BackupFolder(configured, source);
+    const content = { ...source, files: undefined };
+    const { signal } = new AbortController();
     const begin = performance.now();
-    const target = folder.newPath(new Date(), before);
+    let path: string;
     try {
-      await folder.create();
-      const result = await backUpInChild(
-        target,
-        { ...source, files: undefined },
-        new AbortController().signal,
-      );
-      log.event("backup.made", "the database was copied before its migration", {
-        path: target,
-        bytes: result.compressedBytes,
-        elapsed_ms: Math.round(performance.now() - begin),
-        left_out: result.otherTables.length,
-        before,
-      });
+      const earlier = await folder.newestBefore(before);
+      if (earlier !== undefined && (await isBackupOfInChild(earlier, content, signal))) {
+        path = earlier;
+        log.info("an earlier start has already copied the database as it is before its migration", {
+          path,
+          before,
+        });
+      } else {
+        await folder.create();
+        path = folder.newPath(new Date(), before);
+        const result = await backUpInChild(path, content, signal);
+        log.event("backup.made", "the database was copied before its migration", {
+          path,
+          bytes: result.compressedBytes,
+          elapsed_ms: Math.round(performance.now() - begin),
+          left_out: result.otherTables.length,
+          before,
+        });
+      }
     } catch (error) {
       const why = error instanceof Fault ? error.detail : messageOf(error);
       throw new Fault(
@@ -51,6 +60,6 @@ export function copyBeforeMigration({
         { cause: error },
       );
     }
-    await onMade?.(target);
+    await onMade?.(path);
   };
 }

@@ -8,6 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder } from "../base/local-fs/folder.ts";
 import { readRegularFile } from "../base/local-fs/read-regular.ts";
@@ -16,7 +17,15 @@ import type { DatabaseSettings } from "../db/database.ts";
 import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type FilesSource, openFiles } from "./files-source.ts";
-import { type BackupSummary, type WriteOptions, writeBackup } from "./write-backup.ts";
+import { headerName } from "./manifest.ts";
+import { verifyBackup } from "./read-backup.ts";
+import {
+  type BackupDescription,
+  type BackupSummary,
+  describeBackup,
+  type WriteOptions,
+  writeBackup,
+} from "./write-backup.ts";
 
 /** BackupSource is what a backup is made of. It can be sent to another process as JSON. */
 export interface BackupSource {
@@ -81,6 +90,39 @@ export async function makeBackupFile(
     await rm(beside, { force: true });
     await folder.close();
   }
+}
+
+/**
+ * `isBackupOf` returns whether `path` is a whole backup, made by this version without files, of exactly what the database and the
+ * configuration hold now. It reads both, and writes nothing.
+ */
+export async function isBackupOf(
+  path: string,
+  { database, configPath, serverUuid }: BackupSource,
+  { hub, signal }: { readonly hub: LogHub; readonly signal: AbortSignal },
+): Promise<boolean> {
+  let known: BackupDescription;
+  try {
+    known = await verifyBackup(path, { signal });
+  } catch {
+    // A damaged file, or one that cannot be read, is not the way back.
+    signal.throwIfAborted();
+    return false;
+  }
+  const config = await readRegularFile(configPath);
+  const snapshot = await openSnapshot(database, hub);
+  try {
+    const present = await describeBackup({ snapshot, config, serverUuid }, signal);
+    return isDeepStrictEqual(stateOf(known), stateOf(present));
+  } finally {
+    await snapshot.close();
+  }
+}
+
+/** `stateOf` returns what two backups of the same state have in common. Their headers differ in the time. */
+function stateOf({ header, manifest }: BackupDescription): object {
+  const members = manifest.members.filter(({ name }) => name !== headerName);
+  return { ...header, made_at: undefined, rows: manifest.rows, members };
 }
 
 /** A rename would replace a device or a link by a file. */

@@ -198,12 +198,24 @@ export class BackupFolder {
   /** Returns a free path for a new backup. One before a migration is named after it, and `prune` leaves it alone. */
   newPath(madeAt: Date, migration?: string): string {
     const time = madeAt.toISOString().replace(/[-:]|\.\d+/g, "");
-    const reason = migration === undefined ? "" : `-before-${migration.replace(/[^\w.-]/g, "_")}`;
+    const reason = migration === undefined ? "" : reasonIn(migration);
     for (let number = 1; ; number += 1) {
       const count = number === 1 ? "" : `-${number}`;
       const path = join(this.path, `${this.#prefix}${time}${reason}${count}${ending}`);
       if (!existsSync(path)) return path;
     }
+  }
+
+  /** Returns the path of the newest copy that this server made before a migration; undefined if there is none. */
+  async newestBefore(migration: string): Promise<string | undefined> {
+    const reason = reasonIn(migration);
+    // Without the ending, the name of a second copy in the same second follows that of the first.
+    const names = (await namesIn(this.path))
+      .filter((name) => name.startsWith(this.#prefix) && name.endsWith(ending))
+      .map((name) => name.slice(0, -ending.length))
+      .filter((name) => name.replace(/-\d+$/, "").endsWith(reason));
+    const newest = names.sort().at(-1);
+    return newest === undefined ? undefined : join(this.path, `${newest}${ending}`);
   }
 
   /** Returns this server's regular backups, the newest first. */
@@ -229,6 +241,11 @@ export class BackupFolder {
     const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
     return Number.isNaN(ms) ? undefined : ms;
   }
+}
+
+/** The part of a name that tells before which migration the copy was made. */
+function reasonIn(migration: string): string {
+  return `-before-${migration.replace(/[^\w.-]/g, "_")}`;
 }
 
 async function namesIn(folder: string): Promise<string[]> {

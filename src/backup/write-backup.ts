@@ -71,6 +71,24 @@ export async function writeBackup(content: BackupContent, options: WriteOptions)
   return { ...archive.progress, compressedBytes, notes: archive.notes };
 }
 
+/** BackupDescription is what a backup holds: its first and its last member. */
+export interface BackupDescription {
+  readonly header: BackupHeader;
+  readonly manifest: BackupManifest;
+}
+
+/** `describeBackup` reads all that `writeBackup` would write, for a backup without files, and writes nothing. */
+export async function describeBackup(
+  content: Omit<BackupContent, "files">,
+  signal: AbortSignal,
+): Promise<BackupDescription> {
+  const archive = new Archive({ ...content, files: undefined }, { async write() {} });
+  for await (const _ of archive.bytes()) signal.throwIfAborted();
+  const { manifest } = archive;
+  const members = manifest.members.filter(({ name }) => name !== manifestName);
+  return { header: archive.header(null), manifest: { ...manifest, members } };
+}
+
 class Archive {
   readonly notes: string[] = [];
   readonly #content: BackupContent;
@@ -94,7 +112,7 @@ class Archive {
   async *bytes(): AsyncGenerator<Uint8Array> {
     const { snapshot, config, files } = this.#content;
     const buckets = files === undefined ? null : await this.#buckets();
-    yield* this.#member(this.#text(headerName, JSON.stringify(this.#header(buckets), undefined, 2)));
+    yield* this.#member(this.#text(headerName, JSON.stringify(this.header(buckets), undefined, 2)));
     yield* this.#member(this.#text(configName, config));
     for (const table of snapshot.tables) yield* this.#table(table);
     for (const bucket of buckets ?? [])
@@ -105,17 +123,17 @@ class Archive {
         }
         yield* this.#member(member);
       }
-    const manifest: BackupManifest = {
-      members: this.#members,
-      rows: this.#rows,
-      files: this.#files,
-      notes: this.notes,
-    };
+    const { manifest } = this;
     yield* this.#member(this.#text(manifestName, JSON.stringify(manifest)));
     yield endOfArchive;
   }
 
-  #header(buckets: BackupHeader["buckets"]): BackupHeader {
+  /** The members so far, and what they hold. */
+  get manifest(): BackupManifest {
+    return { members: [...this.#members], rows: this.#rows, files: this.#files, notes: this.notes };
+  }
+
+  header(buckets: BackupHeader["buckets"]): BackupHeader {
     const { snapshot, serverUuid } = this.#content;
     return {
       format: formatVersion,

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { readdir, rm, writeFile } from "node:fs/promises";
+import { readdir, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
@@ -17,6 +17,19 @@ async function oldDatabase(home: Home, kind: DatabaseKind) {
   await database.run("INSERT INTO kv (namespace, key, value) VALUES ('before', 'the', '\"migration\"')");
   return database;
 }
+
+/** Statements after which no migration can be recorded, and any can be again. */
+const refusals = {
+  sqlite: {
+    begin:
+      "CREATE TRIGGER refused BEFORE INSERT ON seaql_migrations BEGIN SELECT RAISE(ABORT, 'not today'); END",
+    end: "DROP TRIGGER refused",
+  },
+  postgres: {
+    begin: `ALTER TABLE seaql_migrations ADD CONSTRAINT refused CHECK (version <> '${last}')`,
+    end: "ALTER TABLE seaql_migrations DROP CONSTRAINT refused",
+  },
+} as const;
 
 eachDatabase("a start that migrates a database copies it first, and the copy restores it", async (kind) => {
   await using home = await newHome();
@@ -38,12 +51,43 @@ eachDatabase("a start that migrates a database copies it first, and the copy res
   await database.run("DELETE FROM kv");
   expect((await home.run(["restore", join(folder, name), "--yes"])).code).toBe(0);
   expect(await rowsOf(database.url)).toEqual(before);
-  // It is as it was, so the next start migrates it again; one that needs no migration copies nothing.
+  // The next start migrates it again; one that needs no migration copies nothing.
+  await database.run("INSERT INTO kv (namespace, key, value) VALUES ('after', 'the', '\"restore\"')");
   await (await home.serve()).stop();
   const count = (await readdir(folder)).length;
   expect(count).toBe(2);
   await (await home.serve()).stop();
   expect(await readdir(folder)).toHaveLength(count);
+  await database.drop();
+});
+
+eachDatabase("starts whose migration fails make one copy of the same database between them", async (kind) => {
+  await using home = await newHome();
+  const database = await oldDatabase(home, kind);
+  // Its transaction fails when the migration is recorded.
+  await database.run(refusals[kind].begin);
+  const folder = home.file(kind === "sqlite" ? "data/backup" : "backup");
+  const fails = async () => {
+    const { code, stderr } = await home.run(["serve"]);
+    expect(code).toBe(1);
+    expect(stderr).not.toContain("applied migration");
+    return stderr;
+  };
+  expect(await fails()).toContain("event=backup.made");
+  const copies = await readdir(folder);
+  expect(copies).toHaveLength(1);
+  const again = await fails();
+  expect(again).not.toContain("event=backup.made");
+  expect(again).toContain(join(folder, copies[0] ?? ""));
+  expect(await readdir(folder)).toEqual(copies);
+  // A copy of another state, or one that is damaged, is not the way back.
+  await database.run("INSERT INTO kv (namespace, key, value) VALUES ('another', 'a', '1')");
+  expect(await fails()).toContain("event=backup.made");
+  const [newest = ""] = (await readdir(folder)).filter((name) => !copies.includes(name));
+  await truncate(join(folder, newest), 100);
+  await database.run(refusals[kind].end);
+  await (await home.serve()).stop();
+  expect(await readdir(folder)).toHaveLength(3);
   await database.drop();
 });
 
