@@ -142,7 +142,7 @@ story("a database that can be read and not written is refused with owner, mode a
         `toml:6:16: database.database_url: the database ${file}${folder} cannot be written: it belongs to `,
       );
       expect(stderr).toContain(` with mode 0${mode.toString(8)}, and this runs as `);
-      expect(stderr).toMatch(/; run `ch(own \w+|mod u\+w) /);
+      expect(stderr).toMatch(/; run `ch(own (-R )?\w+|mod u\+w) /);
     }
     await chmod(home.file(name), 0o755);
   }
