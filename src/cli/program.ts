@@ -1,3 +1,4 @@
+import type { Command } from "commander";
 import { backupCommands } from "./backup/commands.ts";
 import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
@@ -21,6 +22,7 @@ import {
   unitProcesses,
   yes,
 } from "./options.ts";
+import type { ServeOptions } from "./server/serve.ts";
 import { tokens } from "./tokens/token-commands.ts";
 
 const service: CommandRow = {
@@ -54,7 +56,14 @@ const serverCommands: readonly CommandRow[] = [
     name: "serve",
     description: "run the server; creates a missing configuration and database",
     options: [listen("listen here instead of at ws_listener"), processes],
-    load: async () => (await import("./server/serve.ts")).serve,
+    load: async () => {
+      const { serve } = await import("./server/serve.ts");
+      return (options: Omit<ServeOptions, "isConfigGiven">, _: Context, command: Command) =>
+        serve({
+          ...options,
+          isConfigGiven: command.getOptionValueSourceWithGlobals("config") === "cli",
+        });
+    },
   },
   {
     name: "init",

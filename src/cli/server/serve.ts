@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Command } from "commander";
 import { parseGivenToken, type SuperCredentials } from "../../auth/super-token.ts";
+import { exitCodes } from "../../base/exit-codes.ts";
 import { messageOf } from "../../base/fault.ts";
 import { shellQuoted } from "../../base/local-fs/access.ts";
 import { build, isCompiled } from "../../build.ts";
@@ -9,8 +9,6 @@ import { ensureConfigFile } from "../../config/default-config.ts";
 import { type Node, openNode } from "../../node.ts";
 import { Binary, execInto } from "../../update/binary.ts";
 import { beginTrial, endTrial, recordBackup, type StartMode } from "../../update/trial.ts";
-import { type CommandOptions, exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
 import { credentialLines } from "./credentials.ts";
 import { Member } from "./processes/member.ts";
 import { memberVariable, replacedSignal, startAgainCode } from "./processes/messages.ts";
@@ -25,7 +23,11 @@ const retryMs = 1000;
 const maxCloseMs = 30_000;
 const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
-export interface ServeOptions extends CommandOptions {
+export interface ServeOptions {
+  /** The path of the configuration. */
+  readonly config: string;
+  /** Whether the user named it. One that nobody named is created. */
+  readonly isConfigGiven: boolean;
   /** Takes the place of `ws_listener`, for this run. */
   readonly listen?: string | undefined;
   /** How many processes share the work. */
@@ -33,12 +35,12 @@ export interface ServeOptions extends CommandOptions {
 }
 
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve(options: ServeOptions, _: Context, command: Command): Promise<number> {
+export async function serve(options: ServeOptions): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // Other servers rotate logs or upgrade on them; by default they end a process.
   for (const name of ["SIGUSR1", "SIGUSR2"] as const) process.on(name, () => {});
-  const { config, listen, processes = 1 } = options;
+  const { config, isConfigGiven, listen, processes = 1 } = options;
   if (processes > 1) {
     const { supervise } = await import("./processes/supervise.ts");
     return supervise({ config, listen, processes });
@@ -72,7 +74,7 @@ export async function serve(options: ServeOptions, _: Context, command: Command)
   // Throws for an invalid token before anything is created.
   parseGivenToken(process.env);
   // A path that was given and does not exist may be a typing mistake.
-  const isNew = !isGiven(command) && (await ensureConfigFile(config));
+  const isNew = !isConfigGiven && (await ensureConfigFile(config));
   // Reported before the start, which may fail.
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
@@ -132,10 +134,6 @@ export async function serve(options: ServeOptions, _: Context, command: Command)
     if (stop.name !== undefined) return exitCodes.done;
     failure = await tryToExec(binary);
   }
-}
-
-function isGiven(command: Command): boolean {
-  return command.getOptionValueSourceWithGlobals("config") === "cli";
 }
 
 /** Counts the start of a version on trial; one that failed twice is replaced by the old one before it can fail again. */

@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { parseGivenToken } from "../../../auth/super-token.ts";
 import { formatAddress } from "../../../base/address.ts";
+import { exitCodes } from "../../../base/exit-codes.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import { isCompiled, selfCommand } from "../../../build.ts";
 import { readOverrides } from "../../../config/environment.ts";
@@ -11,7 +12,6 @@ import { preflight } from "../../../preflight.ts";
 import { inspectShared } from "../../../process-group.ts";
 import { Binary } from "../../../update/binary.ts";
 import { endTrial } from "../../../update/trial.ts";
-import { exitCodes } from "../../command.ts";
 import { ReloadRequests } from "../reload-requests.ts";
 import { openNotifier } from "../systemd-notify.ts";
 import { LineMerger } from "./line-merger.ts";
