@@ -14,6 +14,7 @@ const tasks: Readonly<Record<string, string>> = {
   config: "keys, reload",
   console: "pages in the browser",
   db: "SQLite, PostgreSQL",
+  host: "process, supervisor, systemd",
   http: "routes, protocols",
   links: "signed links",
   log: "hub, events, filters, sinks",

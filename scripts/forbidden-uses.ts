@@ -11,8 +11,8 @@ const rules: readonly Rule[] = [
   {
     // A time that a server reads from the machine is one that a story has to wait for.
     files: "src/**/*.ts",
-    // A browser, a command and a client are not part of a node: they have the time of their own machine.
-    except: /^src\/(?:console|cli|client)\//,
+    // A browser, a command, a client and a process are not part of a node: they have the time of their own machine.
+    except: /^src\/(?:console|cli|client|host)\//,
     uses: /\b(?:Date\.now|setTimeout|setInterval|Bun\.sleep)\b/,
     advice: "take a Clock (src/base/clock.ts)",
     allowed: {
@@ -69,8 +69,6 @@ const rules: readonly Rule[] = [
     advice: "take it from the Context of the command (src/cli/context.ts)",
     allowed: {
       "src/cli/process-context.ts": "makes the context of the process",
-      "src/cli/server/serve.ts": "is the server's process: it takes signals, restarts itself and ends",
-      "src/cli/server/processes/supervise.ts": "is the process that starts and watches those of the server",
     },
   },
 ];

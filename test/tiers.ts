@@ -86,6 +86,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/agents/": ["auth"],
   "src/buckets/": ["buckets", "deploys", "uploads", "webdav"],
   "src/cluster/": ["cluster"],
+  "src/host/": ["process"],
   "src/http/": ["buckets", "rpc", "health"],
   "src/http/console/": ["console"],
   "src/http/health.ts": ["health"],

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { ServeOptions } from "../host/serve.ts";
 import { backupCommands } from "./backup/commands.ts";
 import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
@@ -22,7 +23,6 @@ import {
   unitProcesses,
   yes,
 } from "./options.ts";
-import type { ServeOptions } from "./server/serve.ts";
 import { tokens } from "./tokens/token-commands.ts";
 
 const service: CommandRow = {
@@ -57,7 +57,7 @@ const serverCommands: readonly CommandRow[] = [
     description: "run the server; creates a missing configuration and database",
     options: [listen("listen here instead of at ws_listener"), processes],
     load: async () => {
-      const { serve } = await import("./server/serve.ts");
+      const { serve } = await import("../host/serve.ts");
       return (options: Omit<ServeOptions, "isConfigGiven">, _: Context, command: Command) =>
         serve({
           ...options,

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdir, readdir, readFile } from "node:fs/promises";
-import { LineMerger } from "../../src/cli/server/processes/line-merger.ts";
-import { MemberProcess } from "../../src/cli/server/processes/member-process.ts";
-import { Supervisor } from "../../src/cli/server/processes/supervisor.ts";
 import type { ClusterView } from "../../src/cluster/roster.ts";
+import { LineMerger } from "../../src/host/line-merger.ts";
+import { MemberProcess } from "../../src/host/member-process.ts";
+import { Supervisor } from "../../src/host/supervisor.ts";
 import { TerminalOutput } from "../../src/log/terminal.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, hello, helloAt, newHome, type Server, sendTo, wholeLines } from "../support/process.ts";

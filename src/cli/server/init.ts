@@ -3,11 +3,11 @@ import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
 import { resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
+import { credentialLines } from "../../host/credentials.ts";
 import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { credentialLines } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
 export interface InitOptions extends CommandOptions {

@@ -1,9 +1,9 @@
 import { rollSuperToken } from "../../auth/super-token.ts";
+import { credentialLines } from "../../host/credentials.ts";
 import { inspectDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { credentialLines } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
 /** Gives the Super Token new credentials. A running server accepts them from the next call on, and the old ones no more. */

@@ -7,12 +7,12 @@ import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { isCompiled } from "../../build.ts";
 import { readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/live.ts";
+import { accessNotes } from "../../host/service-access.ts";
+import { requireDatabase, requireFolders, writableFolders } from "../../host/service-paths.ts";
+import { unitFile } from "../../host/unit-file.ts";
 import { inspectShared } from "../../process-group.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { accessNotes } from "./service-access.ts";
-import { requireDatabase, requireFolders, writableFolders } from "./service-paths.ts";
-import { unitFile } from "./unit-file.ts";
 
 export interface UninstallOptions extends CommandOptions {
   readonly name: string;

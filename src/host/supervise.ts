@@ -1,22 +1,22 @@
 import { realpathSync } from "node:fs";
-import { parseGivenToken } from "../../../auth/super-token.ts";
-import { formatAddress } from "../../../base/address.ts";
-import { exitCodes } from "../../../base/exit-codes.ts";
-import { Fault, messageOf } from "../../../base/fault.ts";
-import { isCompiled, selfCommand } from "../../../build.ts";
-import { readOverrides } from "../../../config/environment.ts";
-import { loadConfig } from "../../../config/live.ts";
-import type { Config } from "../../../config/schema.ts";
-import { isColoured, openTerminal } from "../../../log/terminal.ts";
-import { preflight } from "../../../preflight.ts";
-import { inspectShared } from "../../../process-group.ts";
-import { Binary } from "../../../update/binary.ts";
-import { endTrial } from "../../../update/trial.ts";
-import { ReloadRequests } from "../reload-requests.ts";
-import { openNotifier } from "../systemd-notify.ts";
+import { parseGivenToken } from "../auth/super-token.ts";
+import { formatAddress } from "../base/address.ts";
+import { exitCodes } from "../base/exit-codes.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import { isCompiled, selfCommand } from "../build.ts";
+import { readOverrides } from "../config/environment.ts";
+import { loadConfig } from "../config/live.ts";
+import type { Config } from "../config/schema.ts";
+import { isColoured, openTerminal } from "../log/terminal.ts";
+import { preflight } from "../preflight.ts";
+import { inspectShared } from "../process-group.ts";
+import { Binary } from "../update/binary.ts";
+import { endTrial } from "../update/trial.ts";
 import { LineMerger } from "./line-merger.ts";
 import { defaultStopMs, MemberProcess, NotStarted } from "./member-process.ts";
+import { ReloadRequests } from "./reload-requests.ts";
 import { Supervisor } from "./supervisor.ts";
+import { openNotifier } from "./systemd-notify.ts";
 
 export interface SuperviseOptions {
   readonly config: string;

@@ -1,4 +1,4 @@
-import type { SuperCredentials } from "../../auth/super-token.ts";
+import type { SuperCredentials } from "../auth/super-token.ts";
 
 /** Returns the credentials of the Super Token, which are shown once: on standard output, never through the logger. */
 export function credentialLines({ token, password }: SuperCredentials): string {

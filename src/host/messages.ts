@@ -1,7 +1,7 @@
-import type { Outcome } from "../../../config/live.ts";
-import type { LogEntry } from "../../../log/entry.ts";
-import type { EventCode } from "../../../log/events.ts";
-import type { SampledFamily, SampledProcess } from "../../../metrics/family.ts";
+import type { Outcome } from "../config/live.ts";
+import type { LogEntry } from "../log/entry.ts";
+import type { EventCode } from "../log/events.ts";
+import type { SampledFamily, SampledProcess } from "../metrics/family.ts";
 
 /** `memberVariable` is set in the environment of a process that a supervisor has started; its value is a `MemberRole` as JSON. */
 export const memberVariable = "NODE_SERVER_PROCESS";

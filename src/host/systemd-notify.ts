@@ -1,5 +1,5 @@
 import { ptr } from "bun:ffi";
-import { openLibc } from "../../base/local-fs/local-calls.ts";
+import { openLibc } from "../base/local-fs/local-calls.ts";
 
 const unixSocket = 1;
 const datagram = 2;

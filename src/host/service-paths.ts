@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { shownDatabase } from "../../base/database-url.ts";
-import { Fault } from "../../base/fault.ts";
+import { shownDatabase } from "../base/database-url.ts";
+import { Fault } from "../base/fault.ts";
 import {
   accessBits,
   createFolderCommand,
@@ -9,12 +9,12 @@ import {
   mayAccess,
   shellQuoted,
   type User,
-} from "../../base/local-fs/access.ts";
-import { isInside } from "../../base/local-fs/folder.ts";
-import { type ConfiguredFile, configuredFiles, folderModeOf } from "../../config/paths.ts";
-import type { Config } from "../../config/schema.ts";
-import { probeDatabase } from "../../db/probe.ts";
-import { LogHub } from "../../log/hub.ts";
+} from "../base/local-fs/access.ts";
+import { isInside } from "../base/local-fs/folder.ts";
+import { type ConfiguredFile, configuredFiles, folderModeOf } from "../config/paths.ts";
+import type { Config } from "../config/schema.ts";
+import { probeDatabase } from "../db/probe.ts";
+import { LogHub } from "../log/hub.ts";
 
 /** ServiceTarget is what a service runs, and as whom. */
 export interface ServiceTarget {

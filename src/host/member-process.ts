@@ -1,8 +1,8 @@
 import { constants } from "node:os";
 import type { Subprocess } from "bun";
-import { Fault } from "../../../base/fault.ts";
-import type { Outcome } from "../../../config/live.ts";
-import type { SampledFamily } from "../../../metrics/family.ts";
+import { Fault } from "../base/fault.ts";
+import type { Outcome } from "../config/live.ts";
+import type { SampledFamily } from "../metrics/family.ts";
 import { type JsonChannel, openJsonChannel } from "./json-channel.ts";
 import type { LineMerger } from "./line-merger.ts";
 import {

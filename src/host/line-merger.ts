@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import type { TerminalOutput } from "../../../log/terminal.ts";
+import type { TerminalOutput } from "../log/terminal.ts";
 
 /** A line that is longer is passed on in pieces. */
 const maxLineChars = 1024 * 1024;

@@ -1,18 +1,18 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { sqliteLockPath } from "../../base/database-url.ts";
-import { codeOf } from "../../base/fault.ts";
+import { sqliteLockPath } from "../base/database-url.ts";
+import { codeOf } from "../base/fault.ts";
 import {
   accessBits,
   createFolderCommand,
   isSystemFolder,
   mayAccess,
   shellQuoted,
-} from "../../base/local-fs/access.ts";
-import { isInside } from "../../base/local-fs/folder.ts";
-import type { Config } from "../../config/schema.ts";
-import { linkKeyPaths, pathsBeside } from "../../config/server-uuid.ts";
-import { databaseFile } from "../../db/database.ts";
+} from "../base/local-fs/access.ts";
+import { isInside } from "../base/local-fs/folder.ts";
+import type { Config } from "../config/schema.ts";
+import { linkKeyPaths, pathsBeside } from "../config/server-uuid.ts";
+import { databaseFile } from "../db/database.ts";
 import { isSharedFolder, mayReplaceBinary, type ServiceTarget, usedFiles } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;

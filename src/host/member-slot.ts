@@ -1,5 +1,5 @@
-import { messageOf } from "../../../base/fault.ts";
-import type { EventCode, EventFields } from "../../../log/events.ts";
+import { messageOf } from "../base/fault.ts";
+import type { EventCode, EventFields } from "../log/events.ts";
 import { type MemberProcess, NotStarted } from "./member-process.ts";
 import { replacedSignal, startAgainCode } from "./messages.ts";
 

@@ -1,9 +1,9 @@
-import type { Outcome } from "../../../config/live.ts";
-import type { LogEntry } from "../../../log/entry.ts";
-import type { EventFields } from "../../../log/events.ts";
-import { type SampledProcess, sampleFamilies } from "../../../metrics/family.ts";
-import type { Node } from "../../../node.ts";
-import type { ProcessGroup } from "../../../process-group.ts";
+import type { Outcome } from "../config/live.ts";
+import type { LogEntry } from "../log/entry.ts";
+import type { EventFields } from "../log/events.ts";
+import { type SampledProcess, sampleFamilies } from "../metrics/family.ts";
+import type { Node } from "../node.ts";
+import type { ProcessGroup } from "../process-group.ts";
 import { openJsonChannel } from "./json-channel.ts";
 import {
   channelDescriptor,

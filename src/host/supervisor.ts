@@ -1,6 +1,6 @@
-import { formatTimestamp } from "../../../log/entry.ts";
-import { events } from "../../../log/events.ts";
-import { formatLine } from "../../../log/terminal.ts";
+import { formatTimestamp } from "../log/entry.ts";
+import { events } from "../log/events.ts";
+import { formatLine } from "../log/terminal.ts";
 import type { MemberProcess } from "./member-process.ts";
 import { type EventLog, MemberSlot } from "./member-slot.ts";
 import type { FromMember } from "./messages.ts";

@@ -1,17 +1,17 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseGivenToken, type SuperCredentials } from "../../auth/super-token.ts";
-import { exitCodes } from "../../base/exit-codes.ts";
-import { messageOf } from "../../base/fault.ts";
-import { shellQuoted } from "../../base/local-fs/access.ts";
-import { build, isCompiled } from "../../build.ts";
-import { ensureConfigFile } from "../../config/default-config.ts";
-import { type Node, openNode } from "../../node.ts";
-import { Binary, execInto } from "../../update/binary.ts";
-import { beginTrial, endTrial, recordBackup, type StartMode } from "../../update/trial.ts";
+import { parseGivenToken, type SuperCredentials } from "../auth/super-token.ts";
+import { exitCodes } from "../base/exit-codes.ts";
+import { messageOf } from "../base/fault.ts";
+import { shellQuoted } from "../base/local-fs/access.ts";
+import { build, isCompiled } from "../build.ts";
+import { ensureConfigFile } from "../config/default-config.ts";
+import { type Node, openNode } from "../node.ts";
+import { Binary, execInto } from "../update/binary.ts";
+import { beginTrial, endTrial, recordBackup, type StartMode } from "../update/trial.ts";
 import { credentialLines } from "./credentials.ts";
-import { Member } from "./processes/member.ts";
-import { memberVariable, replacedSignal, startAgainCode } from "./processes/messages.ts";
+import { Member } from "./member.ts";
+import { memberVariable, replacedSignal, startAgainCode } from "./messages.ts";
 import { ReloadRequests } from "./reload-requests.ts";
 import { StopRequests } from "./stop-requests.ts";
 import { openNotifier } from "./systemd-notify.ts";
@@ -42,7 +42,7 @@ export async function serve(options: ServeOptions): Promise<number> {
   for (const name of ["SIGUSR1", "SIGUSR2"] as const) process.on(name, () => {});
   const { config, isConfigGiven, listen, processes = 1 } = options;
   if (processes > 1) {
-    const { supervise } = await import("./processes/supervise.ts");
+    const { supervise } = await import("./supervise.ts");
     return supervise({ config, listen, processes });
   }
   let node: Node | undefined;
