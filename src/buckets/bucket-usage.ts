@@ -1,9 +1,8 @@
-import { statfs } from "node:fs/promises";
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans, quietly } from "../log/span.ts";
-import type { DiskUsage, FileReader } from "./ports.ts";
+import type { FileReader } from "./ports.ts";
 import type { Bucket } from "./record.ts";
 
 /** The interval between two searches for buckets whose count is due. */
@@ -146,10 +145,4 @@ export class BucketUsage {
 /** Waits in proportion to the real time since `startedAt`. */
 function rest(startedAt: number): Promise<void> {
   return Bun.sleep(Math.min(maxRestMs, (performance.now() - startedAt) * restFactor));
-}
-
-/** `diskUsageOf` returns the space of the file system that a folder is on. */
-export async function diskUsageOf(folder: string): Promise<DiskUsage> {
-  const { bavail, bfree, blocks, bsize } = await statfs(folder);
-  return { availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize };
 }

@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import type { DiskUsage } from "../base/local-fs/stat.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
@@ -124,11 +125,6 @@ export interface ChunkOptions {
    * are the consumer's to keep.
    */
   readonly reusesMemory?: boolean;
-}
-
-export interface DiskUsage {
-  readonly availableBytes: number;
-  readonly usedBytes: number;
 }
 
 /** ListedFile is a file in a list of any length. */

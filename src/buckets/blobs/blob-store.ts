@@ -5,7 +5,8 @@
 // staged-blob.ts and hashed-content.ts are uploaded content that no row names yet.
 
 import { Fault } from "../../base/fault.ts";
-import type { ByteRange, DiskUsage } from "../ports.ts";
+import type { DiskUsage } from "../../base/local-fs/stat.ts";
+import type { ByteRange } from "../ports.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {

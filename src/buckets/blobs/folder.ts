@@ -10,15 +10,14 @@ import {
   type FileDescriptor,
   fileCallsFor,
   syncFileCalls,
+  writeAll,
 } from "../../base/local-fs/file-calls.ts";
+import { type DiskUsage, diskUsageOf, statOrUndefined } from "../../base/local-fs/stat.ts";
 import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
-import { diskUsageOf } from "../bucket-usage.ts";
 import { LocalContent, RecentReads } from "../local-content.ts";
-import type { ByteRange, ChunkOptions, DiskUsage, HeldContent } from "../ports.ts";
-import { writeAll } from "../trees/disk/copy.ts";
-import { statOrUndefined } from "../trees/disk/stat.ts";
+import type { ByteRange, ChunkOptions, HeldContent } from "../ports.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,

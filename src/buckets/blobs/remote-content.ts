@@ -1,9 +1,8 @@
 import { constants } from "node:fs";
 import { Fault } from "../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor } from "../../base/local-fs/file-calls.ts";
+import { asyncFileCalls, type FileDescriptor, writeAll } from "../../base/local-fs/file-calls.ts";
 import { pulledStream } from "../../base/pulled-stream.ts";
 import type { ByteRange } from "../ports.ts";
-import { writeAll } from "../trees/disk/copy.ts";
 import { BlobDamagedFault, type BlobStore, type StoredBlob } from "./blob-store.ts";
 import { type BlobContent, type ContentSource, fetchVerified, maxShortBytes, verified } from "./content.ts";
 

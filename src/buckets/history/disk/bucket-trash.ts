@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { codeOf } from "../../../base/fault.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
+import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { Pacer, sortInTurns } from "../../../base/turns.ts";
 import { parseTreePath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
@@ -11,7 +12,6 @@ import type { VersionName, VersionsSize } from "../../ports.ts";
 import { fileSizes } from "../../trees/disk/file-sizes.ts";
 import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
-import { isAbsence, statOrUndefined } from "../../trees/disk/stat.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** Begins the folders of versions, by the number of days for which they are kept: `~30`. No part of a bucket's path can begin so. */

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { codeOf } from "../../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import { asyncFileCalls, type FileDescriptor, writeAll } from "../../../base/local-fs/file-calls.ts";
 import type {
   AssembledFile,
   PartialContents,
@@ -10,7 +10,6 @@ import type {
   StoredPiece,
   WholeUpload,
 } from "../../ports.ts";
-import { writeAll } from "../../trees/disk/copy.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import { DiskStagedFile } from "../../trees/disk/staging.ts";
 import { noUpload } from "../faults.ts";

@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
+import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { Pacer } from "../../../base/turns.ts";
 import {
   isBelow,
@@ -19,7 +20,6 @@ import { copyTree } from "../../trees/disk/copy.ts";
 import { DiskReader } from "../../trees/disk/read.ts";
 import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
-import { isAbsence, statOrUndefined } from "../../trees/disk/stat.ts";
 import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
 import type { NameInFolder, TrashWriter } from "./trash-writer.ts";

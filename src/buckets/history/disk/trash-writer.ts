@@ -2,6 +2,7 @@ import { lstat, rename, rm } from "node:fs/promises";
 import { codeOf, isDiskFull } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { Logger } from "../../../log/hub.ts";
 import type { Segment, TreePath } from "../../path.ts";
 import type { Failure } from "../../ports.ts";
@@ -9,7 +10,6 @@ import { copyOpenFile, copyTree } from "../../trees/disk/copy.ts";
 import { crossesDisks } from "../../trees/disk/disk-faults.ts";
 import type { DiskReader } from "../../trees/disk/read.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
-import { statOrUndefined } from "../../trees/disk/stat.ts";
 import type { BucketTrash } from "./bucket-trash.ts";
 
 /** Errors of a hard link that a copy does not have: another file system, one without links, a file of another user, too many links. */

@@ -8,10 +8,10 @@ import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
+import { isAbsence } from "../../../base/local-fs/stat.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { RecurringTask } from "../../maintenance/recurring-task.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
-import { isAbsence } from "../../trees/disk/stat.ts";
 import { BucketTrash } from "./bucket-trash.ts";
 
 /** The folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */

@@ -3,11 +3,11 @@ import { lstat, rename, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { Fault } from "../../../base/fault.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { treeRoot } from "../../path.ts";
 import { folderIsGone } from "../../ports.ts";
 import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
-import { statOrUndefined } from "../../trees/disk/stat.ts";
 
 /** temporaryPathOf returns the path of the first of two trees during their exchange, if the system cannot do that in one step. */
 export function temporaryPathOf(other: string): string {

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { copyFile, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, isDiskFull } from "../../../base/fault.ts";
-import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import { writeAll } from "../../../base/local-fs/file-calls.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { pathBelow, type TreePath, transplant } from "../../path.ts";
 import type { Failure, FileEntry } from "../../ports.ts";
@@ -82,14 +82,6 @@ async function copyPieces(file: DiskFile, diskPath: string, signal: AbortSignal)
     await copy.chmod(stats.mode & 0o777);
   } finally {
     await copy.close();
-  }
-}
-
-/** writeAll writes a whole chunk, at the file's current position or at a given one; `write` may write a part. */
-export async function writeAll(file: FileDescriptor, chunk: Uint8Array, position?: number): Promise<void> {
-  for (let at = 0; at < chunk.length; ) {
-    const to = position === undefined ? null : position + at;
-    at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;
   }
 }
 

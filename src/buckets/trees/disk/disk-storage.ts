@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { GrowingFiles } from "../../history/disk/growing-files.ts";
 import { Trash, TrashRetention } from "../../history/disk/trash.ts";
@@ -18,7 +19,6 @@ import { DiskTree } from "./disk-tree.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
 import { openOrCreate } from "./resolve.ts";
 import { Staging } from "./staging.ts";
-import { statOrUndefined } from "./stat.ts";
 
 /** The interval of the checks of the folder. */
 const checkIntervalMs = 5000;

@@ -6,6 +6,7 @@
 
 import { Fault } from "../../../base/fault.ts";
 import type { FolderExchange } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { PathMutex } from "../../../base/path-mutex.ts";
 import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
 import { reuseFiles } from "../../history/disk/reuse-files.ts";
@@ -38,7 +39,6 @@ import type {
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
-import { statOrUndefined } from "./stat.ts";
 import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */

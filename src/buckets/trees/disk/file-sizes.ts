@@ -2,9 +2,9 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
+import { isAbsence } from "../../../base/local-fs/stat.ts";
 import { stagedPrefix } from "../../path.ts";
 import type { FileSizes } from "../../ports.ts";
-import { isAbsence } from "./stat.ts";
 
 /** Names that are read in one batch. */
 const batchNames = 256;

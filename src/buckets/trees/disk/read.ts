@@ -3,12 +3,11 @@ import { Fault } from "../../../base/fault.ts";
 import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
+import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
-import { diskUsageOf } from "../../bucket-usage.ts";
 import { LocalContent, RecentReads } from "../../local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import {
-  type DiskUsage,
   type FileEntry,
   type FileReader,
   type FileSizes,
@@ -29,7 +28,6 @@ import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
-import { isAbsence, statOrUndefined } from "./stat.ts";
 import { storedHash } from "./stored-hash.ts";
 import type { OpenedFile } from "./sync-folder.ts";
 

@@ -1,10 +1,10 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { Fault } from "../../../base/fault.ts";
 import { Folder, type FolderIdentity } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { listedPath, type TreePath } from "../../path.ts";
 import type { Failure } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { statOrUndefined } from "./stat.ts";
 
 /** Level is a folder whose content is being removed. */
 interface Level {

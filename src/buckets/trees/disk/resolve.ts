@@ -11,6 +11,7 @@ import {
 } from "../../../base/local-fs/file-calls.ts";
 import { Folder, isInside, locateHandle } from "../../../base/local-fs/folder.ts";
 import type { FileState, FolderContent } from "../../../base/local-fs/local-calls.ts";
+import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { PerTick } from "../../../base/turns.ts";
 import {
   childPath,
@@ -24,7 +25,6 @@ import {
   treeRoot,
 } from "../../path.ts";
 import { type FileEntry, folderIsGone, notFound } from "../../ports.ts";
-import { isAbsence, statOrUndefined } from "./stat.ts";
 import {
   attemptSync,
   inFolderSync,

@@ -1,15 +1,9 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, statSync } from "node:fs";
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
+import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../../ports.ts";
-import {
-  isAbsence,
-  lstatSyncOrUndefined,
-  sameContent,
-  settledAtMs,
-  statOrUndefined,
-  statSyncOrUndefined,
-} from "./stat.ts";
+import { lstatSyncOrUndefined, sameContent, settledAtMs, statSyncOrUndefined } from "./stat.ts";
 
 /** Flags to open a file that may have been replaced since the snapshot: a FIFO in its place must not block, and a link is not followed. */
 const holdFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;

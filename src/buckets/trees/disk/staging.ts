@@ -13,13 +13,12 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
-import { type FileCalls, fileCallsFor } from "../../../base/local-fs/file-calls.ts";
+import { type FileCalls, fileCallsFor, writeAll } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { randomText } from "../../../base/random.ts";
 import { stagedPrefix } from "../../path.ts";
 import type { StagedFile } from "../../ports.ts";
-import { writeAll } from "./copy.ts";
-import { statOrUndefined } from "./stat.ts";
 
 const recordEnding = ".note";
 

@@ -2,26 +2,7 @@ import { lstatSync, type Stats } from "node:fs";
 import { codeOf } from "../../../base/fault.ts";
 import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
 import { type FileState, stateAt } from "../../../base/local-fs/local-calls.ts";
-
-const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
-
-/** isAbsence returns whether an error says that nothing exists at a path, or can. */
-export function isAbsence(error: unknown): boolean {
-  return absences.has(codeOf(error) ?? "");
-}
-
-/** statOrUndefined calls `stat` or `lstat`; undefined when nothing exists at the path. */
-export async function statOrUndefined(
-  diskPath: string,
-  stat: (path: string) => Stats | Promise<Stats>,
-): Promise<Stats | undefined> {
-  try {
-    return await stat(diskPath);
-  } catch (error) {
-    if (isAbsence(error)) return undefined;
-    throw error;
-  }
-}
+import { isAbsence } from "../../../base/local-fs/stat.ts";
 
 /** lstatSyncOrUndefined stats a path, or a link at its end; undefined when nothing exists there, or it cannot be read. */
 export function lstatSyncOrUndefined(diskPath: string): FileState | undefined {

@@ -4,6 +4,7 @@ import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
+import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
 import { VersionRestore } from "../../history/disk/trash-history.ts";
 import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-writer.ts";
@@ -31,7 +32,6 @@ import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { type PathResolver, refuseTooDeep } from "./resolve.ts";
 import { DiskStagedFile, fillFile, type Staging } from "./staging.ts";
-import { statOrUndefined } from "./stat.ts";
 import { attemptSync } from "./sync-folder.ts";
 
 export interface DiskWriterOptions {

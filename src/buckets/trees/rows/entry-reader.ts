@@ -1,3 +1,4 @@
+import type { DiskUsage } from "../../../base/local-fs/stat.ts";
 import { pulledStream } from "../../../base/pulled-stream.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
@@ -9,7 +10,6 @@ import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
   type ByteRange,
   type ChunkOptions,
-  type DiskUsage,
   type FileReader,
   type FileSizes,
   type FileSnapshot,

@@ -1,8 +1,9 @@
 import { httpDate, isoDate } from "../../../base/clock.ts";
+import type { DiskUsage } from "../../../base/local-fs/stat.ts";
 import { escapeXml } from "../../../base/xml.ts";
 import type { LockIndex } from "../../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../../buckets/path.ts";
-import type { DiskUsage, FileEntry } from "../../../buckets/ports.ts";
+import type { FileEntry } from "../../../buckets/ports.ts";
 import { mediaTypeOf } from "../../content/media-type.ts";
 import { activeLock, supportedLock } from "./request-xml.ts";
 

@@ -1,0 +1,35 @@
+import type { Stats } from "node:fs";
+import { statfs } from "node:fs/promises";
+import { codeOf } from "../fault.ts";
+
+const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
+
+/** isAbsence returns whether an error says that nothing exists at a path, or can. */
+export function isAbsence(error: unknown): boolean {
+  return absences.has(codeOf(error) ?? "");
+}
+
+/** statOrUndefined calls `stat` or `lstat`; undefined when nothing exists at the path. */
+export async function statOrUndefined(
+  diskPath: string,
+  stat: (path: string) => Stats | Promise<Stats>,
+): Promise<Stats | undefined> {
+  try {
+    return await stat(diskPath);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** DiskUsage is the space of a file system. */
+export interface DiskUsage {
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+}
+
+/** `diskUsageOf` returns the space of the file system that a folder is on. */
+export async function diskUsageOf(folder: string): Promise<DiskUsage> {
+  const { bavail, bfree, blocks, bsize } = await statfs(folder);
+  return { availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize };
+}
