@@ -5,6 +5,7 @@ import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { HeadValue } from "../db/rows/entry-values.ts";
 import type { UploadPart } from "../db/rows/upload-rows.ts";
+import type { BlobContent, HeldContent } from "./blobs/content.ts";
 import type { LockHolder } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
@@ -65,12 +66,6 @@ export interface FileSnapshot {
   hold(): HeldContent | undefined;
 }
 
-/** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
-export interface HeldContent {
-  readonly blob: Blob;
-  close(): void;
-}
-
 /** ResolvedPath is a path of a request after one read of the store: resolve once, then carry it. */
 export interface ResolvedPath {
   /** The path as requested, each name in the Unicode form that the store has. */
@@ -83,18 +78,11 @@ export interface ResolvedPath {
   readonly parent: FileEntry | undefined;
 }
 
-/** ByteRange is a part of a file's content; its bytes exist in the file. */
-export interface ByteRange {
-  readonly start: number;
-  /** The last byte, included. */
-  readonly end: number;
-}
-
 /**
  * OpenFile is a file of a bucket, open for reading: its content stays readable whatever happens to its name. Reading fails with a Fault
  * when the store does. It is to be disposed once, or given away by `body`.
  */
-export interface OpenFile extends AsyncDisposable {
+export interface OpenFile extends BlobContent {
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;
@@ -107,24 +95,7 @@ export interface OpenFile extends AsyncDisposable {
    * that breaks off. To be called before `body`.
    */
   prepare?(): Promise<void>;
-  /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
-  bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. */
-  chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array>;
-  /**
-   * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
-   * HTTP server without waiting for I/O after this call, or the content may be gone.
-   */
-  body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
   snapshot(): Promise<FileSnapshot>;
-}
-
-export interface ChunkOptions {
-  /**
-   * True if the consumer is done with a chunk when it asks for the next one, whose bytes may then take its place. By default chunks
-   * are the consumer's to keep.
-   */
-  readonly reusesMemory?: boolean;
 }
 
 /** ListedFile is a file in a list of any length. */

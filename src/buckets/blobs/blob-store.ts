@@ -6,7 +6,7 @@
 
 import { Fault } from "../../base/fault.ts";
 import type { DiskUsage } from "../../base/local-fs/stat.ts";
-import type { ByteRange } from "../ports.ts";
+import type { ByteRange } from "./content.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {

@@ -1,10 +1,16 @@
 import { codeOf } from "../../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs/file-calls.ts";
 import { RecentReads } from "../local-content.ts";
-import type { ByteRange, HeldContent } from "../ports.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
-import { type BlobContent, type ContentSource, fetchVerified, maxShortBytes } from "./content.ts";
+import {
+  type BlobContent,
+  type ByteRange,
+  type ContentSource,
+  fetchVerified,
+  type HeldContent,
+  maxShortBytes,
+} from "./content.ts";
 import { holdLocalBlob, openLocalBlob } from "./folder.ts";
 import { CacheFill, MemoryContent, RemoteContent } from "./remote-content.ts";
 

@@ -1,11 +1,38 @@
-import type { HeldContent, OpenFile } from "../ports.ts";
 import { BlobDamagedFault, type BlobStore, type StoredBlob } from "./blob-store.ts";
 
-/**
- * BlobContent is the content of a blob, open for reading: the part of an `OpenFile` that is about content. It is to be disposed once, or
- * given away by `body`.
- */
-export interface BlobContent extends AsyncDisposable, Pick<OpenFile, "bytes" | "chunks" | "body"> {}
+/** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
+export interface HeldContent {
+  readonly blob: Blob;
+  close(): void;
+}
+
+/** ByteRange is a part of a file's content; its bytes exist in the file. */
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
+}
+
+export interface ChunkOptions {
+  /**
+   * True if the consumer is done with a chunk when it asks for the next one, whose bytes may then take its place. By default chunks
+   * are the consumer's to keep.
+   */
+  readonly reusesMemory?: boolean;
+}
+
+/** BlobContent is content that is open for reading. It is to be disposed once, or given away by `body`. */
+export interface BlobContent extends AsyncDisposable {
+  /** The whole content in memory, as long as it was when it was opened. Fails if it became shorter since. */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The content, or a range of it, read while it is consumed. Fails if it became shorter than that. */
+  chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array>;
+  /**
+   * The content, or a range of it, for a `Response`. It disposes the content when it needs it no more. The response must be returned to the
+   * HTTP server without waiting for I/O after this call, or the content may be gone.
+   */
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
+}
 
 /** ContentSource opens blobs to send them: from the folder that they are in, or through a cache on the local disk. */
 export interface ContentSource {

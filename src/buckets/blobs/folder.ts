@@ -17,7 +17,6 @@ import { SharedSync } from "../../base/local-fs/sync.ts";
 import { randomText } from "../../base/random.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
 import { LocalContent, RecentReads } from "../local-content.ts";
-import type { ByteRange, ChunkOptions, HeldContent } from "../ports.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,
@@ -31,7 +30,14 @@ import {
   storeUnavailable,
   storeUnusable,
 } from "./blob-store.ts";
-import { type BlobContent, type ContentSource, verified } from "./content.ts";
+import {
+  type BlobContent,
+  type ByteRange,
+  type ChunkOptions,
+  type ContentSource,
+  type HeldContent,
+  verified,
+} from "./content.ts";
 import { HashedContent } from "./hashed-content.ts";
 
 /** An unfinished upload that nothing was written to for this time is left over from a crash: no node writes to it any more. */

@@ -1,7 +1,6 @@
 import { S3Client, type S3Options } from "bun";
 import { Fault } from "../../base/fault.ts";
 import { wholeNumber } from "../../base/numbers.ts";
-import type { ByteRange } from "../ports.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,
@@ -14,6 +13,7 @@ import {
   type StoredBlob,
   storeUnavailable,
 } from "./blob-store.ts";
+import type { ByteRange } from "./content.ts";
 import { Deadline } from "./deadline.ts";
 import { HashedContent } from "./hashed-content.ts";
 import {

@@ -1,5 +1,6 @@
+import type { HeldContent } from "../../buckets/blobs/content.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
-import { type FileSnapshot, type FolderChecks, type HeldContent, isSettled } from "../../buckets/ports.ts";
+import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/ports.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { type Encoding, encodingsFor, plainOnly } from "../content/compression.ts";

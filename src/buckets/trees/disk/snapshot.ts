@@ -2,7 +2,8 @@ import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, st
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import type { FileSnapshot, FolderChecks, HeldContent } from "../../ports.ts";
+import type { HeldContent } from "../../blobs/content.ts";
+import type { FileSnapshot, FolderChecks } from "../../ports.ts";
 import { lstatSyncOrUndefined, sameContent, settledAtMs, statSyncOrUndefined } from "./stat.ts";
 
 /** Flags to open a file that may have been replaced since the snapshot: a FIFO in its place must not block, and a link is not followed. */

@@ -5,11 +5,9 @@ import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/e
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { BlobMissingFault, BlobStoreFault, type StoredBlob } from "../../blobs/blob-store.ts";
-import type { BlobContent } from "../../blobs/content.ts";
+import type { BlobContent, ByteRange, ChunkOptions } from "../../blobs/content.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
-  type ByteRange,
-  type ChunkOptions,
   type FileReader,
   type FileSizes,
   type FileSnapshot,

@@ -1,7 +1,7 @@
 import type { BucketState } from "../../../db/rows/bucket-rows.ts";
 import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../../db/rows/entry-values.ts";
-import type { ContentSource } from "../../blobs/content.ts";
+import type { ContentSource, HeldContent } from "../../blobs/content.ts";
 import { isAscii, segmentsOf, type TreePath } from "../../path.ts";
 import {
   etagOfContent,
@@ -9,7 +9,6 @@ import {
   type FileSnapshot,
   type FileStats,
   type FolderChecks,
-  type HeldContent,
 } from "../../ports.ts";
 import type { Head, Heads } from "./heads.ts";
 import { blobOf } from "./locate.ts";
