@@ -24,7 +24,7 @@ import {
   shellQuoted,
 } from "./base/local-fs/access.ts";
 import { isInside } from "./base/local-fs/folder.ts";
-import { openBlobs, proveBlobs } from "./buckets/blobs/open-blobs.ts";
+import { openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
 import { sqliteFilePart } from "./config/key.ts";

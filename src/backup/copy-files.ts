@@ -1,6 +1,6 @@
-import type { BlobStore } from "../buckets/blobs/blob-store.ts";
-import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/blobs/open-blobs.ts";
-import { UncachedContent } from "../buckets/blobs/remote-content.ts";
+import type { BlobStore } from "../blobs/blob-store.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts";
+import { UncachedContent } from "../blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
 import { Versions } from "../buckets/history/rows/versions.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";

@@ -3,7 +3,7 @@ import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promise
 import { codeOf, Fault } from "../base/fault.ts";
 import { asyncFileCalls } from "../base/local-fs/file-calls.ts";
 import { Folder, isInside, locateHandle } from "../base/local-fs/folder.ts";
-import type { BlobSettings } from "../buckets/blobs/open-blobs.ts";
+import type { BlobSettings } from "../blobs/open-blobs.ts";
 import { fatalReasons } from "../buckets/copy-bucket.ts";
 import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
 import type { FileEntry, FileReader, OpenFile } from "../buckets/ports.ts";

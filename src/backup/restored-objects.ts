@@ -1,4 +1,4 @@
-import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/blobs/open-blobs.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts";
 import { type RestoredItem, RestoredTrees, type TreeRow } from "../buckets/maintenance/restored-trees.ts";
 import type { PortableRow, TableShape } from "../db/dump/portable.ts";
 import type { InsertRows } from "../db/dump/table-loader.ts";

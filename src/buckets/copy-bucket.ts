@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
-import { retryDamaged } from "./blobs/content.ts";
+import { retryDamaged } from "../blobs/content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 import type { Failure, FileEntry, FileReader, TreeFiles } from "./ports.ts";
 

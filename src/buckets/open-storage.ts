@@ -1,6 +1,6 @@
+import { type BlobSettings, openBlobs, openContent, proveBlobs } from "../blobs/open-blobs.ts";
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
-import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./blobs/open-blobs.ts";
 import { StorageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";

@@ -1,11 +1,11 @@
 import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";
+import type { BlobContent, HeldContent } from "../blobs/content.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { HeadValue } from "../db/rows/entry-values.ts";
 import type { UploadPart } from "../db/rows/upload-rows.ts";
-import type { BlobContent, HeldContent } from "./blobs/content.ts";
 import type { LockHolder } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";

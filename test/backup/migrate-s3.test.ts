@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
-import { S3Blobs } from "../../src/buckets/blobs/s3.ts";
-import { toS3Options } from "../../src/buckets/blobs/s3-requests.ts";
+import { S3Blobs } from "../../src/blobs/s3.ts";
+import { toS3Options } from "../../src/blobs/s3-requests.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../src/db/database.ts";

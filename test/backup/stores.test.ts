@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { type RestoreOptions, restoreBackup } from "../../src/backup/restore.ts";
-import type { BlobSettings } from "../../src/buckets/blobs/open-blobs.ts";
+import type { BlobSettings } from "../../src/blobs/open-blobs.ts";
 import { treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
 import { openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";

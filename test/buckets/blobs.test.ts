@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { BlobMissingFault, newBlobKey } from "../../src/buckets/blobs/blob-store.ts";
+import { BlobMissingFault, newBlobKey } from "../../src/blobs/blob-store.ts";
 import { chunks, eachBlobStore, listed, never, sha256, textOf } from "../support/blob-stores.ts";
 
 const about = { path: "site/index.html" };

@@ -3,7 +3,7 @@ import { stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { brotliDecompressSync, constants, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { systemClock } from "../../src/base/clock.ts";
-import { FolderPaths } from "../../src/buckets/blobs/folder.ts";
+import { FolderPaths } from "../../src/blobs/folder.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { isSettled, type OpenFile } from "../../src/buckets/ports.ts";
 import { DiskStats } from "../../src/buckets/trees/disk/entry.ts";

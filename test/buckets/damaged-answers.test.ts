@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { copyFiles } from "../../src/backup/copy-files.ts";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
-import { openBlobs } from "../../src/buckets/blobs/open-blobs.ts";
+import { openBlobs } from "../../src/blobs/open-blobs.ts";
 import { checkContent } from "../../src/buckets/maintenance/copy-blobs.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";

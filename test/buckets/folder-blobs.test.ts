@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import type { Fault } from "../../src/base/fault.ts";
-import { BlobMissingFault, newBlobKey } from "../../src/buckets/blobs/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { BlobMissingFault, newBlobKey } from "../../src/blobs/blob-store.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { chunks, listed, never, sha256, textOf } from "../support/blob-stores.ts";
 import { tempFolder } from "../support/node.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { copyBlobs, measureBlobs } from "../../src/buckets/maintenance/copy-blobs.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { treeOf } from "../backup/support.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
-import type { S3BlobsOptions } from "../../src/buckets/blobs/s3.ts";
-import { toS3Options } from "../../src/buckets/blobs/s3-requests.ts";
+import type { S3BlobsOptions } from "../../src/blobs/s3.ts";
+import { toS3Options } from "../../src/blobs/s3-requests.ts";
 import { chunks, listed, never, s3Blobs, textOf } from "../support/blob-stores.ts";
 import { hasSeaweed, readerKeys, seaweed } from "../support/seaweed.ts";
 import { randomBytes } from "../support/tools.ts";

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { checkProbe } from "../../src/buckets/blobs/blob-store.ts";
+import { checkProbe } from "../../src/blobs/blob-store.ts";
 import { markStore, readMark } from "../../src/buckets/maintenance/store-mark.ts";
 import { eachBlobStore, never } from "../support/blob-stores.ts";
 import { objectRows } from "../support/object-rows.ts";

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
-import type { BlobPurpose } from "../../src/buckets/blobs/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import type { BlobPurpose } from "../../src/blobs/blob-store.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";

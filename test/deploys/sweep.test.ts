@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { dropUnusedHeads } from "../../src/buckets/maintenance/storage-maintenance.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../src/db/database.ts";

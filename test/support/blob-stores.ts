@@ -1,7 +1,7 @@
 import { test } from "bun:test";
-import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
-import { S3Blobs, type S3BlobsOptions } from "../../src/buckets/blobs/s3.ts";
+import type { BlobStore } from "../../src/blobs/blob-store.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
+import { S3Blobs, type S3BlobsOptions } from "../../src/blobs/s3.ts";
 import { tempFolder } from "./node.ts";
 import { hasSeaweed, seaweed } from "./seaweed.ts";
 

@@ -1,7 +1,7 @@
 import { linkSync, mkdirSync } from "node:fs";
 import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { EntryValue, FileValue, FolderValue, RemovedValue } from "../../src/db/rows/entry-values.ts";
 import { LogHub } from "../../src/log/hub.ts";

@@ -1,7 +1,7 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import type { BlobStore } from "../../src/buckets/blobs/blob-store.ts";
-import { FolderBlobs, FolderContent, FolderPaths } from "../../src/buckets/blobs/folder.ts";
+import type { BlobStore } from "../../src/blobs/blob-store.ts";
+import { FolderBlobs, FolderContent, FolderPaths } from "../../src/blobs/folder.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
 import { type Heads, openHeads } from "../../src/buckets/trees/rows/heads.ts";
 import { RowTree, type RowTreeDeps } from "../../src/buckets/trees/rows/row-tree.ts";

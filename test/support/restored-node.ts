@@ -4,7 +4,7 @@ import { pathToFileURL } from "node:url";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
-import { openBlobs } from "../../src/buckets/blobs/open-blobs.ts";
+import { openBlobs } from "../../src/blobs/open-blobs.ts";
 import { claimStore } from "../../src/buckets/maintenance/store-mark.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";

@@ -1,6 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { S3Location } from "../../src/buckets/blobs/s3-requests.ts";
+import type { S3Location } from "../../src/blobs/s3-requests.ts";
 import { freePort } from "./postgres.ts";
 import { startAgain, untilStarted } from "./started.ts";
 import { startedOnce } from "./test-run.ts";

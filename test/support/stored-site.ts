@@ -11,7 +11,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { FolderPaths } from "../../src/buckets/blobs/folder.ts";
+import { FolderPaths } from "../../src/blobs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
 import { ObjectEntry } from "../../src/buckets/trees/rows/entry.ts";

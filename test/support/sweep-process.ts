@@ -1,4 +1,4 @@
-import { FolderBlobs } from "../../src/buckets/blobs/folder.ts";
+import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../src/db/database.ts";

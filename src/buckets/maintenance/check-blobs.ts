@@ -1,8 +1,8 @@
+import { BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { ObjectRows } from "../../db/rows/store-rows.ts";
-import { BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
 import { walkEntries } from "./manifest.ts";
 import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
 

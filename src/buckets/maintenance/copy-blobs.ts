@@ -1,10 +1,10 @@
 import { Fault } from "../../base/fault.ts";
 import { forEachConcurrently } from "../../base/for-each.ts";
+import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
+import { retryDamaged, verified } from "../../blobs/content.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { ObjectRow } from "../../db/rows/store-rows.ts";
-import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../blobs/blob-store.ts";
-import { retryDamaged, verified } from "../blobs/content.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
 import { everything } from "./check-blobs.ts";
 

@@ -1,8 +1,8 @@
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 import type { NamedRow, ObjectRows } from "../../db/rows/store-rows.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 
 /** The size at which a piece of a manifest is sent. */
 const pieceBytes = 64 * 1024;

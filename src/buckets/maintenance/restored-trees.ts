@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import { folderNamespace, headsNamespace } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/rows/entry-values.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import { splitPath, type TreePath, treeRoot } from "../path.ts";
 
 /** The SHA-256 of an empty file, which has no blob. */

@@ -6,10 +6,10 @@
 
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Database } from "../../db/database.ts";
 import { maintenanceTask } from "../../db/rows/lock-rows.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import { isDeployPath } from "../history/deploy-record.ts";
 import { writeManifests } from "./manifest.ts";
 import { RecurringTask } from "./recurring-task.ts";

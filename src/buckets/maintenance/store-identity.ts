@@ -1,10 +1,10 @@
 import { Fault, messageOf } from "../../base/fault.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Database } from "../../db/database.ts";
 import { maintenanceTask } from "../../db/rows/lock-rows.ts";
 import type { StoreIdentityRows, StoreValue } from "../../db/rows/store-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import { quietly } from "../../log/span.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import type { Buckets } from "../buckets.ts";
 import { assertOwner, markStore, readMark } from "./store-mark.ts";
 

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
+import { type BlobStore, isCheckProbe } from "../../blobs/blob-store.ts";
 import type { StoreIdentityRows } from "../../db/rows/store-rows.ts";
-import { type BlobStore, isCheckProbe } from "../blobs/blob-store.ts";
 
 const markName = "owner.json";
 const maxMarkMs = 30_000;

@@ -1,8 +1,8 @@
 import { atMost, type Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
-import type { BlobStore } from "../blobs/blob-store.ts";
 import type { DiskSpace, StoreHealth } from "../ports.ts";
 
 /** StoreProblem says why a store cannot be used. */

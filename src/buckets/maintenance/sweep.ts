@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { Pacer } from "../../base/turns.ts";
+import { type BlobInfo, type BlobStore, blobKeyTimeMs } from "../../blobs/blob-store.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import { type BlobInfo, type BlobStore, blobKeyTimeMs } from "../blobs/blob-store.ts";
 import { purgeRemoved } from "./purge-removed.ts";
 
 /** Blobs of the listing that are held in memory at once: 25 MB. The database is read once for each such part of the store. */

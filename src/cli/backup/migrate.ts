@@ -1,8 +1,8 @@
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
-import type { BlobStore } from "../../buckets/blobs/blob-store.ts";
-import { openBlobs } from "../../buckets/blobs/open-blobs.ts";
+import type { BlobStore } from "../../blobs/blob-store.ts";
+import { openBlobs } from "../../blobs/open-blobs.ts";
 import { readMark, takeOver } from "../../buckets/maintenance/store-mark.ts";
 import { sqliteFilePart } from "../../config/key.ts";
 import type { Config } from "../../config/schema.ts";

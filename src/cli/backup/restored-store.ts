@@ -1,4 +1,4 @@
-import { openBlobs } from "../../buckets/blobs/open-blobs.ts";
+import { openBlobs } from "../../blobs/open-blobs.ts";
 import {
   assertNotForeign,
   claimStore,

@@ -1,4 +1,4 @@
-import { openBlobs, proveBlobs } from "../../buckets/blobs/open-blobs.ts";
+import { openBlobs, proveBlobs } from "../../blobs/open-blobs.ts";
 import { type BlobReport, type BrokenFile, checkBlobs } from "../../buckets/maintenance/check-blobs.ts";
 import { type BlobOfFile, checkContent } from "../../buckets/maintenance/copy-blobs.ts";
 import { claimDisk } from "../../buckets/maintenance/store-identity.ts";

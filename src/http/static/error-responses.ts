@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { Fault } from "../../base/fault.ts";
-import { publicDetailOf } from "../../buckets/blobs/blob-store.ts";
+import { publicDetailOf } from "../../blobs/blob-store.ts";
 import { treePath } from "../../buckets/path.ts";
 import type { FileEntry, TreeReader } from "../../buckets/ports.ts";
 import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";

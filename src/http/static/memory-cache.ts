@@ -1,4 +1,4 @@
-import type { HeldContent } from "../../buckets/blobs/content.ts";
+import type { HeldContent } from "../../blobs/content.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/ports.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";

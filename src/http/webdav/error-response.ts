@@ -1,5 +1,5 @@
 import { codeOf, type Fault, isDiskFull, isOutOfDescriptors } from "../../base/fault.ts";
-import { publicDetailOf } from "../../buckets/blobs/blob-store.ts";
+import { publicDetailOf } from "../../blobs/blob-store.ts";
 import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";

@@ -1,6 +1,6 @@
 import { link, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { BlobSettings } from "../../../src/buckets/blobs/open-blobs.ts";
+import type { BlobSettings } from "../../../src/blobs/open-blobs.ts";
 import { quietPort } from "../installed.ts";
 import { tempFolder } from "../node.ts";
 import { stoppablePostgres } from "../postgres.ts";

@@ -1,5 +1,5 @@
 import { SQL } from "bun";
-import { openBlobs } from "../../../src/buckets/blobs/open-blobs.ts";
+import { openBlobs } from "../../../src/blobs/open-blobs.ts";
 import { sweep } from "../../../src/buckets/maintenance/sweep.ts";
 import { openDatabase } from "../../../src/db/database.ts";
 import { LogHub } from "../../../src/log/hub.ts";

@@ -5,11 +5,11 @@ import {
   BlobStoreFault,
   type StoredBlob,
   storeUnavailable,
-} from "../../blobs/blob-store.ts";
-import { retryDamaged, verified } from "../../blobs/content.ts";
-import { StagedBlob } from "../../blobs/staged-blob.ts";
+} from "../../../blobs/blob-store.ts";
+import { retryDamaged, verified } from "../../../blobs/content.ts";
 import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
 import type { RowTreeDeps } from "../../trees/rows/row-tree.ts";
+import { StagedBlob } from "../../trees/rows/staged-blob.ts";
 import { noUpload } from "../faults.ts";
 
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");

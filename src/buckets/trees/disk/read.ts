@@ -5,7 +5,7 @@ import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
-import { LocalContent, RecentReads } from "../../local-content.ts";
+import { LocalContent, RecentReads } from "../../../blobs/local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import {
   type FileEntry,

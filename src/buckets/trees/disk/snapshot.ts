@@ -2,7 +2,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, realpathSync, st
 import { lstat } from "node:fs/promises";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import type { HeldContent } from "../../blobs/content.ts";
+import type { HeldContent } from "../../../blobs/content.ts";
 import type { FileSnapshot, FolderChecks } from "../../ports.ts";
 import { lstatSyncOrUndefined, sameContent, settledAtMs, statSyncOrUndefined } from "./stat.ts";
 

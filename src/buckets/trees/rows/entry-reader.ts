@@ -1,11 +1,11 @@
 import type { DiskUsage } from "../../../base/local-fs/stat.ts";
 import { pulledStream } from "../../../base/pulled-stream.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
+import { BlobMissingFault, BlobStoreFault, type StoredBlob } from "../../../blobs/blob-store.ts";
+import type { BlobContent, ByteRange, ChunkOptions } from "../../../blobs/content.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { BlobMissingFault, BlobStoreFault, type StoredBlob } from "../../blobs/blob-store.ts";
-import type { BlobContent, ByteRange, ChunkOptions } from "../../blobs/content.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
   type FileReader,

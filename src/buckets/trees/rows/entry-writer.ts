@@ -9,7 +9,6 @@ import {
   type TreeRow,
 } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
-import { StagedBlob } from "../../blobs/staged-blob.ts";
 import { isTaken, noSuchVersion } from "../../history/faults.ts";
 import type { FoundVersion } from "../../history/rows/versions.ts";
 import { refuseLate } from "../../maintenance/sweep.ts";
@@ -34,6 +33,7 @@ import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
 import type { WrittenRow } from "./known-rows.ts";
 import { entryOf, folderAt, hashOfNothing, type LocatedPath, lowestPosition, positionOf } from "./locate.ts";
+import { StagedBlob } from "./staged-blob.ts";
 
 interface EntryWriterOptions {
   readonly bucketPath: string;

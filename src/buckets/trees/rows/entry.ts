@@ -1,7 +1,7 @@
+import type { ContentSource, HeldContent } from "../../../blobs/content.ts";
 import type { BucketState } from "../../../db/rows/bucket-rows.ts";
 import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue } from "../../../db/rows/entry-values.ts";
-import type { ContentSource, HeldContent } from "../../blobs/content.ts";
 import { isAscii, segmentsOf, type TreePath } from "../../path.ts";
 import {
   etagOfContent,

@@ -1,7 +1,7 @@
 import { Fault } from "../../../base/fault.ts";
+import { blobKeyTimeMs, type StoredBlob } from "../../../blobs/blob-store.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
-import { blobKeyTimeMs, type StoredBlob } from "../../blobs/blob-store.ts";
 import {
   childPath,
   isAscii,

@@ -1,9 +1,9 @@
 import { Fault } from "../../../base/fault.ts";
+import type { BlobStore, BlobStoreFault } from "../../../blobs/blob-store.ts";
+import type { ContentSource } from "../../../blobs/content.ts";
 import type { Database } from "../../../db/database.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { outsideSpans } from "../../../log/span.ts";
-import type { BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
-import type { ContentSource } from "../../blobs/content.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
 import type { StorageMaintenance } from "../../maintenance/storage-maintenance.ts";

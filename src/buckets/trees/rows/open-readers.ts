@@ -1,8 +1,8 @@
+import { type BlobSettings, openBlobs, proveBlobs } from "../../../blobs/open-blobs.ts";
+import { UncachedContent } from "../../../blobs/remote-content.ts";
 import { Database, type DatabaseSettings, openDialect } from "../../../db/database.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import type { LogHub } from "../../../log/hub.ts";
-import { type BlobSettings, openBlobs, proveBlobs } from "../../blobs/open-blobs.ts";
-import { UncachedContent } from "../../blobs/remote-content.ts";
 import type { FileReader } from "../../ports.ts";
 import type { Bucket } from "../../record.ts";
 import { EntryReader } from "./entry-reader.ts";

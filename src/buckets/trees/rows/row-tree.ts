@@ -4,12 +4,11 @@
 // many together. heads.ts knows the version of each bucket, so that plain HTTP seldom has to ask the database;
 // known-rows.ts is for the time while it is away. open-readers.ts reads the trees without a server.
 
+import { type BlobStore, BlobStoreFault } from "../../../blobs/blob-store.ts";
+import type { ContentSource } from "../../../blobs/content.ts";
 import type { Database } from "../../../db/database.ts";
 import { metadataRowsWithin } from "../../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { type BlobStore, BlobStoreFault } from "../../blobs/blob-store.ts";
-import type { ContentSource } from "../../blobs/content.ts";
-import { StagedBlob } from "../../blobs/staged-blob.ts";
 import { reuseRows } from "../../history/rows/reuse-rows.ts";
 import { Versions } from "../../history/rows/versions.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
@@ -33,6 +32,7 @@ import { EntryReader } from "./entry-reader.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
 import { type LocatedPath, treeIsMissing } from "./locate.ts";
+import { StagedBlob } from "./staged-blob.ts";
 
 const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */

@@ -1,10 +1,10 @@
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
-import { sortInTurns } from "../../base/turns.ts";
-import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { randomText } from "../base/random.ts";
+import { sortInTurns } from "../base/turns.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
 import { clearUnfinishedIn, FolderPaths, listFolder } from "./folder.ts";
 
 /** What another process may still be writing in the same folder is younger. */

@@ -1,6 +1,5 @@
-import { codeOf } from "../../base/fault.ts";
-import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/local-fs/file-calls.ts";
-import { RecentReads } from "../local-content.ts";
+import { codeOf } from "../base/fault.ts";
+import { type FileCalls, fileCallsFor, syncFileCalls } from "../base/local-fs/file-calls.ts";
 import type { BlobStore, StoredBlob } from "./blob-store.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
 import {
@@ -12,6 +11,7 @@ import {
   maxShortBytes,
 } from "./content.ts";
 import { holdLocalBlob, openLocalBlob } from "./folder.ts";
+import { RecentReads } from "./local-content.ts";
 import { CacheFill, MemoryContent, RemoteContent } from "./remote-content.ts";
 
 /** Larger blobs that are being written to the cache at the same time. */

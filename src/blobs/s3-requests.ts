@@ -1,5 +1,5 @@
 import type { S3Options } from "bun";
-import { codeOf, Fault } from "../../base/fault.ts";
+import { codeOf, Fault } from "../base/fault.ts";
 import { BlobStoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
 import type { Deadline } from "./deadline.ts";
 

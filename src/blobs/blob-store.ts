@@ -2,10 +2,10 @@
 // and its faults; open-blobs.ts opens one of its two kinds, folder.ts (files of a folder) or s3.ts, which sends the
 // requests of s3-requests.ts within deadline.ts. To send content, content.ts is the interface: a folder sends its
 // files, S3 goes through cache.ts and the files of cache-folder.ts, filled as remote-content.ts reads them.
-// staged-blob.ts and hashed-content.ts are uploaded content that no row names yet.
+// hashed-content.ts counts and hashes content on its way.
 
-import { Fault } from "../../base/fault.ts";
-import type { DiskUsage } from "../../base/local-fs/stat.ts";
+import { Fault } from "../base/fault.ts";
+import type { DiskUsage } from "../base/local-fs/stat.ts";
 import type { ByteRange } from "./content.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */

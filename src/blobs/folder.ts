@@ -2,8 +2,8 @@ import { closeSync, constants, existsSync, fstatSync, openSync, type Stats } fro
 import { lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { codeOf, Fault, messageOf, outOfDescriptors } from "../../base/fault.ts";
-import { createFolderCommand, currentUser, folderProblem } from "../../base/local-fs/access.ts";
+import { codeOf, Fault, messageOf, outOfDescriptors } from "../base/fault.ts";
+import { createFolderCommand, currentUser, folderProblem } from "../base/local-fs/access.ts";
 import {
   asyncFileCalls,
   type FileCalls,
@@ -11,12 +11,11 @@ import {
   fileCallsFor,
   syncFileCalls,
   writeAll,
-} from "../../base/local-fs/file-calls.ts";
-import { type DiskUsage, diskUsageOf, statOrUndefined } from "../../base/local-fs/stat.ts";
-import { SharedSync } from "../../base/local-fs/sync.ts";
-import { randomText } from "../../base/random.ts";
-import { byCodeUnits, Pacer, sortInTurns } from "../../base/turns.ts";
-import { LocalContent, RecentReads } from "../local-content.ts";
+} from "../base/local-fs/file-calls.ts";
+import { type DiskUsage, diskUsageOf, statOrUndefined } from "../base/local-fs/stat.ts";
+import { SharedSync } from "../base/local-fs/sync.ts";
+import { randomText } from "../base/random.ts";
+import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,
@@ -39,6 +38,7 @@ import {
   verified,
 } from "./content.ts";
 import { HashedContent } from "./hashed-content.ts";
+import { LocalContent, RecentReads } from "./local-content.ts";
 
 /** An unfinished upload that nothing was written to for this time is left over from a crash: no node writes to it any more. */
 const unfinishedMs = 24 * 3600 * 1000;

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
-import { Fault } from "../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor, writeAll } from "../../base/local-fs/file-calls.ts";
-import { pulledStream } from "../../base/pulled-stream.ts";
+import { Fault } from "../base/fault.ts";
+import { asyncFileCalls, type FileDescriptor, writeAll } from "../base/local-fs/file-calls.ts";
+import { pulledStream } from "../base/pulled-stream.ts";
 import { BlobDamagedFault, type BlobStore, type StoredBlob } from "./blob-store.ts";
 import {
   type BlobContent,

@@ -1,7 +1,7 @@
-import { messageOf } from "../../base/fault.ts";
-import type { Logger } from "../../log/hub.ts";
-import type { StagedFile } from "../ports.ts";
-import type { BlobStore, StoredBlob } from "./blob-store.ts";
+import { messageOf } from "../../../base/fault.ts";
+import type { BlobStore, StoredBlob } from "../../../blobs/blob-store.ts";
+import type { Logger } from "../../../log/hub.ts";
+import type { StagedFile } from "../../ports.ts";
 
 interface StagedBlobOptions {
   /** Undefined for empty content. */

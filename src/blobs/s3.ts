@@ -1,6 +1,6 @@
 import { S3Client, type S3Options } from "bun";
-import { Fault } from "../../base/fault.ts";
-import { wholeNumber } from "../../base/numbers.ts";
+import { Fault } from "../base/fault.ts";
+import { wholeNumber } from "../base/numbers.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,

@@ -1,5 +1,5 @@
-import { parseFilesUrl } from "../../base/files-url.ts";
-import type { Logger } from "../../log/hub.ts";
+import { parseFilesUrl } from "../base/files-url.ts";
+import type { Logger } from "../log/hub.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { BlobCache } from "./cache.ts";
 import type { ContentSource } from "./content.ts";

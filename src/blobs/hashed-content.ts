@@ -1,4 +1,4 @@
-import { nextTurn } from "../../base/turns.ts";
+import { nextTurn } from "../base/turns.ts";
 
 /** Bytes that are hashed at once, in about a millisecond. */
 const pieceBytes = 1024 * 1024;
