@@ -7,6 +7,7 @@ const tasks: Readonly<Record<string, string>> = {
   auth: "tokens, limits, audit",
   backup: "backups, moving data",
   base: "faults, clock, queues, files of the system",
+  blobs: "content: folder, S3, cache",
   buckets: "files, trees, history",
   cli: "commands",
   client: "npm package",

@@ -6,7 +6,6 @@
 
 import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";
-import type { ByteRange } from "./content.ts";
 
 /** StoredBlob is content that a store holds whole and durable. */
 export interface StoredBlob {
@@ -24,6 +23,13 @@ export interface BlobInfo {
   /** In bytes. */
   readonly size: number;
   readonly storedAtMs: number;
+}
+
+/** ByteRange is a part of a file's content; its bytes exist in the file. */
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
 }
 
 /** BlobPurpose is written beside a blob where the store can, for people who look into it. */

@@ -1,10 +1,9 @@
 import { codeOf } from "../base/fault.ts";
 import { type FileCalls, fileCallsFor, syncFileCalls } from "../base/local-fs/file-calls.ts";
-import type { BlobStore, StoredBlob } from "./blob-store.ts";
+import type { BlobStore, ByteRange, StoredBlob } from "./blob-store.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
 import {
   type BlobContent,
-  type ByteRange,
   type ContentSource,
   fetchVerified,
   type HeldContent,

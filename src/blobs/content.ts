@@ -1,16 +1,9 @@
-import { BlobDamagedFault, type BlobStore, type StoredBlob } from "./blob-store.ts";
+import { BlobDamagedFault, type BlobStore, type ByteRange, type StoredBlob } from "./blob-store.ts";
 
 /** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
 export interface HeldContent {
   readonly blob: Blob;
   close(): void;
-}
-
-/** ByteRange is a part of a file's content; its bytes exist in the file. */
-export interface ByteRange {
-  readonly start: number;
-  /** The last byte, included. */
-  readonly end: number;
 }
 
 export interface ChunkOptions {

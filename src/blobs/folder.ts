@@ -22,6 +22,7 @@ import {
   BlobMissingFault,
   type BlobPurpose,
   type BlobStore,
+  type ByteRange,
   checkProbe,
   isBlobKey,
   newBlobKey,
@@ -31,7 +32,6 @@ import {
 } from "./blob-store.ts";
 import {
   type BlobContent,
-  type ByteRange,
   type ChunkOptions,
   type ContentSource,
   type HeldContent,

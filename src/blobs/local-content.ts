@@ -1,6 +1,7 @@
 import { Fault } from "../base/fault.ts";
 import type { FileDescriptor } from "../base/local-fs/file-calls.ts";
-import type { ByteRange, ChunkOptions } from "./content.ts";
+import type { ByteRange } from "./blob-store.ts";
+import type { ChunkOptions } from "./content.ts";
 
 /** Divisible by three, so that the chunks of a file can be written as base64 one by one. */
 const chunkBytes = 192 * 1024;

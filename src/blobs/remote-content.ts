@@ -2,15 +2,8 @@ import { constants } from "node:fs";
 import { Fault } from "../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor, writeAll } from "../base/local-fs/file-calls.ts";
 import { pulledStream } from "../base/pulled-stream.ts";
-import { BlobDamagedFault, type BlobStore, type StoredBlob } from "./blob-store.ts";
-import {
-  type BlobContent,
-  type ByteRange,
-  type ContentSource,
-  fetchVerified,
-  maxShortBytes,
-  verified,
-} from "./content.ts";
+import { BlobDamagedFault, type BlobStore, type ByteRange, type StoredBlob } from "./blob-store.ts";
+import { type BlobContent, type ContentSource, fetchVerified, maxShortBytes, verified } from "./content.ts";
 
 /** MemoryContent is a short blob, fetched whole. */
 export class MemoryContent implements BlobContent {

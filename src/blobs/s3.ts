@@ -7,13 +7,13 @@ import {
   BlobMissingFault,
   type BlobPurpose,
   type BlobStore,
+  type ByteRange,
   checkProbe,
   isBlobKey,
   newBlobKey,
   type StoredBlob,
   storeUnavailable,
 } from "./blob-store.ts";
-import type { ByteRange } from "./content.ts";
 import { Deadline } from "./deadline.ts";
 import { HashedContent } from "./hashed-content.ts";
 import {

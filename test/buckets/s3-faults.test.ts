@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
-import type { BlobStore } from "../../src/blobs/blob-store.ts";
-import type { ByteRange } from "../../src/blobs/content.ts";
+import type { BlobStore, ByteRange } from "../../src/blobs/blob-store.ts";
 import { listed, never, s3Blobs, sha256, textOf } from "../support/blob-stores.ts";
 import { openRelay, type RequestFault } from "../support/relay.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";

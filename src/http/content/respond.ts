@@ -5,7 +5,7 @@
 // plain.ts has the short answers for people.
 
 import { wholeNumber } from "../../base/numbers.ts";
-import type { ByteRange } from "../../blobs/content.ts";
+import type { ByteRange } from "../../blobs/blob-store.ts";
 import type { OpenFile } from "../../buckets/ports.ts";
 import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
 import type { CompressedStream } from "./compression.ts";

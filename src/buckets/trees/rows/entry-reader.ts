@@ -1,8 +1,13 @@
 import type { DiskUsage } from "../../../base/local-fs/stat.ts";
 import { pulledStream } from "../../../base/pulled-stream.ts";
 import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
-import { BlobMissingFault, BlobStoreFault, type StoredBlob } from "../../../blobs/blob-store.ts";
-import type { BlobContent, ByteRange, ChunkOptions } from "../../../blobs/content.ts";
+import {
+  BlobMissingFault,
+  BlobStoreFault,
+  type ByteRange,
+  type StoredBlob,
+} from "../../../blobs/blob-store.ts";
+import type { BlobContent, ChunkOptions } from "../../../blobs/content.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import type { Logger } from "../../../log/hub.ts";
