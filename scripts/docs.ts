@@ -3,6 +3,7 @@ import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { choicesOf, defaultOf, type Key } from "../src/config/key.ts";
+import { retiredKeys } from "../src/config/retired-keys.ts";
 import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
@@ -213,7 +214,17 @@ All settings of a server are in one TOML file: \`config.toml\`, or the file that
   filter for a target that does not exist also gets a warning.
 - Relative paths start at the folder of this file, wherever the server is started.
 - An [environment variable](#environment) can override every key.`;
-  return `${note}${head}\n\n${tables.join("\n\n")}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n\nNext: [operate.md](operate.md) for running a server, [storage.md](storage.md) for the stores of\nfiles.\n`;
+  return `${note}${head}\n\n${tables.join("\n\n")}\n\n${retiredPart()}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n\nNext: [operate.md](operate.md) for running a server, [storage.md](storage.md) for the stores of\nfiles.\n`;
+}
+
+function retiredPart(): string {
+  const rows = retiredKeys.map(({ path, advice }) => `| \`${path.join(".")}\` | ${cell(advice)} |`);
+  return `## Retired keys
+
+These keys of earlier versions are still read, and each gets a warning. The next minor version reads
+them, too; later ones do not.
+
+| Key | What to do |\n|---|---|\n${rows.join("\n")}`;
 }
 
 /** Keys with their documentation, for the console's editor of the configuration. Values are as they are written in the file. */

@@ -389,14 +389,13 @@ interface NodeParts extends MetricsDeps, ControlDeps {
   readonly control: Control;
 }
 
-function newAccessLog({ log, clock, options }: Core, { backend, http: { deps } }: NodeParts): AccessLog {
+function newAccessLog({ log, clock }: Core, { backend, http: { deps } }: NodeParts): AccessLog {
   return new AccessLog({
     observers: deps.observers,
     addresses: deps.addresses,
     rootBucket: (host) => backend.services.buckets.records.rootName(host),
     log,
     clock,
-    isShared: options.group !== undefined,
   });
 }
 

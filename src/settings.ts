@@ -140,18 +140,16 @@ export function storageSettings({ files, static_path, sync_uploads, trash_days }
 function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
   const filter = fromEnvironment ? parseFilter(fromEnvironment) : (logging.log_filter ?? parseFilter("info"));
   const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
-  const rotation = { maxBytes: logging.json_log_max_bytes, keep: logging.json_log_keep };
   return {
     terminal: { filter, format: logging.log_format },
-    file: path === undefined ? undefined : { path, filter: json_log_filter ?? filter, rotation },
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? filter },
     memory: { capacity, filter: memory_log_filter ?? filter },
   };
 }
 
 function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
-  const { access_log: path, access_log_format: format, access_log_max_bytes, access_log_keep } = logging;
-  if (path === undefined) return undefined;
-  return { path, format, rotation: { maxBytes: access_log_max_bytes, keep: access_log_keep } };
+  const { access_log: path, access_log_format: format } = logging;
+  return path === undefined ? undefined : { path, format };
 }
 
 export function tcpAddress({ ws_listener, tls_cert, tls_key, reuse_port }: Config): BindAddress {
@@ -192,7 +190,6 @@ export function loggingPart(
     name: "logging",
     slice: (config) => sinkSettings(config, rustLog),
     prepare: async (slice) => sinks.prepare(slice),
-    refresh: () => sinks.reopen(),
     close: () => {
       audit[Symbol.dispose]();
       sinks.close();
@@ -205,7 +202,6 @@ export function accessLogPart(accessLog: AccessLog): Part<AccessLogSettings | un
     name: "access log",
     slice: accessLogSettings,
     prepare: async (slice) => accessLog.prepare(slice),
-    refresh: () => accessLog.reopen(),
     close: () => accessLog.close(),
   };
 }

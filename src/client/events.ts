@@ -133,7 +133,7 @@ export interface ServerEvents {
   "certificate.expiring": { expires: string };
   /** The certificate of the listener, or one in its chain, has expired. Clients refuse it. */
   "certificate.expired": { expires: string };
-  /** The access log cannot be written or rotated. Requests are answered as before. */
+  /** The access log cannot be written. Requests are answered as before. */
   "access_log.failed": { path: string; reason: string };
   /** The access log is written again; `dropped` lines were lost. */
   "access_log.restored": { path: string; dropped: number };

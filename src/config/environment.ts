@@ -5,6 +5,7 @@ import { type Filter, parseFilter } from "../log/filter.ts";
 import { awsVariables } from "./files-keys.ts";
 import { innerType } from "./key.ts";
 import { explainTargets, type Override, type Warning } from "./problem.ts";
+import { retiredKeys } from "./retired-keys.ts";
 import { type Config, type Setting, settings } from "./schema.ts";
 
 const prefix = "NODE_SERVER_";
@@ -53,8 +54,8 @@ export const noOverrides: Overrides = { values: [], fallbacks: [], hasRustLog: f
  * `variableOf` returns the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are
  * unique.
  */
-export function variableOf({ table, name }: Pick<Setting, "table" | "name">): string {
-  return prefix + (table === "files" ? `files_${name}` : name).toUpperCase();
+export function variableOf({ path }: Pick<Setting, "path">): string {
+  return prefix + (path[0] === "files" ? path.join("_") : (path.at(-1) ?? "")).toUpperCase();
 }
 
 /**
@@ -65,13 +66,14 @@ export function readOverrides(
   env: Environment,
   { listen }: { readonly listen?: string | undefined } = {},
 ): Overrides {
-  const values = settings.flatMap((setting): Override[] => {
-    const { name, path, key } = setting;
-    if (name === "ws_listener" && listen !== undefined) return [{ path, from: "--listen", value: listen }];
-    const text = env[variableOf(setting)];
+  const keys = [...settings.map(({ path, key: { type } }) => ({ path, type })), ...retiredKeys];
+  const values = keys.flatMap(({ path, type }): Override[] => {
+    if (path[0] === "ws_listener" && listen !== undefined) return [{ path, from: "--listen", value: listen }];
+    const from = variableOf({ path });
+    const text = env[from];
     // Compose files and scripts pass on an unset variable as an empty one.
     if (text === undefined || text === "") return [];
-    return [{ path, from: variableOf(setting), value: toValue(text, key.type) }];
+    return [{ path, from, value: toValue(text, type) }];
   });
   const fallbacks = Object.entries(awsVariables).flatMap(([from, name]): Override[] =>
     env[from] ? [{ path: ["files", name], from, value: env[from] }] : [],
@@ -145,7 +147,8 @@ const kubernetes = /^NODE_SERVER_(SERVICE_|PORT(_\d|$))/;
 /** `unknownVariables` warns of variables that are close to a key. Others with the prefix are not ours. */
 function unknownVariables(names: readonly string[]): Warning[] {
   const variables = settings.map(variableOf);
-  const known = new Set([...variables, ...Object.keys(otherVariables), ...internalVariables]);
+  const retired = retiredKeys.map(variableOf);
+  const known = new Set([...variables, ...retired, ...Object.keys(otherVariables), ...internalVariables]);
   return names
     .filter((name) => name.startsWith(prefix) && !known.has(name) && !kubernetes.test(name))
     .flatMap((name): Warning[] => {

@@ -1,6 +1,6 @@
 // This folder reads, checks and reloads the configuration. schema.ts and files-keys.ts declare each key once, in the
 // terms of key.ts; parse.ts reads a TOML text by them and notes unknown keys, which LiveConfig logs, with the overrides
-// of environment.ts and the absolute paths of paths.ts. locate.ts finds the position of a wrong value, problem.ts words
+// of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts. locate.ts finds the position of a wrong value, problem.ts words
 // what is wrong with it. The LiveConfig of this file loads the file and makes a reload one transaction of all parts of
 // the server. config-file.ts checks and replaces the file for callers, and methods/node-config.ts reloads then;
 // replace-value.ts a URL in it for commands, default-config.ts writes the first one. server-uuid.ts keeps the server's
@@ -38,11 +38,6 @@ export interface Part<S = unknown> {
    * prepared, in reverse order, and everything stays as it was.
    */
   prepare(slice: S): Promise<PreparedChange>;
-  /**
-   * Called by a reload for a part whose slice is unchanged, such as to open a rotated log file again. It is called also if a later
-   * part of the same reload fails.
-   */
-  refresh?(): void;
   close(): void | Promise<void>;
 }
 
@@ -177,8 +172,7 @@ export class LiveConfig {
       for (const [part, old] of this.#opened) {
         const slice = part.slice(this.#share(parsed.config));
         this.#refuseWhenClosing();
-        if (Bun.deepEquals(slice, old)) part.refresh?.();
-        else ready.push({ part, slice, change: await part.prepare(slice) });
+        if (!Bun.deepEquals(slice, old)) ready.push({ part, slice, change: await part.prepare(slice) });
       }
       this.#refuseWhenClosing();
     } catch (error) {
@@ -223,7 +217,7 @@ export class LiveConfig {
     }
   }
 
-  /** Returns findings about changed settings only, so that a log rotation does not fail because of an old problem. */
+  /** Returns findings about changed settings only, so that no reload fails because of an old problem. */
   async #inspectChanges(before: Config, config: Config, relative: readonly RelativePath[]) {
     const findings = (await this.#options.inspect?.(config, relative)) ?? [];
     return findings.filter(({ path }) => !Bun.deepEquals(memberAt(config, path), memberAt(before, path)));

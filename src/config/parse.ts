@@ -22,6 +22,7 @@ import {
   tomlForm,
   type Warning,
 } from "./problem.ts";
+import { isRetired, retiredKeys, type Translation, translateRetired } from "./retired-keys.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
 /** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
@@ -51,18 +52,21 @@ export function parseConfig(
   const written = parseToml(new Source(text, file));
   const inEffect = overridesInEffect(written, overrides);
   const source = new Source(text, file, inEffect);
-  const raw = withOverrides(written, inEffect);
+  const given = withOverrides(written, inEffect);
+  const translated = translateRetired(given);
+  const raw = withOverrides(given, translated);
   const read = configSchema.safeParse(raw);
   const unknown = unknownKeys(source, written);
   if (!read.success) {
-    const wrong = read.error.issues.map((issue) => toProblem(source, issue, raw));
+    const wrong = read.error.issues.map((issue) => toProblem(source, issue, { raw, translated }));
     // A misspelt key is often the reason why another one is missing.
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
   const { config, relative } = resolvePaths(read.data, dirname(path));
   const shared = sharedFiles(config, path);
   if (shared.length > 0) throw new ConfigFault(shared.map((both) => sharedProblem(source, both, raw)));
-  return { config, relative, overrides: inEffect, warnings: [...unknown, ...unknownTargets(source, config)] };
+  const warnings = [...unknown, ...retiredWarnings(source, written), ...unknownTargets(source, config)];
+  return { config, relative, overrides: inEffect, warnings };
 }
 
 /**
@@ -113,7 +117,7 @@ function overridesInEffect(
 /** `withOverrides` returns the values of a text with those of the overrides in their place. */
 function withOverrides(
   written: Record<string, unknown>,
-  overrides: readonly Override[],
+  overrides: readonly Pick<Override, "path" | "value">[],
 ): Record<string, unknown> {
   const raw = { ...written };
   for (const { path, value } of overrides) {
@@ -141,10 +145,28 @@ function sharedProblem(source: Source, { keys, names }: SharedFile, raw: unknown
   );
 }
 
-function toProblem(source: Source, issue: z.core.$ZodIssue, raw: unknown): Problem {
+/** `toProblem` explains an issue of the schema. A wrong value of a retired key has the place of that key. */
+function toProblem(
+  source: Source,
+  issue: z.core.$ZodIssue,
+  { raw, translated }: { readonly raw: unknown; readonly translated: readonly Translation[] },
+): Problem {
   const path = issue.path.map(String);
-  const isText = source.overrideOf(path) === undefined;
-  return locateProblem(source, path, explain(issue, raw, isText ? tomlForm : plainForm));
+  const from = translated.findLast((one) => Bun.deepEquals(one.path, path))?.from ?? path;
+  const isText = source.overrideOf(from) === undefined;
+  return locateProblem(source, from, explain(issue, raw, isText ? tomlForm : plainForm));
+}
+
+/** `retiredWarnings` says for each retired key in the text and its overrides what to write instead. */
+function retiredWarnings(source: Source, written: Record<string, unknown>): Warning[] {
+  return retiredKeys.flatMap(({ path, advice }): Warning[] => {
+    const about = { field: path.join("."), about: "key" } as const;
+    const { from } = source.overrideOf(path) ?? {};
+    return [
+      ...(memberAt(written, path) === undefined ? [] : [{ ...locateKey(source, path, advice), ...about }]),
+      ...(from === undefined ? [] : [{ from, why: advice, ...about }]),
+    ];
+  });
 }
 
 function parseToml(source: Source): Record<string, unknown> {
@@ -220,11 +242,11 @@ function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
     const here = table === undefined ? raw : (raw[table] ?? {});
     return Object.keys(here)
       .filter((name) => !Object.hasOwn(keys, name) && !(table === undefined && tables.includes(name)))
-      .map((name) => ({ name, table }));
+      .map((name) => ({ name, table, path: table === undefined ? [name] : [table, name] }))
+      .filter(({ path }) => !isRetired(path));
   });
   const more = unknown.length - maxUnknownKeys;
-  return unknown.slice(0, maxUnknownKeys).map(({ name, table }, index): Warning => {
-    const path = table === undefined ? [name] : [table, name];
+  return unknown.slice(0, maxUnknownKeys).map(({ name, table, path }, index): Warning => {
     const rest = index === maxUnknownKeys - 1 && more > 0 ? `; ${more} more keys are unknown` : "";
     const problem = locateKey(source, path, explainUnknown(name, table) + rest);
     return { ...problem, field: path.join("."), about: "key" };

@@ -113,11 +113,9 @@ function usedFiles(config: Config, configPath: string): UsedFile[] {
   });
   const one = (key: readonly string[], path: string | undefined, kind: UsedFile["kind"]) =>
     path === undefined ? [] : [{ ...named(key, [path]), kind }];
-  const log = (key: string, path: string | undefined, maxBytes: number, keep: number) =>
-    // Terminals, pipes and the null device take lines of anybody.
-    path === undefined || /^\/(dev|proc)\//.test(path)
-      ? []
-      : [named(["logging", key], [path, ...(maxBytes > 0 ? oldLogs(path, keep) : [])])];
+  // Terminals, pipes and the null device take lines of anybody.
+  const log = (key: string, path: string | undefined) =>
+    path === undefined || /^\/(dev|proc)\//.test(path) ? [] : [named(["logging", key], [path])];
   return [
     named([], [configPath, `${configPath}.recovery`], "the configuration file"),
     ...(config.server_uuid === "auto_gen"
@@ -143,13 +141,9 @@ function usedFiles(config: Config, configPath: string): UsedFile[] {
     ...one(["tls_cert"], config.tls_cert, "read"),
     ...one(["tls_key"], config.tls_key, "read"),
     ...one(["unix_socket_path"], config.enable_unix_socket ? config.unix_socket_path : undefined, "own"),
-    ...log("json_log_file", logging.json_log_file, logging.json_log_max_bytes, logging.json_log_keep),
-    ...log("access_log", logging.access_log, logging.access_log_max_bytes, logging.access_log_keep),
+    ...log("json_log_file", logging.json_log_file),
+    ...log("access_log", logging.access_log),
   ];
-}
-
-function oldLogs(path: string, keep: number): string[] {
-  return Array.from({ length: keep }, (_, at) => `${path}.${at + 1}`);
 }
 
 /** `realPathOf` resolves the links in as much of a path as exists. */

@@ -207,20 +207,6 @@ const backupKeys = {
   ),
 };
 
-const bytes = z.int().nonnegative();
-const oldFiles = z.int().nonnegative().max(100);
-
-/** `jsonLogRotationKeys` say when the JSON log file is put aside. */
-const jsonLogRotationKeys = {
-  json_log_max_bytes: key(
-    "bytes",
-    bytes.default(0),
-    "The size at which the JSON log file is renamed to `<file>.1`, the previous one to `<file>.2`, and so on, and a new file begins. 0 means never.",
-    { example: 50_000_000 },
-  ),
-  json_log_keep: key("number", oldFiles.default(5), "How many old JSON log files are kept."),
-};
-
 /** `accessLogKeys` are the keys of the access log. */
 const accessLogKeys = {
   access_log: key(
@@ -236,10 +222,6 @@ const accessLogKeys = {
       .default("combined"),
     "The format of the access log: `combined` as web servers write it, with the duration and id of the request at the end; `vhost_combined`, the same with host and port in front; or `json`, with host and bucket.",
   ),
-  access_log_max_bytes: key("bytes", bytes.default(0), "Like `json_log_max_bytes`, for the access log.", {
-    example: 50_000_000,
-  }),
-  access_log_keep: key("number", oldFiles.default(5), "Like `json_log_keep`, for the access log."),
 };
 
 const count = z.int().nonnegative();
@@ -394,7 +376,6 @@ const loggingKeys = {
       example: "info",
     },
   ),
-  ...jsonLogRotationKeys,
   memory_log_capacity: key(
     "number",
     count.max(1_000_000).default(500),

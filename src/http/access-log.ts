@@ -10,7 +10,7 @@ import { isBucketName } from "../buckets/record.ts";
 import { withoutLinkCodes } from "../links/link-code.ts";
 import { formatTimestamp } from "../log/entry.ts";
 import type { Logger } from "../log/hub.ts";
-import { LogFile, type Rotation } from "../log/log-file.ts";
+import { LogFile } from "../log/log-file.ts";
 import { outsideSpans } from "../log/span.ts";
 import type { ClientAddresses } from "./request/client-address.ts";
 import { hostNameOf } from "./request/host-name.ts";
@@ -29,7 +29,6 @@ const maxPendingChars = 64 * 1024;
 export interface AccessLogSettings {
   readonly path: string;
   readonly format: AccessFormat;
-  readonly rotation: Rotation;
 }
 
 interface AccessLogOptions {
@@ -39,8 +38,6 @@ interface AccessLogOptions {
   readonly rootBucket: (host: string) => string | undefined;
   readonly log: Logger;
   readonly clock: Clock;
-  /** True if other processes of the server write to the same file. */
-  readonly isShared?: boolean;
 }
 
 /** AccessLog writes one line to a file for every request, while the configuration names one. */
@@ -63,11 +60,6 @@ export class AccessLog {
       },
       discard: () => next?.close(),
     };
-  }
-
-  /** Opens the file again, for log rotation. */
-  reopen(): void {
-    this.#current?.reopen();
   }
 
   close(): void {
@@ -93,14 +85,12 @@ class OpenAccessLog implements RequestObserver {
   readonly #idPrefix = `${randomText(8)}-`;
   #nextId = 1;
 
-  constructor({ path, format, rotation }: AccessLogSettings, options: AccessLogOptions) {
-    const { log, isShared = false } = options;
+  constructor({ path, format }: AccessLogSettings, options: AccessLogOptions) {
+    const { log } = options;
     this.#options = options;
     this.#toLine = lineWriter(format);
     this.#file = new LogFile({
       path,
-      ...rotation,
-      isShared,
       onFailed: (error) =>
         log.event("access_log.failed", "the access log cannot be written", {
           path,
@@ -112,7 +102,6 @@ class OpenAccessLog implements RequestObserver {
   }
 
   start(): void {
-    this.#file.followPath();
     this.#detach = this.#options.observers.attach(this);
   }
 
@@ -158,10 +147,6 @@ class OpenAccessLog implements RequestObserver {
   #bucketOf({ handler }: EndedRequest, at: { readonly host: string; readonly path: string }) {
     if (at.path.startsWith("/node/")) return bucketIn(at.path);
     return handler === "static" ? this.#options.rootBucket(at.host) : undefined;
-  }
-
-  reopen(): void {
-    this.#file.reopen();
   }
 
   close(): void {

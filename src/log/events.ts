@@ -599,7 +599,7 @@ export const events = {
   },
   "access_log.failed": {
     level: "ERROR",
-    description: "The access log cannot be written or rotated. Requests are answered as before.",
+    description: "The access log cannot be written. Requests are answered as before.",
     fields: z.object({ path: text, reason: text }),
     hidden: [],
   },

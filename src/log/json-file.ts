@@ -2,10 +2,8 @@ import { messageOf } from "../base/fault.ts";
 import type { LogEntry } from "./entry.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
-import { LogFile, type Rotation } from "./log-file.ts";
+import { LogFile } from "./log-file.ts";
 import { tailNotice } from "./tail.ts";
-
-const noRotation: Rotation = { maxBytes: 0, keep: 0 };
 
 /**
  * JsonFileSink appends one JSON object per line to a file. Entries of one turn of the event loop are written together. If entries were
@@ -17,11 +15,9 @@ export class JsonFileSink implements Sink {
   constructor(
     path: string,
     readonly filter: Filter,
-    rotation = noRotation,
   ) {
     this.#file = new LogFile({
       path,
-      ...rotation,
       notice: (dropped) => `${JSON.stringify(droppedNotice(dropped))}\n`,
       // A sink must not log.
       onFailed: (error) =>
@@ -36,16 +32,6 @@ export class JsonFileSink implements Sink {
 
   flush(): void {
     this.#file.flush();
-  }
-
-  /** Continues in a new file after the old one was moved away (logrotate). */
-  reopen(): void {
-    this.#file.reopen();
-  }
-
-  /** Continues in the present file of this path, after the sink that wrote there before was closed. */
-  followPath(): void {
-    this.#file.followPath();
   }
 
   close(): void {

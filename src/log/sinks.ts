@@ -2,13 +2,12 @@ import { detail, type LogEntry } from "./entry.ts";
 import { auditTarget, type Filter, parseFilter } from "./filter.ts";
 import type { LogHub, Sink } from "./hub.ts";
 import { JsonFileSink } from "./json-file.ts";
-import type { Rotation } from "./log-file.ts";
 import type { LogRing } from "./ring.ts";
 import { type LogFormat, openTerminal, TerminalSink } from "./terminal.ts";
 
 export interface SinkSettings {
   readonly terminal: { readonly filter: Filter; readonly format: LogFormat };
-  readonly file: { readonly path: string; readonly filter: Filter; readonly rotation: Rotation } | undefined;
+  readonly file: { readonly path: string; readonly filter: Filter } | undefined;
   readonly memory: { readonly capacity: number; readonly filter: Filter };
 }
 
@@ -31,15 +30,10 @@ export class LogSinks {
 
   /** Opens the new log file beside the present one. The caller must call exactly one of the two functions. */
   prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
-    const isShared = this.#relay !== undefined;
-    const next =
-      file === undefined
-        ? undefined
-        : new JsonFileSink(file.path, file.filter, { ...file.rotation, isShared });
+    const next = file && new JsonFileSink(file.path, file.filter);
     return {
       commit: () => {
         this.#detachAll();
-        next?.followPath();
         this.#file = next;
         this.#ring.resize(memory.capacity, memory.filter);
         this.#format = terminal.format;
@@ -53,11 +47,6 @@ export class LogSinks {
       },
       discard: () => next?.close(),
     };
-  }
-
-  /** Opens the log file again, for log rotation. */
-  reopen(): void {
-    this.#file?.reopen();
   }
 
   close(): void {

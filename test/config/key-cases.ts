@@ -237,8 +237,6 @@ export const cases: Readonly<Record<string, Case>> = {
   },
   "logging.json_log_file": path,
   "logging.json_log_filter": filter,
-  "logging.json_log_max_bytes": bytes(0, 100 * GiB),
-  "logging.json_log_keep": bytes(0, 100),
   "logging.memory_log_capacity": bytes(0, 100_000),
   "logging.memory_log_filter": filter,
   "logging.access_log": path,
@@ -252,8 +250,6 @@ export const cases: Readonly<Record<string, Case>> = {
       ['"common"', /must be "combined", "vhost_combined" or "json"/],
     ],
   },
-  "logging.access_log_max_bytes": bytes(0, 100 * GiB),
-  "logging.access_log_keep": bytes(0, 100),
   "database.database_url": {
     good: [
       ['"sqlite://data/x.db?mode=rwc"', `sqlite://${resolve("data/x.db")}?mode=rwc`],

@@ -53,13 +53,9 @@ test("a file with the two required keys gets every default", () => {
       backup_before_migration: true,
       console: true,
       logging: {
-        json_log_max_bytes: 0,
-        json_log_keep: 5,
         memory_log_capacity: 500,
         log_format: "text",
         access_log_format: "combined",
-        access_log_max_bytes: 0,
-        access_log_keep: 5,
       },
       database: {
         database_url: "sqlite:///srv/node/data/node.db?mode=rwc",

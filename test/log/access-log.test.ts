@@ -17,14 +17,10 @@ interface Scene extends AsyncDisposable {
   lines(count: number): Promise<string[]>;
 }
 
-async function openScene(
-  format: "combined" | "vhost_combined" | "json",
-  more = "",
-  top = "",
-): Promise<Scene> {
+async function openScene(format: "combined" | "vhost_combined" | "json", top = ""): Promise<Scene> {
   const folder = await tempFolder();
   const path = join(folder.path, "access.log");
-  const logging = `access_log = ${JSON.stringify(path)}\naccess_log_format = "${format}"\nmemory_log_filter = "info"\n${more}`;
+  const logging = `access_log = ${JSON.stringify(path)}\naccess_log_format = "${format}"\nmemory_log_filter = "info"\n`;
   const clock = new ManualClock();
   const node = await testNode({ logging, top, clock });
   const read = async () => (await Bun.file(path).text()).split("\n").slice(0, -1);
@@ -198,7 +194,7 @@ for (const format of ["combined", "json"] as const)
 
 test("the address and the request id are those of a trusted proxy, and of nobody else", async () => {
   const headers = { "x-forwarded-for": "203.0.113.9", "x-request-id": "proxy-1" };
-  await using scene = await openScene("json", "", 'trusted_proxies = ["127.0.0.1"]\n');
+  await using scene = await openScene("json", 'trusted_proxies = ["127.0.0.1"]\n');
   await fetch(scene.node.url, { headers });
   await fetch(scene.node.url, { headers: { ...headers, "x-request-id": 'a"b' } });
   const [first, second] = jsonOf(await scene.lines(2));
@@ -211,7 +207,7 @@ test("the address and the request id are those of a trusted proxy, and of nobody
   expect(line?.request_id).not.toBe("proxy-1");
 });
 
-test("a moved file is left behind by a reload, and a stop writes the last lines", async () => {
+test("a moved file is left behind, and a stop writes the last lines", async () => {
   const scene = await openScene("combined");
   const { node, path } = scene;
   try {
@@ -219,13 +215,9 @@ test("a moved file is left behind by a reload, and a stop writes the last lines"
     await scene.lines(1);
     renameSync(path, `${path}.old`);
     await fetch(`${node.url}/two`);
-    expect(await node.node.reload()).toBe("unchanged");
-    await fetch(`${node.url}/three`);
     await node.node.close();
-    expect(await Bun.file(`${path}.old`).text()).toContain("GET /two ");
-    const now = await Bun.file(path).text();
-    expect(now).toContain("GET /three ");
-    expect(now).not.toContain("GET /two ");
+    expect(await Bun.file(`${path}.old`).text()).not.toContain("GET /two ");
+    expect(await Bun.file(path).text()).toContain("GET /two ");
   } finally {
     await scene[Symbol.asyncDispose]();
   }
@@ -266,13 +258,4 @@ test("a full disk fails and delays no request, and is reported once", async () =
     level: "ERROR",
     fields: { path: "/dev/full", reason: expect.stringContaining("ENOSPC") },
   });
-});
-
-test("the access log is put aside by its size", async () => {
-  await using scene = await openScene("combined", "access_log_max_bytes = 1000\naccess_log_keep = 1");
-  await scene.clock.until("an old file is there", flushMs, async () => {
-    await Promise.all(Array.from({ length: 50 }, (_, at) => fetch(`${scene.node.url}/${at}`)));
-    return existsSync(`${scene.path}.1`);
-  });
-  expect(existsSync(`${scene.path}.2`)).toBe(false);
 });

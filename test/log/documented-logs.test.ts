@@ -24,7 +24,7 @@ test("log files are for owner and group, less the umask, and have the group of a
     const before = process.umask(umask);
     try {
       const path = join(folder.path, `${umask}.log`);
-      new LogFile({ path, maxBytes: 0, keep: 0, onFailed: () => undefined }).close();
+      new LogFile({ path, onFailed: () => undefined }).close();
       expect(statSync(path).gid).toBe(statSync(folder.path).gid);
       return statSync(path).mode & 0o777;
     } finally {

@@ -5,21 +5,23 @@ import {
   existsSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   readSync,
+  renameSync,
+  rmdirSync,
   statSync,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { tryLock } from "../../src/base/local-fs/file-lock.ts";
-import { LogFile, type Rotation } from "../../src/log/log-file.ts";
+import { LogFile } from "../../src/log/log-file.ts";
+import { blockOf, replaced, sectionOf } from "../support/documented.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { tempFolder, testNode } from "../support/node.ts";
-import { until } from "../support/until.ts";
 
-function openFile(path: string, rotation: Rotation) {
+function openFile(path: string) {
   const failures: unknown[] = [];
-  return { file: new LogFile({ path, ...rotation, onFailed: (error) => failures.push(error) }), failures };
+  return { file: new LogFile({ path, onFailed: (error) => failures.push(error) }), failures };
 }
 
 /** Adds lines of ten bytes, each flushed by itself. */
@@ -32,98 +34,39 @@ function addLines(file: LogFile, from: number, to: number): void {
 
 const numbersIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").map(Number);
 
-test("a file that would grow beyond its size is put aside, and the oldest is removed", async () => {
+test("a file that was moved away is left behind by the next line, by every writer of it", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.log");
-  const { file, failures } = openFile(path, { maxBytes: 30, keep: 2 });
-  addLines(file, 1, 10);
-  expect(numbersIn(path)).toEqual([10]);
-  expect(numbersIn(`${path}.1`)).toEqual([7, 8, 9]);
-  expect(numbersIn(`${path}.2`)).toEqual([4, 5, 6]);
-  expect(readdirSync(folder.path).sort()).toEqual(["node.log", "node.log.1", "node.log.2"]);
+  const writers = [1, 2, 3].map(() => openFile(path));
+  // In turn, as if each were a process of its own.
+  for (let line = 1; line <= 30; line++) {
+    addLines(writers[line % 3]?.file as LogFile, line, line);
+    if (line % 10 === 0) renameSync(path, `${path}.${line}`);
+  }
+  const kept = [10, 20, 30].map((line) => numbersIn(`${path}.${line}`));
+  expect(kept.flat()).toEqual(Array.from({ length: 30 }, (_, at) => at + 1));
+  for (const [at, { file, failures }] of writers.entries()) {
+    addLines(file, at, at);
+    file.close();
+    expect(failures).toEqual([]);
+  }
+  expect(numbersIn(path)).toEqual([0, 1, 2]);
   expect(statSync(path).mode & 0o777).toBe(0o640);
-  file.close();
-  const again = openFile(path, { maxBytes: 30, keep: 2 });
-  addLines(again.file, 11, 13);
-  expect(numbersIn(`${path}.1`)).toEqual([10, 11, 12]);
-  again.file.close();
-  expect(failures).toEqual([]);
 });
 
-test("with no old files to keep, a full file is begun anew; without a size it grows", async () => {
+test("a file whose path is taken grows on, loses nothing, and is reported once", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.log");
-  const { file } = openFile(path, { maxBytes: 30, keep: 0 });
-  addLines(file, 1, 4);
-  expect(numbersIn(path)).toEqual([4]);
-  file.close();
-  const endless = openFile(path, { maxBytes: 0, keep: 2 });
-  addLines(endless.file, 5, 100);
-  endless.file.close();
-  expect(numbersIn(path)).toHaveLength(97);
-  expect(existsSync(`${path}.1`)).toBe(false);
-});
-
-test("a flush of more lines than fit is divided at their ends; no file grows beyond its size", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const { file, failures } = openFile(path, { maxBytes: 35, keep: 9 });
+  const { file, failures } = openFile(path);
   addLines(file, 1, 1);
-  for (let line = 2; line <= 10; line++) file.add(`${String(line).padStart(9, "0")}\n`);
-  file.flush();
-  expect([3, 2, 1].map((at) => numbersIn(`${path}.${at}`))).toEqual([
-    [1, 2, 3],
-    [4, 5, 6],
-    [7, 8, 9],
-  ]);
-  expect(numbersIn(path)).toEqual([10]);
-  file.close();
-  expect(failures).toEqual([]);
-});
-
-test("what is pending at a close, and what the next one adds, keep to the size too", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const { file } = openFile(path, { maxBytes: 30, keep: 9 });
-  for (let line = 1; line <= 5; line++) file.add(`${String(line).padStart(9, "0")}\n`);
-  const next = openFile(path, { maxBytes: 30, keep: 9 }).file;
-  file.close();
-  next.followPath();
-  addLines(next, 6, 7);
-  next.close();
-  expect([2, 1].map((at) => numbersIn(`${path}.${at}`))).toEqual([
-    [1, 2, 3],
-    [4, 5, 6],
-  ]);
-  expect(numbersIn(path)).toEqual([7]);
-});
-
-test("a line that is longer than the size goes whole into a file of its own", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const { file } = openFile(path, { maxBytes: 30, keep: 3 });
-  const long = `${"1".repeat(50)}\n`;
-  file.add("2\n");
-  file.add(long);
-  file.add("3\n");
-  file.flush();
-  expect([`${path}.2`, `${path}.1`, path].map((name) => readFileSync(name, "utf8"))).toEqual([
-    "2\n",
-    long,
-    "3\n",
-  ]);
-  file.close();
-});
-
-test("a file that cannot be put aside grows on, loses nothing, and is reported once", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  // A folder with content cannot be replaced by a rename, by root neither.
-  mkdirSync(join(`${path}.1`, "below"), { recursive: true });
-  const { file, failures } = openFile(path, { maxBytes: 30, keep: 1 });
-  addLines(file, 1, 5);
-  expect(numbersIn(path)).toEqual([1, 2, 3, 4, 5]);
+  renameSync(path, `${path}.1`);
+  mkdirSync(path);
+  addLines(file, 2, 5);
+  expect(numbersIn(`${path}.1`)).toEqual([1, 2, 3, 4, 5]);
   expect(failures).toHaveLength(1);
+  rmdirSync(path);
+  addLines(file, 6, 6);
+  expect(numbersIn(path)).toEqual([6]);
   file.close();
 });
 
@@ -136,8 +79,6 @@ test("a pipe that is full, and then one that nobody reads any more, drops whole 
   const restored: number[] = [];
   const file = new LogFile({
     path,
-    maxBytes: 10,
-    keep: 1,
     onFailed: (error) => failures.push(codeOf(error)),
     onRestored: (dropped) => restored.push(dropped),
   });
@@ -159,55 +100,43 @@ test("a pipe that is full, and then one that nobody reads any more, drops whole 
   file.close();
 });
 
-test("a server puts its log file aside by json_log_max_bytes, and a reload changes that", async () => {
+test("logrotate rotates both log files as documented, and no line is lost", async () => {
+  const program = Bun.which("logrotate", { PATH: `${process.env.PATH}:/usr/sbin` });
+  if (program === null) return console.log("SKIPPED: log rotation needs logrotate (apt install logrotate)");
   await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const logging = `json_log_file = ${JSON.stringify(path)}\njson_log_filter = "info"\njson_log_max_bytes = 2000\njson_log_keep = 3`;
-  await using node = await testNode({ logging });
-  const log = node.node.hub.logger("server");
-  await until("three old files are there", () => {
-    for (let line = 0; line < 20; line++) log.info(`line ${line}`);
-    return existsSync(`${path}.3`);
-  });
-  expect(existsSync(`${path}.4`)).toBe(false);
-  const old = readFileSync(`${path}.1`, "utf8");
-  for (const line of old.trimEnd().split("\n")) JSON.parse(line);
-  await Bun.write(node.configPath, (await Bun.file(node.configPath).text()).replace("= 2000", "= 0"));
-  expect(await node.node.reload()).toBe("applied");
-  for (let line = 0; line < 100; line++) log.info(`line ${line}`);
-  await until("the file grows", () => statSync(path).size > 5000);
-  expect(readFileSync(`${path}.1`, "utf8")).not.toContain("config.applied");
-});
-
-test("several writers of one file put it aside once, and all continue in the new one", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const files = [1, 2, 3].map(() => openFile(path, { maxBytes: 30, keep: 100, isShared: true }));
-  // In turn, as if each were a process of its own.
-  for (let line = 1; line <= 30; line++) addLines(files[line % 3]?.file as LogFile, line, line);
-  const names = readdirSync(folder.path);
-  expect(names).toHaveLength(10);
-  const kept = Array.from({ length: 9 }, (_, at) => numbersIn(`${path}.${9 - at}`));
-  expect([...kept.flat(), ...numbersIn(path)]).toEqual(Array.from({ length: 30 }, (_, at) => at + 1));
-  for (const name of names) expect(statSync(join(folder.path, name)).size).toBe(30);
-  for (const { file, failures } of files) {
-    file.close();
-    expect(failures).toEqual([]);
+  const file = (name: string) => join(folder.path, name);
+  const logging = `json_log_filter = "info"\njson_log_file = ${JSON.stringify(file("node.log"))}\naccess_log = ${JSON.stringify(file("access.log"))}`;
+  const clock = new ManualClock();
+  await using node = await testNode({ logging, clock });
+  const recipe = blockOf(sectionOf("monitor.md", "Log rotation"), "logrotate");
+  writeFileSync(file("recipe"), replaced(recipe, [["/srv/node/logs", folder.path]]), { mode: 0o600 });
+  const rotate = async () => {
+    const { exitCode, stderr } = await Bun.$`${program} -f -s ${file("state")} ${file("recipe")}`
+      .nothrow()
+      .quiet();
+    expect([exitCode, stderr.toString()]).toEqual([0, ""]);
+  };
+  /** Leaves a line in both files, and returns once it is there. */
+  const leave = async (name: string) => {
+    node.node.hub.logger("server").info(name);
+    await fetch(`${node.url}/${name}`);
+    const isThere = (path: string) => existsSync(path) && readFileSync(path, "utf8").includes(name);
+    await clock.until(`${name} is in both files`, 1000, async () =>
+      ["node.log", "access.log"].every((log) => isThere(file(log))),
+    );
+  };
+  await leave("first");
+  await rotate();
+  await leave("second");
+  await rotate();
+  await leave("third");
+  for (const log of ["node.log", "access.log"]) {
+    const zipped = Bun.gunzipSync(readFileSync(file(`${log}.2.gz`)));
+    const texts = [
+      Buffer.from(zipped).toString(),
+      ...[`${log}.1`, log].map((name) => readFileSync(file(name), "utf8")),
+    ];
+    const found = texts.map((text) => ["first", "second", "third"].filter((name) => text.includes(name)));
+    expect(found).toEqual([["first"], ["second"], ["third"]]);
   }
-});
-
-test("a shared file that another writer is putting aside grows on meanwhile", async () => {
-  await using folder = await tempFolder();
-  const path = join(folder.path, "node.log");
-  const { file } = openFile(path, { maxBytes: 30, keep: 2, isShared: true });
-  addLines(file, 1, 3);
-  const other = openSync(path, constants.O_RDONLY);
-  expect(tryLock(other)).toBe(true);
-  addLines(file, 4, 4);
-  expect(numbersIn(path)).toEqual([1, 2, 3, 4]);
-  closeSync(other);
-  addLines(file, 5, 5);
-  expect(numbersIn(path)).toEqual([5]);
-  expect(numbersIn(`${path}.1`)).toEqual([1, 2, 3, 4]);
-  file.close();
 });

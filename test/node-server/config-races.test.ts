@@ -102,25 +102,28 @@ test("a reload that is asked for while the server starts runs once it has starte
   const path = join(folder.path, "config.toml");
   await writeFile(path, configText(sqliteUrl));
   const calls: string[] = [];
+  let prepared = false;
   const gate = Promise.withResolvers<void>();
   const part: Part = {
     name: "slow",
     slice: ({ console }) => console,
-    async prepare() {
+    async prepare(console) {
+      prepared = true;
       await gate.promise;
-      return { commit: () => void calls.push("opened"), discard() {} };
+      return { commit: () => void calls.push(`console ${console}`), discard() {} };
     },
-    refresh: () => void calls.push("reloaded"),
     close: () => void calls.push("closed"),
   };
   const live = new LiveConfig({ path, hub: new LogHub() });
   const opening = live.open([part]);
   const reloading = live.reload();
+  await until("the start has read the file", () => prepared);
+  await writeFile(path, configText(sqliteUrl, { top: "console = false" }));
   gate.resolve();
   await opening;
-  expect(await reloading).toBe("unchanged");
+  expect(await reloading).toBe("applied");
   await live.close();
-  expect(calls).toEqual(["opened", "reloaded", "closed"]);
+  expect(calls).toEqual(["console true", "console false", "closed"]);
 });
 
 test("a reload that is asked for while the server starts is refused if that fails", async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename } from "node:fs/promises";
 import type { ClusterView } from "../../src/cluster/roster.ts";
 import { LineMerger } from "../../src/host/line-merger.ts";
 import { MemberProcess } from "../../src/host/member-process.ts";
@@ -153,22 +154,18 @@ test("a change of the configuration by one process reaches the others", async ()
   );
 });
 
-test("no line of the log files is damaged by several writers, also when they are put aside", async () => {
-  await configure({ logging: `${logging}\naccess_log_max_bytes = 20000\naccess_log_keep = 100` });
-  const from = server.stderr.length;
-  server.signal("SIGHUP");
-  await until(
-    "all have reloaded",
-    () => server.stderr.slice(from).match(/event=config\.applied parts=\[.*"access log"/g)?.length === count,
-  );
+test("no line of the log files is damaged by several writers, also when a file is moved away", async () => {
   const requests = 1200;
-  for (let done = 0; done < requests; done += 40)
+  for (let done = 0; done < requests; done += 40) {
     await Promise.all(
       Array.from({ length: 40 }, (_, at) =>
         fetch(`${server.url}/nothing/at/${done + at}-of-this-story`, { keepalive: false }),
       ),
     );
-  /** The paths of this story's requests; undefined if a file was put aside while they were read. */
+    if (done % 400 === 0 && existsSync(home.file("access.log")))
+      await rename(home.file("access.log"), home.file(`access.log.${done}`));
+  }
+  /** The paths of this story's requests; undefined if a file was moved while they were read. */
   const paths = async () => {
     const files = (await readdir(home.path)).filter((name) => name.startsWith("access.log"));
     const texts = await Promise.all(
@@ -179,11 +176,11 @@ test("no line of the log files is damaged by several writers, also when they are
     const found = lines.map((line) => (JSON.parse(line) as { path: string }).path);
     return { files, found: found.filter((path) => path.endsWith("of-this-story")) };
   };
-  // Once each has its line, nothing is written or put aside any more.
+  // Once each has its line, nothing is written any more.
   await until("every request has its line", async () => new Set((await paths())?.found).size === requests);
   const last = await paths();
   expect(last?.found).toHaveLength(requests);
-  expect(last?.files.length).toBeGreaterThan(4);
+  expect(last?.files.length).toBeGreaterThan(1);
 });
 
 test("a process that is stopped alone is replaced; SIGTERM stops all, and nothing is left", async () => {

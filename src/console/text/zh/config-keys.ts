@@ -53,16 +53,11 @@ export const configKeys: typeof en = {
     "logging.log_format": "标准错误输出中日志的格式：`text` 供人阅读；`json` 每行一个对象，适用于容器。",
     "logging.json_log_file": "同时把每条日志追加到此文件，每行一个 JSON 对象。",
     "logging.json_log_filter": "写入该文件的日志；默认与 `log_filter` 相同。",
-    "logging.json_log_max_bytes":
-      "该文件达到此大小时改名为 `<file>.1`，之前的改名为 `<file>.2`，依此类推，并新建一个文件；0 表示不改名。",
-    "logging.json_log_keep": "保留多少个这样的旧文件。",
     "logging.memory_log_capacity": "内存中为 `node-server_log` 保留的日志条数；0 表示关闭。",
     "logging.memory_log_filter": "保留在内存中的日志；默认与 `log_filter` 相同。",
     "logging.access_log": "把每个 HTTP 请求作为一行写入此文件；不设置则没有访问日志。",
     "logging.access_log_format":
       "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；`vhost_combined` 相同，但行首为主机名和端口；或 `json`，含主机名和存储桶。",
-    "logging.access_log_max_bytes": "与 `json_log_max_bytes` 相同，用于访问日志。",
-    "logging.access_log_keep": "与 `json_log_keep` 相同，用于访问日志。",
     "database.database_url": "`sqlite://path?mode=rwc` 或 `postgres://user:password@host:port/name`。",
     "database.connect_timeout_ms": "建立连接的最长等待时间。",
     "database.acquire_timeout_ms": "语句等待空闲连接的最长时间。",
