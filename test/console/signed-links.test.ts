@@ -34,6 +34,7 @@ inBrowser(
       page.getByRole("button", { name: "Download" }).click(),
     ]);
     expect(download.suggestedFilename()).toBe("report.txt");
+    expect(await page.getByText("This is not the password.").isVisible()).toBe(false);
     expect(await Bun.file(await download.path()).text()).toBe("numbers");
     expect(await page.context().cookies()).toEqual([]);
 
@@ -51,6 +52,7 @@ inBrowser(
     await choice.setInputFiles(files);
     await page.getByText("a (2).txt ✓").waitFor();
     await page.getByText("b #1.txt ✓").waitFor();
+    expect(await page.locator("#files li").allInnerTexts()).toEqual(["a (2).txt ✓", "b #1.txt ✓"]);
     expect(await stored.contents("in")).toEqual({
       "a.txt": "old",
       "a (2).txt": "a.txt",
@@ -87,6 +89,7 @@ inChromium(
     await page.context().setOffline(true);
     await dropFiles(page, { x: 1260, y: 20 }, file);
     await page.getByText("a.txt: The connection was lost.").waitFor();
+    expect(await page.getByText("album: this is a folder.").count()).toBe(0);
     await shoot(page, "drop-box-problems");
     await page.context().setOffline(false);
     await page.getByRole("button", { name: "Try again" }).click();

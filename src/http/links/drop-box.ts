@@ -107,6 +107,8 @@ export function dropBoxPage(request: Request, { folder, hasPassword }: DropBox):
 const script = String.raw`
 "use strict";
 const maxNumber = 100;
+// Stands for the name of a folder; no file has it.
+const folderRow = "/";
 const base = location.pathname.endsWith("/") ? location.pathname : location.pathname + "/";
 const list = document.getElementById("files");
 const area = document.getElementById("area");
@@ -170,14 +172,23 @@ function enqueue(file, row) {
   queue = queue.then(() => upload(file, row));
 }
 
-const newRow = () => list.appendChild(document.createElement("li"));
+function newRow(name) {
+  const row = list.appendChild(document.createElement("li"));
+  row.dataset.name = name;
+  return row;
+}
 
-function add(files) {
-  for (const file of files) enqueue(file, newRow());
+// What was wrong with a file goes when the file comes again, and a folder that was refused when anything comes.
+function add(files, folders) {
+  const again = new Set([...files.map(({ name }) => name), folderRow]);
+  for (const row of list.querySelectorAll(".problem")) if (again.has(row.dataset.name)) row.remove();
+  for (const name of folders)
+    showProblem(newRow(folderRow), name + ": this is a folder. Drop the files that are in it, or a ZIP archive of it.");
+  for (const file of files) enqueue(file, newRow(file.name));
 }
 
 document.getElementById("choice").onchange = ({ target }) => {
-  add([...target.files]);
+  add([...target.files], []);
   target.value = "";
 };
 const hasFiles = ({ dataTransfer }) => dataTransfer !== null && dataTransfer.types.includes("Files");
@@ -194,12 +205,14 @@ addEventListener("drop", (event) => {
   if (!hasFiles(event)) return;
   event.preventDefault();
   area.className = "";
+  const files = [];
+  const folders = [];
   for (const item of event.dataTransfer.items) {
     const entry = item.webkitGetAsEntry();
     const file = item.getAsFile();
-    if (entry !== null && entry.isDirectory)
-      showProblem(newRow(), entry.name + ": this is a folder. Drop the files that are in it, or a ZIP archive of it.");
-    else if (file !== null) add([file]);
+    if (entry !== null && entry.isDirectory) folders.push(entry.name);
+    else if (file !== null) files.push(file);
   }
+  add(files, folders);
 }, { capture: true });
 `;

@@ -14,6 +14,7 @@ const style = `
 body { font: 16px/1.6 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1rem }
 input, button { font: inherit; padding: .4rem .7rem }
 .problem { color: light-dark(#a40000, #ff9b9b) }
+.problem:has(+ form input:not(:placeholder-shown)) { display: none }
 #area { border: 2px dashed GrayText; border-radius: .5rem; margin: 1rem 0; padding: 2rem 1rem; text-align: center }
 #area.over { border-color: Highlight }
 #files { list-style: none; padding: 0 }

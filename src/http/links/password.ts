@@ -78,14 +78,17 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   return new URLSearchParams(form.toString()).get("password") || undefined;
 }
 
-/** passwordPage returns a form whose answer is the file. No cookie is set, so the password opens nothing else. */
+/**
+ * passwordPage returns a form whose answer is the file, so that the page stays on the screen. What it says of a wrong password goes once
+ * another one is typed. No cookie is set, so the password opens nothing else.
+ */
 function passwordPage(request: Request, proof: "wrong" | "missing"): Response {
   const problem = proof === "wrong" ? '<p class="problem" role="alert">This is not the password.</p>\n' : "";
   return linkPage(request, {
     title: "This file takes a password",
     status: proof === "wrong" ? 403 : 200,
     body: `${problem}<form method="post">
-<label>Password <input type="password" name="password" required autofocus autocomplete="off"></label>
+<label>Password <input type="password" name="password" placeholder=" " required autofocus autocomplete="off"></label>
 <button>Download</button>
 </form>`,
   });
