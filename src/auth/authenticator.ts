@@ -12,16 +12,16 @@ import type { AuditLog, SignInFailure } from "./audit-log.ts";
 import { authorise, Denied, superTokenRequired } from "./authorise.ts";
 import { type Caller, type Peer, whoFields } from "./caller.ts";
 import {
+  type Candidates,
   type Credentials,
   hashesMatch,
   hashSecret,
   keyOfWholeToken,
   noSecretHash,
-  parseCredentials,
 } from "./credentials.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
-import { anyToken, isOpen, type Need } from "./need.ts";
+import { isOpen, type Need } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
 import type { TokenUses } from "./token-uses.ts";
 
@@ -81,22 +81,26 @@ export class Authenticator {
   }
 
   /**
-   * authenticateSync returns the caller of a token that satisfies `need`, without waiting, if the token's row is cached; throws Denied
-   * if it does not satisfy `need`. Undefined if only `authenticate` can answer.
+   * authenticateSync returns the caller of credentials that satisfy `need`, without waiting, if they are a key and secret whose row is
+   * cached; throws Denied if they do not satisfy `need`. Undefined if only `authenticate` can answer.
    */
-  authenticateSync(tokenText: string, need: Need): Caller | undefined {
-    const credentials = parseCredentials(tokenText);
+  authenticateSync(credentials: Credentials, need: Need): Caller | undefined {
     const row = this.#proveSync(credentials);
     return row && this.#authorised(row, credentials.by, need);
   }
 
-  /** authenticate resolves to the caller of a token that satisfies `need`; throws Denied otherwise. */
-  async authenticate(tokenText: string, need: Need, peer: Peer): Promise<Caller> {
-    const credentials = parseCredentials(tokenText);
-    const row = await this.#prove(credentials, peer);
-    if (row === undefined) throw this.#reject(credentials, need, peer.address);
-    this.#auditOutside(row, credentials.by, peer);
-    return this.#authorised(row, credentials.by, need);
+  /** authenticate resolves to the caller of the first credentials that are right, if it satisfies `need`; throws Denied otherwise. */
+  async authenticate(candidates: Candidates, need: Need, peer: Peer): Promise<Caller> {
+    for (const credentials of candidates) {
+      const row = await this.#prove(credentials, peer);
+      if (row === undefined) continue;
+      this.#auditOutside(row, credentials.by, peer);
+      return this.#authorised(row, credentials.by, need);
+    }
+    const [first, last = first] = candidates;
+    // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
+    const detail = need.kind === "super" ? superTokenRequired : "Invalid credentials";
+    throw this.#rejected(rejectedName(last), detail, peer.address);
   }
 
   #authorised(row: TokenRow, by: Caller["by"], need: Need): Caller {
@@ -111,33 +115,6 @@ export class Authenticator {
     authorise(caller, need);
     this.#uses.record(row.id, now);
     return caller;
-  }
-
-  /** recogniseSync does what `recognise` does, without waiting; undefined if only `recognise` can answer. */
-  recogniseSync(name: string, proof: string): Caller | undefined {
-    const row = this.#proveSync({ by: "key", name, proof });
-    return row && this.#recognised(row, "key");
-  }
-
-  /** recognise resolves to the caller of HTTP Basic credentials, which may be key and secret or user name and password. */
-  async recognise(name: string, proof: string, peer: Peer): Promise<Caller> {
-    const byKey: Credentials = { by: "key", name, proof };
-    const byUsername: Credentials = { by: "username", name, proof };
-    for (const credentials of [byKey, byUsername]) {
-      const row = await this.#prove(credentials, peer);
-      if (row === undefined) continue;
-      this.#auditOutside(row, credentials.by, peer);
-      return this.#recognised(row, credentials.by);
-    }
-    throw this.#reject(byUsername, anyToken, peer.address);
-  }
-
-  #recognised(row: TokenRow, by: Caller["by"]): Caller {
-    const now = this.#clock.now();
-    const outside = outsideLifetime(row, now);
-    if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
-    this.#uses.record(row.id, now);
-    return this.#callerOf(row, by);
   }
 
   /** assertStillAuthorised throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
@@ -172,12 +149,8 @@ export class Authenticator {
         "invalid_credentials",
         "the token was deleted or changed meanwhile; nothing was changed",
       );
-    const now = this.#clock.now();
-    const outside = outsideLifetime(row, now);
-    if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
-    authorise(this.#callerOf(row, caller.by), need);
     // A stream that stays open uses its token.
-    this.#uses.record(row.id, now);
+    this.#authorised(row, caller.by, need);
   }
 
   /** isStillAuthorised returns whether `assertStillAuthorised` would pass. */
@@ -243,12 +216,6 @@ export class Authenticator {
     this.#audit.signInFailed({ ...whoFields(this.#callerOf(row, by)), address, reason: outside.reason });
   }
 
-  #reject({ by, name }: Credentials, need: Need, address: string): CredentialsRejected {
-    const who = { [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128) };
-    // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
-    return this.#rejected(who, need.kind === "super" ? superTokenRequired : "Invalid credentials", address);
-  }
-
   #rejected(who: RejectedName, detail: string, address: string): CredentialsRejected {
     const { delayMs, unlogged } = this.#failures.failed(address);
     this.#audit.signInFailed({ ...who, address, reason: "invalid_credentials" });
@@ -261,6 +228,10 @@ export class Authenticator {
       });
     return new CredentialsRejected(detail, delayMs);
   }
+}
+
+function rejectedName({ by, name }: Credentials): RejectedName {
+  return { [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128) };
 }
 
 function proofOf(row: TokenRow, by: Caller["by"]): string {

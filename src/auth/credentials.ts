@@ -6,6 +6,9 @@ export type Credentials =
   | { readonly by: "key"; readonly name: string; readonly proof: string }
   | { readonly by: "username"; readonly name: string; readonly proof: string };
 
+/** Candidates are the credentials that one text may mean, in the order in which they are tried. */
+export type Candidates = readonly [Credentials, ...Credentials[]];
+
 export const keyLength = 16;
 export const secretLength = 32;
 

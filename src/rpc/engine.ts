@@ -6,6 +6,7 @@
 
 import type { AuditLog } from "../auth/audit-log.ts";
 import { CredentialsRejected } from "../auth/authenticator.ts";
+import { parseCredentials } from "../auth/credentials.ts";
 import { anyToken } from "../auth/need.ts";
 import { type Clock, millisecondsSince } from "../base/clock.ts";
 import { Fault, type FaultKind } from "../base/fault.ts";
@@ -143,8 +144,8 @@ export class Engine<S extends object> {
     const lease = this.#options.acquire();
     try {
       source.requireAddress();
-      return await findRefusal({ text, bearer: source.bearer }, (token) =>
-        lease.authenticator.authenticate(token, anyToken, source),
+      return await findRefusal({ text, bearer: source.bearer }, async (token) =>
+        lease.authenticator.authenticate([parseCredentials(token)], anyToken, source),
       );
     } catch (error) {
       return toFault(error, this.#log);

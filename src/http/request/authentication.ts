@@ -6,7 +6,7 @@
 
 import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
 import type { Caller, Peer } from "../../auth/caller.ts";
-import { parseCredentials } from "../../auth/credentials.ts";
+import { type Candidates, parseCredentials } from "../../auth/credentials.ts";
 import { anyToken } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
 import { isForAnotherSite, isFromBrowser, mayCarryStoredCredentials } from "./browser-request.ts";
@@ -46,7 +46,11 @@ export async function authenticate(
     withoutSlot: (wait) => wait(),
   };
   try {
-    return await recognise(request, { authenticator, challenge }, peer);
+    const candidates = candidatesIn(request, challenge);
+    return (
+      authenticator.authenticateSync(candidates[0], anyToken) ??
+      (await authenticator.authenticate(candidates, anyToken, peer))
+    );
   } catch (error) {
     if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
       throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
@@ -57,16 +61,8 @@ export async function authenticate(
   }
 }
 
-interface RecogniseOptions {
-  readonly authenticator: Authenticator;
-  readonly challenge: Challenge;
-}
-
-function recognise(
-  request: Request,
-  { authenticator, challenge }: RecogniseOptions,
-  peer: Peer,
-): Caller | Promise<Caller> {
+/** candidatesIn reads the Authorization header; throws the challenge without credentials that can be checked. */
+function candidatesIn(request: Request, challenge: Challenge): Candidates {
   const [, scheme = "", given = ""] =
     /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
   switch (scheme.toLowerCase()) {
@@ -81,14 +77,14 @@ function recognise(
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
       const [name, proof] = [text.slice(0, colon), text.slice(colon + 1)];
-      return authenticator.recogniseSync(name, proof) ?? authenticator.recognise(name, proof, peer);
+      return [
+        { by: "key", name, proof },
+        { by: "username", name, proof },
+      ];
     }
     case "bearer": {
       const text = bearerToken(request);
-      if (text !== undefined)
-        return (
-          authenticator.authenticateSync(text, anyToken) ?? authenticator.authenticate(text, anyToken, peer)
-        );
+      if (text !== undefined) return [parseCredentials(text)];
     }
   }
   const { forBrowsers, forPrograms } = challenge;
