@@ -1,5 +1,6 @@
 import type { Audit, AuditLog } from "../auth/audit-log.ts";
 import { anonymous, type Caller } from "../auth/caller.ts";
+import { type Credentials, parseCredentials } from "../auth/credentials.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toValidationIssue } from "../base/validation-issue.ts";
@@ -18,11 +19,13 @@ export interface Call<S> {
   readonly logFields: Record<string, unknown>;
 }
 
-interface AuthorisedCall<S> extends Call<S> {
+/** BegunCall is a call whose params are read and whose services are held. */
+interface BegunCall<S> {
+  readonly call: Call<S>;
   readonly params: Record<string, unknown>;
   readonly need: Need;
-  readonly caller: Caller;
   readonly lease: Lease<S>;
+  /** The client's address, for the audit of methods that change something. */
   readonly address: string;
 }
 
@@ -49,30 +52,16 @@ export class CallRunner<S extends object> {
     // Now, because a client may have disconnected when the change is made.
     const address = method.effect === "reads" ? "" : state.source.noteAddress();
     const lease = this.#acquire();
+    let result: unknown;
     try {
-      const caller = isOpen(need)
-        ? anonymous
-        : lease.authenticator.authenticateSync(method.tokenIn(params), need);
-      if (caller === undefined) return this.#runAuthenticated(call, { params, need, lease, address });
-      if (caller !== anonymous) proved(call, caller);
-      const result = this.#invoke({
-        request,
-        method,
-        state,
-        logFields,
-        params,
-        need,
-        caller,
-        lease,
-        address,
-      });
-      if (result instanceof Promise) return result.finally(lease.release);
-      lease.release();
-      return result;
+      result = this.#runBegun({ call, params, need, lease, address });
     } catch (error) {
       lease.release();
       throw error;
     }
+    if (result instanceof Promise) return result.finally(lease.release);
+    lease.release();
+    return result;
   }
 
   /** The token of the request's header, under the name of the param that it stands for. */
@@ -87,32 +76,35 @@ export class CallRunner<S extends object> {
     return name === "" ? undefined : { name, token: bearer };
   }
 
-  /** Runs a call whose token has to be looked up. Releases the lease. */
-  async #runAuthenticated(
-    call: Call<S>,
-    { params, need, lease, address }: Pick<AuthorisedCall<S>, "params" | "need" | "lease" | "address">,
-  ): Promise<unknown> {
-    const { method, state } = call;
-    try {
-      state.source.requireAddress();
-      const caller = await lease.authenticator.authenticate(method.tokenIn(params), need, state.peer);
-      proved(call, caller);
-      const result = this.#invoke({ ...call, params, need, caller, lease, address });
-      return result instanceof Promise ? await result : result;
-    } finally {
-      lease.release();
-    }
+  #runBegun(begun: BegunCall<S>): unknown {
+    const { call, params, need, lease } = begun;
+    if (isOpen(need)) return this.#invoke(begun, anonymous);
+    const credentials = parseCredentials(call.method.tokenIn(params));
+    const caller = lease.authenticator.authenticateSync(credentials, need);
+    return caller === undefined ? this.#runChecked(begun, credentials) : this.#invoke(begun, caller);
   }
 
-  #invoke(call: AuthorisedCall<S>): unknown {
-    const { method, params } = call;
-    return method.event === undefined
-      ? method.run(this.#contexts.newContext(call), params)
-      : this.#subscribe(call, method);
+  /** Runs a call whose token has to be looked up. */
+  async #runChecked(begun: BegunCall<S>, credentials: Credentials): Promise<unknown> {
+    const { call, need, lease } = begun;
+    call.state.source.requireAddress();
+    const caller = await lease.authenticator.authenticate([credentials], need, call.state.peer);
+    return this.#invoke(begun, caller);
   }
 
-  #subscribe(call: AuthorisedCall<S>, method: Method<S> & { event: object }): string {
-    const { request, state, need, caller } = call;
+  #invoke(begun: BegunCall<S>, caller: Caller): unknown {
+    const { call, params } = begun;
+    const { method } = call;
+    if (caller !== anonymous) proved(call, caller);
+    const context = this.#contexts.newContext(begun, caller);
+    return method.event === undefined ? method.run(context, params) : this.#subscribe(method, context, begun);
+  }
+
+  #subscribe(
+    method: Method<S> & { event: object },
+    context: S & CallContext,
+    { call: { request, state }, need, params }: BegunCall<S>,
+  ): string {
     const { session } = state.source;
     if (session === undefined) {
       throw new Fault(
@@ -123,8 +115,8 @@ export class CallRunner<S extends object> {
     const { id, stop } = session.subscribe(request.method);
     state.opened = id;
     try {
-      const context = Object.assign(this.#contexts.newContext(call), { stop });
-      const events = method.run(context, call.params);
+      const { caller } = context;
+      const events = method.run(Object.assign(context, { stop }), params);
       const authorisation = isOpen(need)
         ? undefined
         : this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
@@ -187,20 +179,9 @@ function safely<T>(parse: () => T): T {
   }
 }
 
-/** ContextOptions are what a call's context is made of. */
-interface ContextOptions<S> {
-  readonly caller: Caller;
-  readonly need: Need;
-  readonly lease: Lease<S>;
-  readonly state: RequestState;
-  /** The client's address, for the audit of methods that change something. */
-  readonly address: string;
-}
+type ContextClass<S> = new (begun: BegunCall<S>, caller: Caller) => S & CallContext;
 
-/**
- * CallContexts makes the contexts of calls. A context inherits the services instead of copying them, and its own members are made
- * when the method reads them: most methods use one or two.
- */
+/** CallContexts makes the contexts of calls. The services are members of the class, so that no call copies them. */
 class CallContexts<S extends object> {
   readonly #audit: AuditLog;
   #services: S | undefined;
@@ -211,58 +192,56 @@ class CallContexts<S extends object> {
     this.#Context = contextOver({} as S, audit);
   }
 
-  newContext(options: ContextOptions<S>): S & CallContext {
-    const { services } = options.lease;
+  newContext(begun: BegunCall<S>, caller: Caller): S & CallContext {
+    const { services } = begun.lease;
     if (services !== this.#services) {
       this.#services = services;
       this.#Context = contextOver(services, this.#audit);
     }
-    return new this.#Context(options);
+    return new this.#Context(begun, caller);
   }
 }
 
-type ContextClass<S> = new (options: ContextOptions<S>) => S & CallContext;
-
+/** contextOver returns a class of contexts. Members are made when the method reads them: most methods use one or two. */
 function contextOver<S extends object>(services: S, audit: AuditLog): ContextClass<S> {
   class Context implements CallContext {
-    readonly #options: ContextOptions<S>;
+    readonly #begun: BegunCall<S>;
 
-    constructor(options: ContextOptions<S>) {
-      this.#options = options;
-    }
-
-    get caller(): Caller {
-      return this.#options.caller;
+    constructor(
+      begun: BegunCall<S>,
+      readonly caller: Caller,
+    ) {
+      this.#begun = begun;
     }
 
     get audit(): Audit {
-      return audit.by(this.#options);
+      return audit.by({ caller: this.caller, address: this.#begun.address });
     }
 
     get resultBudgetBytes(): number {
-      const { leftBytes, maxIdBytes } = this.#options.state;
+      const { leftBytes, maxIdBytes } = this.#begun.call.state;
       return leftBytes - envelopeBytes - maxIdBytes;
     }
 
     get disconnected(): AbortSignal {
-      return this.#options.state.source.disconnected;
+      return this.#begun.call.state.source.disconnected;
     }
 
     get assertStillAuthorised(): CallContext["assertStillAuthorised"] {
-      const { lease, caller, need } = this.#options;
-      return () => lease.authenticator.assertStillAuthorised(caller, need);
+      const { lease, need } = this.#begun;
+      return () => lease.authenticator.assertStillAuthorised(this.caller, need);
     }
 
     get afterReply(): CallContext["afterReply"] {
-      const { after } = this.#options.state;
+      const { after } = this.#begun.call.state;
       return (work) => void after.push(work);
     }
 
     get cancel(): CallContext["cancel"] {
-      const { session } = this.#options.state.source;
+      const { session } = this.#begun.call.state.source;
       return (id) => session?.cancel(id) ?? false;
     }
   }
-  Object.setPrototypeOf(Context.prototype, services);
+  Object.assign(Context.prototype, services);
   return Context as unknown as ContextClass<S>;
 }
