@@ -99,9 +99,10 @@ export class Pacer {
 }
 
 /**
- * PerTick computes a value at most once in a tick of the event loop. One answer serves all requests of a tick: the event loop reads each
- * connection once a tick, and only those that had bytes when the tick began, so each of these requests was sent before the value was
- * computed, and none by somebody who knew of a later change outside of this process.
+ * PerTick computes a value at most once in a tick of the event loop, for all requests that arrive in it. The event loop reads a
+ * connection once a tick, and only if it had bytes when the tick began, so none of these requests was sent by somebody who knew of a
+ * change, outside of this process, after the value was computed. There are two exceptions, both as short as a tick: Bun reads a new
+ * connection when it accepts it, and a value that work of an immediate asked for serves the tick that follows.
  */
 export class PerTick<T> {
   readonly #compute: () => T;

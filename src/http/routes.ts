@@ -232,7 +232,8 @@ export class Router {
       this.#handler = "other";
       if (hasInvalidLength(request)) return invalidLength();
       this.#handler = "static";
-      return this.#deps.static.cache.answer(request) ?? this.#dispatch(request, server);
+      const { cache } = this.#deps.static;
+      return cache.answer(request, cache.find(request), "tick") ?? this.#dispatch(request, server);
     } catch (error) {
       return this.#toErrorResponse(error);
     }

@@ -99,7 +99,7 @@ function variantOf(bytes: number): CachedVariant {
     blob,
     dependencies: [],
     source: undefined,
-    checkedTick: 0,
+    checkedIn: undefined,
     held: undefined,
     whole: undefined,
     notModified: undefined,

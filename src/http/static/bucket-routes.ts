@@ -23,7 +23,7 @@ import { refuseReader, withPrivacy } from "./access.ts";
 import { staticMethods, withCors } from "./cors.ts";
 import { decodePath } from "./decode-path.ts";
 import { noSuchFile } from "./error-responses.ts";
-import { cacheKey, wantsPresentState } from "./memory-cache.ts";
+import { cacheKey, type MemoryCache, wantsPresentState } from "./memory-cache.ts";
 import { isOtherHost, misdirected, ownerOf } from "./own-host.ts";
 import { type StaticOptions, type StaticRequest, serveBucket } from "./serve.ts";
 
@@ -60,7 +60,7 @@ export function serveStatic(
   const owner = ownerOf(request, cache.hosts);
   const isElsewhere = owner !== undefined && owner !== name;
   const key = keyOf(owner === undefined ? base : hostBase(name), path.slice(base.length));
-  const cached = isElsewhere || base === "" ? undefined : cache.answerFor(request, key);
+  const cached = isElsewhere || base === "" ? undefined : fromMemory(request, key, cache);
   return cached ?? bucketRoute(arrived, { base, name }, options);
 }
 
@@ -78,10 +78,25 @@ export function serveRoot(
   const owner = ownerOf(request, cache.hosts);
   const key = keyOf(owner === undefined ? "/" : hostBase(owner), path.slice(1));
   const mayPreview = hasPreviewCookie(request) && (request.method === "GET" || request.method === "HEAD");
-  const cached = isWorker || mayPreview ? undefined : cache.answerFor(request, key, path);
+  const cached = isWorker || mayPreview ? undefined : fromMemory(request, key, cache, path);
   if (cached !== undefined) return cached;
   const rootOptions = { ...options, isWorker };
   return mayPreview ? previewRoute(arrived, rootOptions) : rootRoute(arrived, rootOptions);
+}
+
+/** fromMemory answers a GET or HEAD on its arrival. `rootPath` is its path at the root of the host. */
+function fromMemory(
+  request: Request,
+  key: string,
+  cache: MemoryCache,
+  rootPath?: string,
+): Response | undefined {
+  if (request.method !== "GET" && request.method !== "HEAD") return undefined;
+  const entry = cache.get(key);
+  const response = cache.answer(request, entry, "tick");
+  if (response === undefined) cache.missed();
+  else if (entry !== undefined && request.method === "GET") cache.remember(request, entry, rootPath);
+  return response;
 }
 
 /** The key of a path as it was sent. A path that cannot be decoded has no file, and nothing is cached under it. */

@@ -1,3 +1,4 @@
+import { PerTick } from "../../base/turns.ts";
 import type { HeldContent } from "../../blobs/content.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/ports.ts";
@@ -23,22 +24,24 @@ interface MemoryCacheOptions {
 }
 
 /**
- * MemoryCache keeps small files that are requested often, and answers from them. A variant is sent only after its files on the disk
- * were compared in the same event-loop tick. One comparison serves all requests of a tick: the event loop reads each connection once
- * a tick, and only those that had bytes when the tick began, so each of these requests was under way before the comparison.
+ * Freshness is what an answer may rest on, beside the record of its bucket:
+ * - `tick`: one comparison with the store for all requests that arrive in a tick (`PerTick`). For a request that has not waited, and of
+ *   which only its address is known: private files are not sent.
+ * - `own`: a comparison for this request alone, after a wait.
+ * - a bucket: the same, and the record is what was just read from the database.
+ * - a state: the same, where the store's copy of what the database says may be older than the request.
  */
+type Freshness = "tick" | "own" | { readonly bucket: Bucket } | { readonly state: BucketState };
+
+/** MemoryCache keeps small files that are requested often, and answers from them after its files in the store were compared. */
 export class MemoryCache {
   readonly #entries: CacheEntries;
   readonly #records: () => BucketCache;
   readonly #maxBytes: () => number;
   #hits = 0;
   #misses = 0;
-  #tick = 1;
   /** Results of comparing parent folders in this tick. */
-  readonly #folders: FolderChecks = new Map();
-  /** Variants whose source is held open until the end of the tick. */
-  readonly #holding: CachedVariant[] = [];
-  #isEndScheduled = false;
+  readonly #folders = new PerTick<FolderChecks>(() => new Map());
 
   constructor({ maxBytes, records }: MemoryCacheOptions) {
     this.#entries = new CacheEntries(maxBytes);
@@ -46,7 +49,7 @@ export class MemoryCache {
     this.#maxBytes = maxBytes;
   }
 
-  /** Requests answered from memory, GETs and HEADs that were not, and what the cache holds. */
+  /** Requests answered from memory on arrival, GETs and HEADs that were not, and what the cache holds. */
   get stats() {
     return {
       hits: this.#hits,
@@ -62,98 +65,54 @@ export class MemoryCache {
     return this.#records().hosts;
   }
 
+  /** Whether files may be compared with the store now: not where the state of a bucket may be older than the request. */
+  get canCompare(): boolean {
+    return !this.#records().mayLag;
+  }
+
   /**
-   * answer answers a GET for a URL that `answerFor` has answered before. All that the routes decide by is equal then: URL, Host
-   * header, the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a
-   * preview. To be called when the request arrives.
+   * find returns the file that a GET for this URL was answered with before. All that the routes decide by is equal then: URL, Host header,
+   * the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a preview.
    */
-  answer(request: Request): Response | undefined {
+  find(request: Request): CacheEntry | undefined {
     if (request.method !== "GET") return undefined;
     const known = this.#entries.byUrl.get(request.url);
-    if (known === undefined || this.#needsPresentState(request)) return undefined;
+    if (known === undefined) return undefined;
     const { headers } = request;
     if (headers.get("host") !== known.host || known.hosts !== this.hosts || headers.has("upgrade"))
       return undefined;
     if (known.rootPath !== undefined && (isRootWorker(request, known.rootPath) || hasPreviewCookie(request)))
       return undefined;
-    const response = this.#respond(request, known.entry);
-    if (response !== undefined) this.#hits += 1;
-    return response;
+    return known.entry;
   }
 
-  /**
-   * answerFor answers a GET or HEAD whose route leads to the file with this key, unless its bucket is private: then `answerLate`
-   * does, once the caller is known. `rootPath` is its path at the root of the host.
-   */
-  answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
-    if (request.method !== "GET" && request.method !== "HEAD") return undefined;
-    if (this.#needsPresentState(request)) {
-      this.#misses += 1;
-      return undefined;
-    }
-    const entry = this.#entries.byKey.get(key);
-    const response = entry?.file.bucket.public ? this.#respond(request, entry) : undefined;
-    if (response === undefined) {
-      this.#misses += 1;
-      return undefined;
-    }
+  /** get returns the file with this key. */
+  get(key: string): CacheEntry | undefined {
+    return this.#entries.byKey.get(key);
+  }
+
+  /** answer sends a file if it still is as it was; undefined if it has to be read again. */
+  answer(request: Request, entry: CacheEntry | undefined, freshness: Freshness): Response | undefined {
+    const variant = entry && variantFor(request, entry);
+    if (entry === undefined || variant === undefined) return undefined;
+    entry.used = true;
+    if (freshness !== "tick")
+      return this.#isStillCurrent(entry, variant, freshness) ? send(request, variant) : undefined;
+    if (!entry.file.bucket.public || this.#needsPresentState(request)) return undefined;
+    if (!this.#isCurrentInTick(entry, variant)) return undefined;
     this.#hits += 1;
-    if (entry !== undefined && request.method === "GET")
-      this.#entries.addUrl(request.url, {
-        entry,
-        host: request.headers.get("host"),
-        hosts: this.hosts,
-        rootPath,
-      });
-    return response;
+    return send(request, variant);
   }
 
-  /**
-   * answerLate does what `answerFor` does, for a request that has waited; the request stays counted as a miss. Its comparison may be
-   * older than a later request, so no later request uses it.
-   */
-  answerLate(request: Request, key: string): Response | undefined {
-    const entry = this.#entries.byKey.get(key);
-    if (entry === undefined) return undefined;
-    const response = this.#respond(request, entry);
-    this.#endTick();
-    return response;
+  /** To be called for a GET or HEAD that was not answered on arrival. */
+  missed(): void {
+    this.#misses += 1;
   }
 
-  /**
-   * answerByState does what `answerLate` does, by a state of the bucket that was read for this very request: no earlier comparison
-   * counts.
-   */
-  answerByState(request: Request, key: string, freshState: BucketState): Response | undefined {
-    const entry = this.#entries.byKey.get(key);
-    const variant = entry && variantFor(request, entry);
-    if (entry === undefined || variant === undefined || entry.file.bucket !== freshState.record)
-      return undefined;
-    if (isCurrentAfresh(variant, freshState)) return this.#send(request, variant);
-    this.#entries.remove(entry);
-    return undefined;
-  }
-
-  /** Whether `answerFresh` may answer: not where the state of a bucket may be older than the request. */
-  get canAnswerFresh(): boolean {
-    return !this.#records().mayLag;
-  }
-
-  /**
-   * answerFresh answers a request of another protocol, whose bucket was read just now, by a comparison of its own: no earlier
-   * comparison counts.
-   */
-  answerFresh(request: Request, key: string, { id, path }: Bucket): Response | undefined {
-    const entry = this.#entries.byKey.get(key);
-    const variant = entry && variantFor(request, entry);
-    if (entry === undefined || variant === undefined || !this.canAnswerFresh) return undefined;
-    const { bucket } = entry.file;
-    if (bucket.id === id && bucket.path === path && isCurrentAfresh(variant)) {
-      entry.used = true;
-      return this.#send(request, variant);
-    }
-    this.#entries.remove(entry);
-    return undefined;
+  /** remember has `find` lead to an entry that has answered this GET. `rootPath` is its path at the root of the host. */
+  remember(request: Request, entry: CacheEntry, rootPath?: string): void {
+    const host = request.headers.get("host");
+    this.#entries.addUrl(request.url, { entry, host, hosts: this.hosts, rootPath });
   }
 
   /** removeUnlessOf removes a file that was not read by these rules: its answer may be of another tree than what led to it. */
@@ -162,12 +121,6 @@ export class MemoryCache {
     if (entry === undefined) return;
     const isOther = [...entry.variants.values()].some(({ dependencies }) => !dependencies.includes(rules));
     if (isOther) this.#entries.remove(entry);
-  }
-
-  /** answerAndAdd answers with a variant that was read from the disk, and caches it if it may. */
-  answerAndAdd(request: Request, file: CachedFile, variant: Variant): Response {
-    this.add(file, variant);
-    return respond(request, variant.representation);
   }
 
   /** add caches a variant that is in memory, unless one of its files is so new that a change could go unseen. Returns whether it did. */
@@ -182,93 +135,83 @@ export class MemoryCache {
       blob: body.blob,
       dependencies,
       source,
-      checkedTick: 0,
+      checkedIn: undefined,
       held: undefined,
       whole: undefined,
       notModified: undefined,
     });
   }
 
-  #respond(request: Request, entry: CacheEntry): Response | undefined {
-    const variant = variantFor(request, entry);
-    if (variant === undefined || !this.#isCurrent(entry, variant)) return undefined;
-    return this.#send(request, variant);
+  #isCurrentInTick(entry: CacheEntry, variant: CachedVariant): boolean {
+    const folders = this.#folders.get();
+    if (variant.checkedIn === folders) return true;
+    if (!this.#records().isCurrent(entry.file.bucket)) return false;
+    if (!this.#compare(entry, variant, folders)) return false;
+    variant.checkedIn = folders;
+    return true;
   }
 
-  #send(request: Request, variant: CachedVariant): Response {
-    const { headers } = request;
-    const { representation } = variant;
-    if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
-      return respond(request, representation);
-    const known = headers.get("if-none-match");
-    if (known === null && !headers.has("if-modified-since")) {
-      const { blob } = variant;
-      variant.whole ??= new Response(null, {
-        headers: { ...dispositionOf(representation.body), ...representation.headers },
-      });
-      // With TLS the content is copied in any case, and from a file it costs a quarter more.
-      const isSentByKernel = blob.size > maxCopiedBytes && request.url.startsWith("http:");
-      return sized(new Response(isSentByKernel ? this.#heldBlob(variant) : blob, variant.whole), blob.size);
-    }
-    if (known !== representation.etag) return respond(request, representation);
-    variant.notModified ??= new Response(null, {
-      status: 304,
-      headers: notModifiedHeaders(representation.headers),
-    });
-    return new Response(null, variant.notModified);
+  #isStillCurrent(entry: CacheEntry, variant: CachedVariant, freshness: Exclude<Freshness, "tick">): boolean {
+    const { bucket } = entry.file;
+    if (freshness === "own")
+      return this.#records().isCurrent(bucket) && this.#compare(entry, variant, new Map());
+    if ("state" in freshness)
+      return bucket === freshness.state.record && this.#compare(entry, variant, new Map(), freshness.state);
+    if (!this.canCompare) return false;
+    const { id, path } = freshness.bucket;
+    if (bucket.id === id && bucket.path === path) return this.#compare(entry, variant, new Map());
+    this.#entries.remove(entry);
+    return false;
+  }
+
+  /** Compares a variant with the store, and removes its entry if it is outdated. */
+  #compare(entry: CacheEntry, variant: CachedVariant, folders: FolderChecks, state?: BucketState): boolean {
+    if (variant.dependencies.every((file) => file.isCurrent(folders, state))) return true;
+    this.#entries.remove(entry);
+    return false;
   }
 
   #needsPresentState({ headers }: Request): boolean {
     return this.#records().mayLag && wantsPresentState(headers);
   }
-
-  /** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */
-  #heldBlob(variant: CachedVariant): Blob {
-    if (variant.held === undefined) {
-      variant.held = variant.source?.hold();
-      if (variant.held !== undefined) this.#holding.push(variant);
-      this.#scheduleEnd();
-    }
-    return variant.held?.blob ?? variant.blob;
-  }
-
-  #isCurrent(entry: CacheEntry, variant: CachedVariant): boolean {
-    entry.used = true;
-    if (variant.checkedTick === this.#tick) return true;
-    if (!this.#records().isCurrent(entry.file.bucket)) return false;
-    this.#scheduleEnd();
-    if (!variant.dependencies.every((file) => file.isCurrent(this.#folders))) {
-      this.#entries.remove(entry);
-      return false;
-    }
-    variant.checkedTick = this.#tick;
-    return true;
-  }
-
-  /** An immediate runs after the connections of this tick were read, and before those of the next. */
-  #scheduleEnd(): void {
-    if (this.#isEndScheduled) return;
-    this.#isEndScheduled = true;
-    setImmediate(() => {
-      this.#isEndScheduled = false;
-      this.#endTick();
-      // Bun has opened the files of all responses that were returned: it does so when they are.
-      for (const variant of this.#holding.splice(0)) {
-        variant.held?.close();
-        variant.held = undefined;
-      }
-    });
-  }
-
-  #endTick(): void {
-    this.#tick += 1;
-    this.#folders.clear();
-  }
 }
 
-function isCurrentAfresh({ dependencies }: CachedVariant, freshState?: BucketState): boolean {
-  const checks: FolderChecks = new Map();
-  return dependencies.every((file) => file.isCurrent(checks, freshState));
+function send(request: Request, variant: CachedVariant): Response {
+  const { headers } = request;
+  const { representation } = variant;
+  if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
+    return respond(request, representation);
+  const known = headers.get("if-none-match");
+  if (known === null && !headers.has("if-modified-since")) {
+    const { blob } = variant;
+    variant.whole ??= new Response(null, {
+      headers: { ...dispositionOf(representation.body), ...representation.headers },
+    });
+    // With TLS the content is copied in any case, and from a file it costs a quarter more.
+    const isSentByKernel = blob.size > maxCopiedBytes && request.url.startsWith("http:");
+    return sized(new Response(isSentByKernel ? heldBlob(variant) : blob, variant.whole), blob.size);
+  }
+  if (known !== representation.etag) return respond(request, representation);
+  variant.notModified ??= new Response(null, {
+    status: 304,
+    headers: notModifiedHeaders(representation.headers),
+  });
+  return new Response(null, variant.notModified);
+}
+
+/** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */
+function heldBlob(variant: CachedVariant): Blob {
+  if (variant.held === undefined) {
+    const held = variant.source?.hold();
+    if (held === undefined) return variant.blob;
+    variant.held = held;
+    // Bun has opened the files of all responses that were returned: it does so when they are.
+    setImmediate(() => {
+      variant.held = undefined;
+      held.close();
+    });
+  }
+  return variant.held.blob;
 }
 
 function variantFor({ headers }: Request, { variants, file }: CacheEntry): CachedVariant | undefined {
@@ -291,8 +234,8 @@ export interface CachedVariant {
   readonly dependencies: readonly FileSnapshot[];
   /** The file whose content the blob is; undefined if the server compressed it. */
   readonly source: FileSnapshot | undefined;
-  /** The tick in which the dependencies were last compared with the disk. */
-  checkedTick: number;
+  /** The comparisons of the tick in which the dependencies were last compared with the store. */
+  checkedIn: FolderChecks | undefined;
   /** The source, held open until the end of the tick. */
   held: HeldContent | undefined;
   /**
@@ -304,7 +247,7 @@ export interface CachedVariant {
 }
 
 /** CacheEntry is a cached file with its variants. */
-class CacheEntry {
+export class CacheEntry {
   /** By the encodings that the client accepts, as `acceptedEncodings` returns them. */
   readonly variants = new Map<readonly Encoding[], CachedVariant>();
   /** The URLs in `byUrl` that lead here, the oldest first. */

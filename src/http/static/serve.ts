@@ -9,6 +9,7 @@ import { encodePath, isPageStatus, locationOf, pathOf, type Redirect } from "../
 import { type Compression, encodingsFor } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
 import { allowedMethods, methodNotAllowed, plainText, redirect } from "../content/plain.ts";
+import { respond } from "../content/respond.ts";
 import { selectVariant } from "../content/variants.ts";
 import type { PrivateRequest } from "./access.ts";
 import { corsHeaders, staticMethods } from "./cors.ts";
@@ -81,7 +82,7 @@ export async function serveBucket(target: StaticRequest, options: StaticOptions)
     // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
     const isAway =
       target.freshState === undefined && error instanceof Fault && error.data.reason === "unavailable";
-    const known = isAway ? options.cache.answerLate(target.request, key) : undefined;
+    const known = isAway ? answerFromMemory(target, key, options) : undefined;
     return known ?? faultResponse(error);
   }
 }
@@ -179,15 +180,16 @@ async function answerPage(
     matched,
     path: rewrites ? undefined : file.path,
   });
-  return cache.answerAndAdd(
-    request,
+  const sent = { ...representation, headers: bucket.cors ? { ...headers, ...corsHeaders } : headers };
+  cache.add(
     { key, bucket, compressible: variant.compressible },
     {
       ...variant,
-      representation: { ...representation, headers: bucket.cors ? { ...headers, ...corsHeaders } : headers },
+      representation: sent,
       dependencies: [...variant.dependencies, ...dependencies, site.snapshot],
     },
   );
+  return respond(request, sent);
 }
 
 function answerFromMemory(
@@ -198,9 +200,7 @@ function answerFromMemory(
   rules?: FileSnapshot,
 ): Response | undefined {
   if (rules !== undefined) cache.removeUnlessOf(key, rules);
-  return freshState === undefined
-    ? cache.answerLate(request, key)
-    : cache.answerByState(request, key, freshState);
+  return cache.answer(request, cache.get(key), freshState === undefined ? "own" : { state: freshState });
 }
 
 function missing(target: SiteRequest, status = 404): Promise<Response> {

@@ -20,7 +20,7 @@ export async function get(dav: DavRequest): Promise<Response> {
   const { request, files, path, cache, bucket } = dav;
   await assertIf(dav);
   const key = keyOf(dav);
-  const known = cache.answerFresh(request, key, bucket);
+  const known = cache.answer(request, cache.get(key), { bucket });
   if (known !== undefined) return known;
   const { found, site } = await files.site.inOneTree(async (reader, site) => ({
     found: await reader.openOrFind(path),
@@ -29,7 +29,7 @@ export async function get(dav: DavRequest): Promise<Response> {
   if (found === undefined) throw new HttpError(404, "there is no such file or folder");
   if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
   // A file that is read once is not worth a place in memory, nor the check of the folders above it.
-  const mayCache = found.isReadAgain && cache.canAnswerFresh;
+  const mayCache = found.isReadAgain && cache.canCompare;
   const snapshot = mayCache ? await snapshotOrDispose(found) : undefined;
   const plain = await plainVariant(found, path, request);
   const general = generalHeaders(site.rules.headers.match(path, { isOwnHost: false }));
