@@ -6,6 +6,7 @@
 // search.ts and bucket-usage.ts read the trees for rules, searches and counts.
 
 import { Fault } from "../base/fault.ts";
+import type { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { linksNamespace } from "../db/rows/link-rows.ts";
@@ -19,7 +20,7 @@ import { BucketUsage } from "./bucket-usage.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
-import { UploadExpiry, Uploads } from "./history/uploads.ts";
+import { Uploads, uploadExpiry } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
 import { treeRoot } from "./path.ts";
@@ -71,7 +72,7 @@ export class Buckets {
   readonly deploys: Deploys;
   /** Files that arrive in several requests. */
   readonly uploads: Uploads;
-  readonly #uploadExpiry: UploadExpiry;
+  readonly #uploadExpiry: Task;
 
   constructor(database: Database, { storage, staleSeconds, keepDeploys, log }: BucketsOptions) {
     const { clock } = database;
@@ -104,7 +105,7 @@ export class Buckets {
       log,
     });
     this.uploads = new Uploads({ rows: database.uploads, contents: storage.partialContents, log });
-    this.#uploadExpiry = new UploadExpiry(this.uploads, log, clock);
+    this.#uploadExpiry = uploadExpiry(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,

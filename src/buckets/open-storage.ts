@@ -1,7 +1,7 @@
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "../blobs/open-blobs.ts";
 import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
-import { StorageMaintenance } from "./maintenance/storage-maintenance.ts";
+import { storageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
 import type { BucketStorage } from "./ports.ts";
@@ -51,7 +51,7 @@ export async function openStorage(database: Database, settings: StorageSettings)
     identity,
     content: openContent(blobs, { path: files.cache_path ?? "", maxBytes: files.cache_bytes, log }),
     health: watchBlobs(blobs, { url, log, clock }),
-    maintenance: new StorageMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
+    maintenance: storageMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
     keepRemovedDays: files.keep_removed_days,
     staleSeconds: settings.staleSeconds,

@@ -12,9 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { systemClock } from "../../src/base/clock.ts";
-import { Trash, TrashRetention } from "../../src/buckets/history/disk/trash.ts";
+import { purgeTrash, Trash } from "../../src/buckets/history/disk/trash.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
-import { LogHub } from "../../src/log/hub.ts";
 import { lines, trashSite } from "../support/trash-site.ts";
 
 const dayMs = 24 * 3600 * 1000;
@@ -203,15 +202,12 @@ test("what has expired is neither listed nor restored, and is purged; the rest s
   expect(readdirSync(place)).toHaveLength(3);
   const staticPath = join(node.folder, "static");
   const staging = new Staging(join(node.folder, "staging"));
-  const care = new TrashRetention({
-    trash: new Trash({ staticPath, days: 30, sync: false, staging, clock: systemClock }),
-    clock: systemClock,
-    log: new LogHub().logger("server"),
-  });
-  expect(await care.purge()).toBe(2);
+  const clock = systemClock;
+  const own = new Trash({ staticPath, days: 30, sync: false, staging, clock });
+  expect(await purgeTrash(own, { clock })).toBe(2);
   expect(readdirSync(place)).toEqual([expect.stringMatching(/^\d+~young\.txt$/)]);
   expect(readdirSync(join(node.folder, "staging"))).toEqual([]);
-  expect(await care.purge()).toBe(0);
+  expect(await purgeTrash(own, { clock })).toBe(0);
 });
 
 test("with trash_days back at 0, what was kept stays for its days, and nothing new is kept", async () => {

@@ -1,11 +1,11 @@
 import type { Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
+import { Task } from "../../base/task.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { WriteOptions, WrittenFile } from "../bucket-files.ts";
-import { RecurringTask } from "../maintenance/recurring-task.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { PartialContents, StagedFile } from "../ports.ts";
 import type { Bucket } from "../record.ts";
@@ -349,35 +349,20 @@ const everyMs = 3600_000;
 /** A start has more urgent work. */
 const firstWaitMs = 5000;
 
-/** UploadExpiry removes uploads that nobody has finished in time: soon after the start, and once an hour. */
-export class UploadExpiry {
-  readonly #uploads: Uploads;
-  readonly #log: Logger;
-  readonly #task: RecurringTask;
-
-  constructor(uploads: Uploads, log: Logger, clock: Clock) {
-    this.#task = new RecurringTask(() => this.#run(), clock);
-    this.#uploads = uploads;
-    this.#log = log;
-  }
-
-  start(): void {
-    this.#task.start(firstWaitMs);
-  }
-
-  close(): Promise<void> {
-    return this.#task.close();
-  }
-
-  async #run(): Promise<number> {
-    try {
-      const removed = await this.#uploads.clean();
+/** uploadExpiry removes uploads that nobody has finished in time: soon after the start, and once an hour. */
+export function uploadExpiry(uploads: Uploads, log: Logger, clock: Clock): Task {
+  return new Task({
+    clock,
+    everyMs,
+    firstMs: firstWaitMs,
+    async run() {
+      const removed = await uploads.clean();
       if (removed > 0)
-        this.#log.event("upload.expired", "uploads that were not finished in time were removed", { removed });
-    } catch (error) {
+        log.event("upload.expired", "uploads that were not finished in time were removed", { removed });
+    },
+    failed(error) {
       const reason = error instanceof Fault ? error.detail : messageOf(error);
-      this.#log.event("upload.work_failed", "uploads that ended could not be removed", { reason });
-    }
-    return everyMs;
-  }
+      log.event("upload.work_failed", "uploads that ended could not be removed", { reason });
+    },
+  });
 }

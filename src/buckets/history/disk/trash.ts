@@ -9,8 +9,8 @@ import { join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import { isAbsence } from "../../../base/local-fs/stat.ts";
+import { Task } from "../../../base/task.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { RecurringTask } from "../../maintenance/recurring-task.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
 import { BucketTrash } from "./bucket-trash.ts";
 
@@ -75,67 +75,54 @@ interface TrashRetentionOptions {
   readonly clock: Clock;
 }
 
-/** TrashRetention deletes what has expired in the trash: soon after the start, and once an hour. */
-export class TrashRetention {
-  readonly #options: TrashRetentionOptions;
-  readonly #task: RecurringTask;
-
-  constructor(options: TrashRetentionOptions) {
-    this.#options = options;
-    this.#task = new RecurringTask(() => this.#run(), options.clock);
-  }
-
-  start(): void {
-    this.#task.start(firstWaitMs);
-  }
-
-  /** Ends a purge that runs, between two items. */
-  close(): Promise<void> {
-    return this.#task.close();
-  }
-
-  async #run(): Promise<number> {
-    const { log } = this.#options;
-    try {
+/** trashRetention deletes what has expired in the trash: soon after the start, and once an hour. */
+export function trashRetention({ trash, log, clock }: TrashRetentionOptions): Task {
+  return new Task({
+    clock,
+    everyMs,
+    firstMs: firstWaitMs,
+    async run(signal) {
       const begin = performance.now();
-      const purged = await this.purge();
-      if (purged === 0) return everyMs;
+      const purged = await purgeTrash(trash, { clock, signal });
+      if (purged === 0) return;
       const elapsed_ms = Math.round(performance.now() - begin);
       log.event("trash.purged", "expired files in the trash were deleted", { purged, elapsed_ms });
-    } catch (error) {
+    },
+    failed(error) {
       const reason = error instanceof Fault ? error.detail : messageOf(error);
       log.event("trash.purge_failed", "the trash could not be purged; the server tries again later", {
         reason,
         retry_ms: everyMs,
       });
-    }
-    return everyMs;
-  }
+    },
+  });
+}
 
-  /**
-   * purge deletes everything whose time has passed, one item after the other, and returns how many. What cannot be deleted is
-   * left for the next time, and thrown at the end.
-   */
-  async purge(): Promise<number> {
-    const { trash, clock } = this.#options;
-    let purged = 0;
-    let failed: { readonly error: unknown } | undefined;
-    for await (const bucketPath of trash.bucketPaths()) {
-      const bucket = trash.ofBucket(bucketPath);
-      const now = clock.now();
-      for (const item of await bucket.items()) {
-        if (item.retainedUntilMs >= now) continue;
-        if (this.#task.stopped.aborted) return purged;
-        const begin = performance.now();
-        try {
-          if (await bucket.delete(item)) purged += 1;
-        } catch (error) {
-          failed ??= { error };
-        }
-        await Bun.sleep(Math.min(maxRestMs, performance.now() - begin));
+/**
+ * purgeTrash deletes everything whose time has passed, one item after the other, and returns how many. What cannot be deleted is
+ * left for the next time, and thrown at the end. The signal ends it between two items.
+ */
+export async function purgeTrash(
+  trash: Trash,
+  { clock, signal }: { readonly clock: Clock; readonly signal?: AbortSignal },
+): Promise<number> {
+  let purged = 0;
+  let failed: { readonly error: unknown } | undefined;
+  for await (const bucketPath of trash.bucketPaths()) {
+    const bucket = trash.ofBucket(bucketPath);
+    const now = clock.now();
+    for (const item of await bucket.items()) {
+      if (item.retainedUntilMs >= now) continue;
+      if (signal?.aborted) return purged;
+      const begin = performance.now();
+      try {
+        if (await bucket.delete(item)) purged += 1;
+      } catch (error) {
+        failed ??= { error };
       }
+      await Bun.sleep(Math.min(maxRestMs, performance.now() - begin));
     }
-    if (failed !== undefined) throw failed.error;
-    return purged;
   }
+  if (failed !== undefined) throw failed.error;
+  return purged;
 }

@@ -4,9 +4,10 @@ import type { Clock } from "../../../base/clock.ts";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
+import type { Task } from "../../../base/task.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { GrowingFiles } from "../../history/disk/growing-files.ts";
-import { Trash, TrashRetention } from "../../history/disk/trash.ts";
+import { Trash, trashRetention } from "../../history/disk/trash.ts";
 import type { DiskTrash } from "../../history/disk/trash-writer.ts";
 import { DiscardedTrees, recoverExchange, refuseOtherDisk } from "../../history/disk/tree-exchange.ts";
 import { keepsFiles } from "../../history/faults.ts";
@@ -58,7 +59,7 @@ export class DiskStorage implements BucketStorage {
   readonly #staging: Staging;
   readonly #discarded: DiscardedTrees;
   readonly #trash: Trash;
-  readonly #retention: TrashRetention;
+  readonly #retention: Task;
   readonly #log: Logger;
   readonly #stopping = new AbortController();
 
@@ -84,7 +85,7 @@ export class DiskStorage implements BucketStorage {
       staging: this.#staging,
       clock,
     });
-    this.#retention = new TrashRetention({ trash: this.#trash, log, clock });
+    this.#retention = trashRetention({ trash: this.#trash, log, clock });
     this.#log = log;
     this.health = new StoreWatch({
       what: "the folder of the buckets",

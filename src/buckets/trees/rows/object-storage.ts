@@ -1,4 +1,5 @@
 import { Fault } from "../../../base/fault.ts";
+import type { Task } from "../../../base/task.ts";
 import type { BlobStore, BlobStoreFault } from "../../../blobs/blob-store.ts";
 import type { ContentSource } from "../../../blobs/content.ts";
 import type { Database } from "../../../db/database.ts";
@@ -6,7 +7,6 @@ import type { Logger } from "../../../log/hub.ts";
 import { outsideSpans } from "../../../log/span.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { PartBlobs } from "../../history/rows/part-blobs.ts";
-import type { StorageMaintenance } from "../../maintenance/storage-maintenance.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
   BucketStorage,
@@ -35,7 +35,7 @@ interface ObjectStorageOptions {
   /** Keeps database and store together. */
   readonly identity: Pick<StoreIdentity, "verify" | "start">;
   /** Works on the store once a day. */
-  readonly maintenance: Pick<StorageMaintenance, "start" | "close">;
+  readonly maintenance: Pick<Task, "start" | "close">;
   readonly syncUploads: boolean;
   /** How long what was deleted or replaced is kept. */
   readonly keepRemovedDays: number;
