@@ -49,6 +49,7 @@ export async function atMost<T, Late = undefined>(
   work: Promise<T>,
   { ms, late, clock = systemClock }: { readonly ms: number; readonly late?: Late; readonly clock?: Clock },
 ): Promise<T | Late> {
+  if (ms === Number.POSITIVE_INFINITY) return await work;
   const { promise, resolve } = Promise.withResolvers<Late>();
   using _timer = clock.after(ms, () => resolve(late as Late));
   return await Promise.race([work, promise]);

@@ -28,8 +28,11 @@ interface TaskOptions {
    * `everyMs`.
    */
   readonly run: (signal: AbortSignal) => unknown;
-  /** Called once for each run that failed, unless the task was closed. It may return a time as `run` does. */
-  readonly failed: (error: unknown) => unknown;
+  /**
+   * Called once for each run that failed, unless the task was closed. It may return a time as `run` does. Without it a failure is a bug,
+   * and reported as one.
+   */
+  readonly failed?: (error: unknown) => unknown;
   readonly lease?: TaskLease;
   /** How long `close` waits for a run. */
   readonly closeMs?: number;
@@ -109,7 +112,7 @@ export class Task {
     try {
       againMs = await this.#run();
     } catch (error) {
-      if (!this.#stop.signal.aborted) againMs = this.#options.failed(error);
+      if (!this.#stop.signal.aborted) againMs = (this.#options.failed ?? unexpected)(error);
     }
     this.#running = undefined;
     if (this.#stop.signal.aborted) return;
@@ -149,4 +152,8 @@ export class Task {
       await lease.release({ isDone });
     }
   }
+}
+
+function unexpected(error: unknown): void {
+  void Promise.reject(error);
 }
