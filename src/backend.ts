@@ -4,7 +4,7 @@ import type { AuditLog } from "./auth/audit-log.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import type { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
-import { ensureSuperToken, type SuperCredentials, SuperTokenRolls } from "./auth/super-token.ts";
+import { ensureSuperToken, type SuperCredentials, superTokenRolls } from "./auth/super-token.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { copyBeforeMigration } from "./backup/before-migration.ts";
@@ -13,6 +13,7 @@ import type { BackupSchedule } from "./backup/schedule.ts";
 import type { Clock } from "./base/clock.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
+import type { Task } from "./base/task.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { checkLocations } from "./buckets/maintenance/store-identity.ts";
 import { openStorage } from "./buckets/open-storage.ts";
@@ -44,7 +45,7 @@ interface Backend {
   readonly services: Services;
   readonly authenticator: Authenticator;
   readonly tokenUses: TokenUses;
-  readonly rolls: SuperTokenRolls;
+  readonly rolls: Task;
   readonly settings: BackendSettings;
   /** What a backup of the database and its buckets is made of. */
   readonly backupSource: BackedUp;
@@ -312,7 +313,7 @@ export class BackendPart implements Part<BackendSettings> {
         clock,
       }),
       tokenUses: uses,
-      rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token"), clock }),
+      rolls: superTokenRolls({ kv: database.kv, audit, log: hub.logger("token"), clock }),
       backupSource: {
         database: settings.database,
         configPath: resolve(configPath),

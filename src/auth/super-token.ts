@@ -1,11 +1,12 @@
 import { z } from "zod";
-import { atMost, type Clock } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
+import { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
-import { type KvRows, superTokenRolls } from "../db/rows/kv-rows.ts";
+import { type KvRows, superTokenRolls as superTokenRollNotes } from "../db/rows/kv-rows.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans, quietly } from "../log/span.ts";
+import { quietly } from "../log/span.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { hashesMatch, hashSecret, secretLength } from "./credentials.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
@@ -113,53 +114,28 @@ interface SuperTokenRollsOptions {
 }
 
 /**
- * SuperTokenRolls audits what `roll-super-token` did. That is a process of its own, which may run while no server does, so it leaves a note
+ * superTokenRolls audits what `roll-super-token` did. That is a process of its own, which may run while no server does, so it leaves a note
  * in the database; a server reads the notes at its start and every few seconds, records them and removes them.
  */
-export class SuperTokenRolls {
-  readonly #options: SuperTokenRollsOptions;
-  #timer: Disposable | undefined;
-  #lastRead = Promise.resolve();
-
-  constructor(options: SuperTokenRollsOptions) {
-    this.#options = options;
-  }
-
-  start(): void {
-    let isReading = false;
-    const read = () => {
-      if (isReading) return;
-      isReading = true;
-      this.#lastRead = this.#readNotes().finally(() => {
-        isReading = false;
-      });
-    };
-
-    // Its entries are not about the call or the reload that began it.
-    outsideSpans(() => {
-      read();
-      this.#timer = this.#options.clock.every(everyMs, read);
-    });
-  }
-
-  /** Stops reading notes; waits for a read under way, unless the database takes too long. Never rejects. */
-  async close(): Promise<void> {
-    this.#timer?.[Symbol.dispose]();
-    await atMost(this.#lastRead, { ms: closeTimeoutMs });
-  }
-
-  async #readNotes(): Promise<void> {
-    const { kv, audit, log } = this.#options;
-    try {
+export function superTokenRolls({ kv, audit, log, clock }: SuperTokenRollsOptions): Task {
+  return new Task({
+    clock,
+    everyMs,
+    firstMs: 0,
+    closeMs: closeTimeoutMs,
+    async run() {
       // The log should not show a read every few seconds.
       const taken = await quietly(async () =>
-        (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.removeAndReturnAll(superTokenRolls),
+        (await kv.isEmpty(superTokenRollNotes))
+          ? undefined
+          : await kv.removeAndReturnAll(superTokenRollNotes),
       );
       if (taken === undefined) return;
       const found = notes.parse(taken);
       for (const [key, { at }] of Object.entries(found)) audit.superTokenRolled(key, at);
-    } catch (error) {
+    },
+    failed(error) {
       log.debug("notes of roll-super-token were not read", { reason: messageOf(error) });
-    }
-  }
+    },
+  });
 }

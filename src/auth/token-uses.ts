@@ -1,8 +1,8 @@
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
+import { Task } from "../base/task.ts";
 import type { TokenUseRows } from "../db/rows/token-rows.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans } from "../log/span.ts";
 
 /** The precision of the times, and so the least time between two writes of the same token. */
 const precisionMs = 60_000;
@@ -26,15 +26,25 @@ export class TokenUses {
   /** Recent uses in Unix milliseconds by the tokens' ids; and those of them that are not written yet. */
   readonly #recent = new Map<number, number>();
   #unwritten = new Map<number, number>();
-  /** Set from the first use until that is written. */
-  #timer: Disposable | undefined;
-  #lastWrite = Promise.resolve();
-  #closed = false;
+  /** Due a while after the first use that is not written. */
+  readonly #writing: Task;
 
   constructor(rows: TokenUseRows, { log, clock }: TokenUsesOptions) {
     this.#rows = rows;
     this.#log = log;
     this.#clock = clock;
+    this.#writing = new Task({
+      clock,
+      closeMs: Number.POSITIVE_INFINITY,
+      run: async () => {
+        try {
+          await this.#write();
+        } finally {
+          this.#forgetOld(this.#clock.now());
+        }
+      },
+      failed: (error) => this.#notStored(error),
+    });
   }
 
   /** Records that a token was used at `now`. Called for every request with a token, so mostly it only looks into a map. */
@@ -43,7 +53,7 @@ export class TokenUses {
     if (last !== undefined && now >= last && now - last < precisionMs) return;
     this.#recent.set(id, now);
     this.#unwritten.set(id, now);
-    if (this.#timer === undefined) this.#schedule();
+    this.#writing.dueIn(precisionMs);
   }
 
   /** Returns when a token was last used: the later of `stored` and what this server knows. */
@@ -55,23 +65,10 @@ export class TokenUses {
 
   /** Writes what is not written yet, unless the database takes too long. Never rejects. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#timer?.[Symbol.dispose]();
-    const written = this.#lastWrite.then(() => this.#write());
-    await atMost(written, { ms: closeTimeoutMs });
-  }
-
-  #schedule(): void {
-    if (this.#closed) return;
-    // Outside of the call that begins it: its log entries must not name that call.
-    this.#timer = outsideSpans(() =>
-      this.#clock.after(precisionMs, async () => {
-        this.#lastWrite = this.#write();
-        await this.#lastWrite;
-        this.#forgetOld(this.#clock.now());
-        this.#timer = undefined;
-        if (this.#unwritten.size > 0) this.#schedule();
-      }),
+    const written = this.#writing.close().then(() => this.#write());
+    await atMost(
+      written.catch((error) => this.#notStored(error)),
+      { ms: closeTimeoutMs },
     );
   }
 
@@ -79,11 +76,11 @@ export class TokenUses {
     if (this.#unwritten.size === 0) return;
     const uses = this.#unwritten;
     this.#unwritten = new Map();
-    try {
-      await this.#rows.store(uses);
-    } catch (error) {
-      this.#log.debug("the times of the tokens' last use were not stored", { reason: messageOf(error) });
-    }
+    await this.#rows.store(uses);
+  }
+
+  #notStored(error: unknown): void {
+    this.#log.debug("the times of the tokens' last use were not stored", { reason: messageOf(error) });
   }
 
   /** Forgets uses that no longer suppress others. They are written, or dropped. */
