@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { makeFolder } from "../base/local-fs/access.ts";
+import { Task } from "../base/task.ts";
 import { databaseFile } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { backUpInChild } from "./backup-process.ts";
@@ -30,14 +31,6 @@ const maxWaitMs = 60_000;
 /** Returns what to back up at present; `serverUuid` is the running server's. */
 type PresentSource = () => BackupSource & { readonly serverUuid: string };
 
-/** BackupJob is a backup that may be due. */
-interface BackupJob {
-  readonly source: PresentSource;
-  readonly settings: BackupSettings;
-  readonly everyMs: number;
-  readonly signal: AbortSignal;
-}
-
 interface ScheduleOptions {
   readonly log: Logger;
   readonly clock: Clock;
@@ -46,21 +39,26 @@ interface ScheduleOptions {
 /** BackupSchedule makes backups at the configured interval, one at a time, and removes old ones after a new one is complete. */
 export class BackupSchedule {
   readonly #options: ScheduleOptions;
+  readonly #task: Task;
   #settings: BackupSettings | undefined;
-  #timer: Disposable | undefined;
-  #running: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
   #failedAtMs: number | undefined;
   /** Undefined until the schedule is started. */
   #source: PresentSource | undefined;
 
   constructor(options: ScheduleOptions) {
     this.#options = options;
+    this.#task = new Task({
+      clock: options.clock,
+      closeMs: Number.POSITIVE_INFINITY,
+      run: (signal) => this.#makeIfDue(signal),
+      failed: (error) => this.#failed(error),
+    });
   }
 
   /** Begins to make backups of `source`. Before this call there may be nothing to read yet. */
   start(source: PresentSource): void {
     this.#source = source;
-    this.#wait(0);
+    this.#task.dueIn(0);
   }
 
   /** The settings in force; undefined before the first `apply`. */
@@ -72,58 +70,40 @@ export class BackupSchedule {
   apply(settings: BackupSettings): void {
     this.#settings = settings;
     this.#failedAtMs = undefined;
-    this.#wait(0);
+    this.#task.dueIn(0);
   }
 
   /** Ends a backup that runs; it leaves nothing behind. */
-  async close(): Promise<void> {
-    this.#settings = undefined;
-    this.#timer?.[Symbol.dispose]();
-    this.#running?.stop.abort();
-    await this.#running?.done;
+  close(): Promise<void> {
+    return this.#task.close();
   }
 
-  #wait(ms: number): void {
-    this.#timer?.[Symbol.dispose]();
-    const source = this.#source;
-    if (source === undefined || this.#settings?.everyMs === undefined) return;
-    this.#timer = this.#options.clock.after(Math.min(ms, maxWaitMs), () => this.#run(source));
-  }
-
-  async #run(source: PresentSource): Promise<void> {
+  /** Makes a backup if it is time; resolves to the milliseconds until the next attempt, or to undefined if none is to be made. */
+  async #makeIfDue(signal: AbortSignal): Promise<number | undefined> {
     const settings = this.#settings;
-    if (settings?.everyMs === undefined || this.#running !== undefined) return;
-    const stop = new AbortController();
-    const done = this.#makeIfDue({ source, settings, everyMs: settings.everyMs, signal: stop.signal });
-    this.#running = { stop, done: done.then(() => {}) };
-    const waitMs = await done;
-    this.#running = undefined;
-    // Settings that were applied meanwhile may make a backup due at once.
-    this.#wait(settings === this.#settings ? waitMs : 0);
+    const folder = this.#folder;
+    if (settings?.everyMs === undefined || folder === undefined) return undefined;
+    const waitMs = await this.#untilDue(folder, settings.everyMs);
+    if (waitMs > 0) return Math.min(waitMs, maxWaitMs);
+    await this.#make(folder, settings, signal);
+    this.#failedAtMs = undefined;
+    return Math.min(settings.everyMs, maxWaitMs);
   }
 
-  /** Makes a backup if it is time; resolves to the milliseconds until the next attempt. Never rejects. */
-  async #makeIfDue(job: BackupJob): Promise<number> {
-    const { source, settings, everyMs, signal } = job;
-    const folder = new BackupFolder(settings.folder, source());
-    try {
-      const waitMs = await this.#untilDue(folder, everyMs);
-      if (waitMs > 0) return waitMs;
-      await this.#make(folder, job);
-      this.#failedAtMs = undefined;
-      return everyMs;
-    } catch (error) {
-      if (signal.aborted) return everyMs;
-      this.#failedAtMs = this.#options.clock.now();
-      const pauseMs = Math.min(everyMs, retryMs);
-      const reason = reasonOf(error);
-      this.#options.log.event("backup.failed", "the backup failed; the server tries again later", {
-        folder: folder.path,
-        reason,
-        retry_ms: pauseMs,
-      });
-      return pauseMs;
-    }
+  #failed(error: unknown): number {
+    const { log, clock } = this.#options;
+    this.#failedAtMs = clock.now();
+    const pauseMs = Math.min(this.#settings?.everyMs ?? retryMs, retryMs);
+    log.event("backup.failed", "the backup failed; the server tries again later", {
+      folder: this.#folder?.path ?? "",
+      reason: error instanceof Fault ? error.detail : messageOf(error),
+      retry_ms: pauseMs,
+    });
+    return Math.min(pauseMs, maxWaitMs);
+  }
+
+  get #folder(): BackupFolder | undefined {
+    return this.#source && new BackupFolder(this.#settings?.folder, this.#source());
   }
 
   async #untilDue(folder: BackupFolder, everyMs: number): Promise<number> {
@@ -135,13 +115,13 @@ export class BackupSchedule {
     return Math.max(dueMs, retryAtMs) - now;
   }
 
-  async #make(folder: BackupFolder, { source, settings, signal }: BackupJob): Promise<void> {
+  async #make(folder: BackupFolder, { files, keep }: BackupSettings, signal: AbortSignal): Promise<void> {
     const { log, clock } = this.#options;
-    const { files, keep } = settings;
+    const present = this.#source?.();
+    if (present === undefined) return;
     await folder.create();
     const begin = performance.now();
     const path = folder.newPath(new Date(clock.now()));
-    const present = source();
     const result = await backUpInChild(
       path,
       { ...present, files: files ? present.files : undefined },
@@ -160,10 +140,6 @@ export class BackupSchedule {
       log.warn("old backups cannot be removed", { folder: folder.path, reason: messageOf(error) });
     }
   }
-}
-
-function reasonOf(error: unknown): string {
-  return error instanceof Fault ? error.detail : messageOf(error);
 }
 
 const ending = ".tar.zst";
