@@ -4,9 +4,10 @@
 
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
+import { Task } from "../base/task.ts";
 import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/rows/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans, quietly } from "../log/span.ts";
+import { quietly } from "../log/span.ts";
 
 const heartbeatMs = 10_000;
 /** Rows of nodes that did not come back are removed after a day. */
@@ -74,15 +75,25 @@ export class Roster {
   #settings: NodeSettings | undefined;
   #listener: { readonly url: string | undefined } | undefined;
   #joined: JoinedRow | undefined;
-  #timer: Disposable | undefined;
-  #sending: Promise<void> | undefined;
-  /** Something changed while a heartbeat was under way. */
-  #isStale = false;
-  #hasLeft = false;
+  readonly #heartbeat: Task;
   #warnings: readonly NodesWarning[] = [];
 
   constructor(options: RosterOptions) {
     this.#options = options;
+    this.#heartbeat = new Task({
+      clock: options.clock,
+      closeMs: Number.POSITIVE_INFINITY,
+      run: async () => {
+        // A heartbeat is nothing that the log should show.
+        const nodes = await quietly(() => this.#sendHeartbeat());
+        this.#warn(nodes);
+        return this.#pauseMs;
+      },
+      failed: (error) => {
+        options.log.debug("the heartbeat of this node was not written", { reason: messageOf(error) });
+        return this.#pauseMs;
+      },
+    });
   }
 
   /** What is wrong between this node and others, as of the last heartbeat. */
@@ -98,32 +109,22 @@ export class Roster {
   /** Applies a configuration and writes the row, which the first time is how a node joins. */
   apply(settings: NodeSettings): void {
     this.#settings = settings;
-    outsideSpans(() => {
-      this.refresh();
-      this.#timer ??= this.#options.clock.every(heartbeatMs, () => {
-        if (this.#joined?.home.rows.isShared !== false) this.refresh();
-      });
-    });
+    this.refresh();
   }
 
   /** Writes the row now: something about the node has changed. */
   refresh(): void {
-    if (this.#hasLeft || this.#settings === undefined) return;
-    this.#isStale = true;
-    this.#sending ??= outsideSpans(() => this.#sendWhileStale());
+    if (this.#settings !== undefined) this.#heartbeat.dueIn(0);
   }
 
   /** Resolves when the row is written, or when that takes too long. Never rejects. */
   async settled(): Promise<void> {
-    if (this.#sending !== undefined) await atMost(this.#sending, { ms: maxWaitMs });
+    await atMost(this.#heartbeat.settled(), { ms: maxWaitMs });
   }
 
   /** Removes the row, unless the database takes too long. Never rejects. */
   async leave(): Promise<void> {
-    this.#hasLeft = true;
-    this.#timer?.[Symbol.dispose]();
-    const last = this.#sending ?? Promise.resolve();
-    const left = last.then(() => this.#quit(this.#joined));
+    const left = this.#heartbeat.close().then(() => this.#quit(this.#joined));
     await atMost(left, { ms: maxWaitMs });
   }
 
@@ -142,18 +143,9 @@ export class Roster {
     }
   }
 
-  async #sendWhileStale(): Promise<void> {
-    while (this.#isStale) {
-      this.#isStale = false;
-      try {
-        // A heartbeat is nothing that the log should show.
-        const nodes = await quietly(() => this.#sendHeartbeat());
-        this.#warn(nodes);
-      } catch (error) {
-        this.#options.log.debug("the heartbeat of this node was not written", { reason: messageOf(error) });
-      }
-    }
-    this.#sending = undefined;
+  /** Where nobody else can be, the row is written only when it changes. */
+  get #pauseMs(): number | undefined {
+    return this.#joined?.home.rows.isShared === false ? undefined : heartbeatMs;
   }
 
   async #sendHeartbeat(): Promise<readonly ClusterNode[]> {
