@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { Fault } from "../base/fault.ts";
 import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
+import { Task } from "../base/task.ts";
 import { quietly } from "../log/span.ts";
 
 /** Subscriptions that one connection may hold. */
@@ -202,7 +203,7 @@ export class SubscriptionReauthorizer {
   readonly #areAuthorised: AreAuthorised;
   readonly #onError: (error: unknown) => void;
   readonly #clock: Clock;
-  #timer: Disposable | undefined;
+  readonly #rechecks: Task;
   #running: Promise<void> | undefined;
   #next: Promise<void> | undefined;
 
@@ -210,19 +211,22 @@ export class SubscriptionReauthorizer {
     this.#areAuthorised = areAuthorised;
     this.#onError = onError;
     this.#clock = clock;
+    this.#rechecks = new Task({
+      clock,
+      run: async () => {
+        const startedAt = clock.monotonic();
+        await this.recheck();
+        return this.#watched.size === 0 ? undefined : recheckMs - (clock.monotonic() - startedAt);
+      },
+    });
   }
 
   /** Watches a subscription until `stop`. What it returns has to be asked before every event. */
   watch(subscription: WatchedSubscription, stop: AbortSignal): Admission {
     const watched: WatchEntry = { subscription, confirmedAt: Number.NEGATIVE_INFINITY };
     this.#watched.set(subscription.id, watched);
-    this.#timer ??= this.#recheckIn(recheckMs);
-    stop.addEventListener("abort", () => {
-      this.#watched.delete(subscription.id);
-      if (this.#watched.size > 0) return;
-      this.#timer?.[Symbol.dispose]();
-      this.#timer = undefined;
-    });
+    this.#rechecks.dueIn(recheckMs);
+    stop.addEventListener("abort", () => this.#watched.delete(subscription.id));
     const isConfirmed = () => this.#isAway || this.#clock.monotonic() - watched.confirmedAt < maxAgeMs;
     return {
       get isConfirmed() {
@@ -240,16 +244,6 @@ export class SubscriptionReauthorizer {
       return this.#running;
     });
     return this.#next;
-  }
-
-  #recheckIn(pauseMs: number): Disposable {
-    return this.#clock.after(pauseMs, async () => {
-      this.#timer = undefined;
-      const startedAt = this.#clock.monotonic();
-      await this.recheck();
-      if (this.#watched.size > 0)
-        this.#timer ??= this.#recheckIn(Math.max(0, recheckMs - (this.#clock.monotonic() - startedAt)));
-    });
   }
 
   /** Without log entries: a subscriber to the log must not be sent its own upkeep. */
