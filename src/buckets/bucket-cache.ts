@@ -1,8 +1,9 @@
 import { BatchLoader } from "../base/batch-loader.ts";
 import type { Clock } from "../base/clock.ts";
+import { Task } from "../base/task.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
-import { outsideSpans, quietly } from "../log/span.ts";
+import { quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
 /**
@@ -72,15 +73,20 @@ export class BucketCache {
   #oldestUsable = 0;
   /** When a read last failed because the database is away, or kept a request waiting; undefined since a read succeeded. */
   #awayAt: number | undefined;
-  #poll: Disposable | undefined;
+  readonly #poll: Task;
   /** When the last poll began. */
   #polledAt = Number.NEGATIVE_INFINITY;
   #isHinted = false;
-  #closed = false;
 
   constructor(options: BucketCacheOptions) {
     this.#options = options;
     this.#reads = new BatchLoader((keys) => this.#readBatch(keys));
+    this.#poll = new Task({
+      clock: options.clock,
+      run: () => this.#pollAll(),
+      // Its failure is in `#awayAt`.
+      failed: () => {},
+    });
   }
 
   /** Whether a record may be older than a request that it answers: then a request that wants the present state needs `read`. */
@@ -199,15 +205,11 @@ export class BucketCache {
   /** pollSoon makes the next poll come at once: another node may have changed something. Without a poll, nothing happens. */
   pollSoon(): void {
     this.#isHinted = true;
-    if (this.#poll === undefined) return;
-    this.#poll?.[Symbol.dispose]();
-    this.#poll = undefined;
     this.#pollLater(this.#polledAt);
   }
 
   close(): void {
-    this.#closed = true;
-    this.#poll?.[Symbol.dispose]();
+    void this.#poll.close();
   }
 
   /** Checks whether the database is back. Nobody waits for the read, whose outcome is in `#awayAt`. */
@@ -265,18 +267,13 @@ export class BucketCache {
     }
   }
 
-  /** Schedules a poll `pollMs` after a read began, unless one is scheduled: a read of some buckets does not delay the poll of all. */
+  /** Makes the next poll due `pollMs` after a read began, at the latest: a read of some buckets does not delay the poll of all. */
   #pollLater(begunAt: number): void {
-    if (!this.#options.polls || this.#closed || this.#poll !== undefined) return;
-    const pauseMs = Math.max(
-      0,
-      begunAt + (this.#isHinted ? hintMs : pollMs) - this.#options.clock.monotonic(),
-    );
-    this.#poll = outsideSpans(() => this.#options.clock.after(pauseMs, () => this.#pollAll()));
+    if (!this.#options.polls) return;
+    this.#poll.dueIn(begunAt + (this.#isHinted ? hintMs : pollMs) - this.#options.clock.monotonic());
   }
 
-  #pollAll(): void {
-    this.#poll = undefined;
+  async #pollAll(): Promise<void> {
     this.#polledAt = this.#options.clock.monotonic();
     const isHinted = this.#isHinted;
     this.#isHinted = false;
@@ -285,9 +282,8 @@ export class BucketCache {
       if (!isHinted) entry.idlePolls += 1;
       if (entry.idlePolls <= maxIdlePolls) keys.push(key);
     }
-    if (keys.length === 0) return;
-    // Nobody asked for it, so its statements are not in the log; its failure is in `#awayAt`.
-    quietly(() => this.#reads.loadMany(keys)).catch(() => {});
+    // Nobody asked for it, so its statements are not in the log.
+    if (keys.length > 0) await quietly(() => this.#reads.loadMany(keys));
   }
 
   /** A record that did not change stays the same object, so that what was derived from it is still valid. */

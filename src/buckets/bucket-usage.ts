@@ -1,7 +1,8 @@
 import type { Clock } from "../base/clock.ts";
 import { messageOf } from "../base/fault.ts";
+import { Task } from "../base/task.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans, quietly } from "../log/span.ts";
+import { quietly } from "../log/span.ts";
 import type { FileReader } from "./ports.ts";
 import type { Bucket } from "./record.ts";
 
@@ -47,12 +48,19 @@ export class BucketUsage {
   readonly #changed = new Set<string>();
   #records: readonly Bucket[] = [];
   #recordsReadAt = Number.NEGATIVE_INFINITY;
-  #timer: Disposable | undefined;
-  #closed = false;
+  readonly #task: Task;
 
   constructor(options: BucketUsageOptions) {
     this.#options = options;
-    this.#schedule();
+    this.#task = new Task({
+      clock: options.clock,
+      everyMs: tickMs,
+      run: (signal) => this.#countDue(signal),
+      failed(error) {
+        // The database is away, which is logged as such; the counts stay as they are.
+        options.log.debug("the files of the buckets cannot be counted", { reason: messageOf(error) });
+      },
+    }).start();
   }
 
   /** The last counts by bucket name; a bucket that was not counted yet is missing. */
@@ -71,27 +79,14 @@ export class BucketUsage {
   }
 
   close(): void {
-    this.#closed = true;
-    this.#timer?.[Symbol.dispose]();
+    void this.#task.close();
   }
 
-  #schedule(): void {
-    if (this.#closed) return;
-    this.#timer = outsideSpans(() => this.#options.clock.after(tickMs, () => this.#run()));
-  }
-
-  async #run(): Promise<void> {
-    try {
-      await this.#readRecords();
-      for (const bucket of this.#records) {
-        if (this.#closed) return;
-        if (this.#isDue(bucket.name)) await this.#count(bucket);
-      }
-    } catch (error) {
-      // The database is away, which is logged as such; the counts stay as they are.
-      this.#options.log.debug("the files of the buckets cannot be counted", { reason: messageOf(error) });
-    } finally {
-      this.#schedule();
+  async #countDue(signal: AbortSignal): Promise<void> {
+    await this.#readRecords();
+    for (const bucket of this.#records) {
+      if (signal.aborted) return;
+      if (this.#isDue(bucket.name)) await this.#count(bucket, signal);
     }
   }
 
@@ -113,7 +108,7 @@ export class BucketUsage {
     return this.#options.clock.monotonic() - counted.countedAt >= Math.max(minMs, counted.tookMs);
   }
 
-  async #count(bucket: Bucket): Promise<void> {
+  async #count(bucket: Bucket, signal: AbortSignal): Promise<void> {
     this.#changed.delete(bucket.name);
     const startedAt = performance.now();
     let [files, bytes, newest, pieceStartedAt] = [0, 0, 0, startedAt];
@@ -123,7 +118,7 @@ export class BucketUsage {
         for (const size of sizes) bytes += size;
         newest = Math.max(newest, newestMs);
         await rest(pieceStartedAt);
-        if (this.#closed) return;
+        if (signal.aborted) return;
         pieceStartedAt = performance.now();
       }
     } catch (error) {
