@@ -19,7 +19,7 @@ import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
-import { CertificateWatch } from "./http/listen/tls.ts";
+import { certificateCheck } from "./http/listen/tls.ts";
 import type { HttpDeps } from "./http/routes.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
@@ -110,7 +110,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 async function closeNode(made: NodeParts, watches: readonly Disposable[], why: CloseReason): Promise<void> {
   const { background, control, listeners, live, metrics } = made;
   control.startDraining();
-  for (const watch of [...watches, background.certificates]) watch[Symbol.dispose]();
+  for (const watch of watches) watch[Symbol.dispose]();
+  void background.certificates.close();
   metrics.close();
   listeners.stopAccepting(why);
   const backedUp = background.backups.close();
@@ -329,7 +330,7 @@ function newBackground({ options, present, log, clock }: Core, { tcp }: Listener
       stopping: updater.stopping,
       clock,
     }),
-    certificates: new CertificateWatch(() => tcp.certificateExpiresAtMs, log, clock),
+    certificates: certificateCheck({ expiresAtMs: () => tcp.certificateExpiresAtMs, log, clock }),
   };
 }
 
@@ -357,7 +358,7 @@ function newControl(core: Core, { live, cluster: { readiness, roster }, backgrou
   const { group, program } = core.options;
   const reload = async () => {
     const outcome = await live.reload();
-    background.certificates.check();
+    background.certificates.dueIn(0);
     roster.refresh();
     return outcome;
   };

@@ -5,13 +5,13 @@ import { messageOf } from "../base/fault.ts";
 import { jsonLine } from "../base/json.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { randomText } from "../base/random.ts";
+import { Task } from "../base/task.ts";
 import { parseDeployTarget } from "../buckets/history/deploy-record.ts";
 import { isBucketName } from "../buckets/record.ts";
 import { withoutLinkCodes } from "../links/link-code.ts";
 import { formatTimestamp } from "../log/entry.ts";
 import type { Logger } from "../log/hub.ts";
 import { LogFile } from "../log/log-file.ts";
-import { outsideSpans } from "../log/span.ts";
 import type { ClientAddresses } from "./request/client-address.ts";
 import { hostNameOf } from "./request/host-name.ts";
 import {
@@ -80,7 +80,7 @@ class OpenAccessLog implements RequestObserver {
   readonly #toLine;
   readonly #options: AccessLogOptions;
   #detach: (() => void) | undefined;
-  #timer: Disposable | undefined;
+  readonly #flushing: Task;
   /** Ids are unique within the log of one server: its start, and a number. */
   readonly #idPrefix = `${randomText(8)}-`;
   #nextId = 1;
@@ -89,6 +89,7 @@ class OpenAccessLog implements RequestObserver {
     const { log } = options;
     this.#options = options;
     this.#toLine = lineWriter(format);
+    this.#flushing = new Task({ clock: options.clock, run: () => this.#file.flush() });
     this.#file = new LogFile({
       path,
       onFailed: (error) =>
@@ -151,20 +152,14 @@ class OpenAccessLog implements RequestObserver {
 
   close(): void {
     this.#detach?.();
-    this.#timer?.[Symbol.dispose]();
+    void this.#flushing.close();
     this.#file.close();
   }
 
   #add(line: string): void {
     this.#file.add(line);
     if (this.#file.pendingChars > maxPendingChars) this.#file.flush();
-    // The timer outlives the request, and what it reports is not about it.
-    this.#timer ??= outsideSpans(() => this.#options.clock.after(flushMs, () => this.#flush()));
-  }
-
-  #flush(): void {
-    this.#timer = undefined;
-    this.#file.flush();
+    this.#flushing.dueIn(flushMs);
   }
 }
 

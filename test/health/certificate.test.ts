@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CertificateWatch, certificateState, readTls } from "../../src/http/listen/tls.ts";
+import { certificateCheck, certificateState, readTls } from "../../src/http/listen/tls.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -52,8 +52,7 @@ test("a server reports its certificate once a day while it runs", async () => {
   const entries: LogEntry[] = [];
   hub.attach({ filter: parseFilter("info"), write: (entry) => void entries.push(entry) });
   let end: number | undefined = clock.now() + 16 * dayMs;
-  using watch = new CertificateWatch(() => end, hub.logger("server"), clock);
-  watch.start();
+  const check = certificateCheck({ expiresAtMs: () => end, log: hub.logger("server"), clock }).start();
   const reported = async (days: number) => {
     await clock.advance(days * dayMs);
     return entries.splice(0).map(({ level, fields }) => [level, fields.event]);
@@ -67,6 +66,7 @@ test("a server reports its certificate once a day while it runs", async () => {
   expect(await reported(1)).toEqual([["ERROR", "certificate.expired"]]);
   end = undefined;
   expect(await reported(1)).toEqual([]);
+  await check.close();
 });
 
 test("a start and a reload report a certificate that ends soon, and a metric says when it ends", async () => {

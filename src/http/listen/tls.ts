@@ -3,8 +3,8 @@ import type { Clock } from "../../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
 import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
+import { Task } from "../../base/task.ts";
 import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
 export interface Tls {
@@ -83,35 +83,26 @@ export function certificateState(expiresAtMs: number, nowMs: number): Certificat
 
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** CertificateWatch logs that the certificate of a listener ends soon or has ended: at the start, after a reload, and once a day. */
-export class CertificateWatch implements Disposable {
-  readonly #expiresAtMs: () => number | undefined;
-  readonly #log: Logger;
-  readonly #clock: Clock;
-  #timer: Disposable | undefined;
+interface CertificateCheckOptions {
+  /** When the present certificate ends; undefined without one. */
+  readonly expiresAtMs: () => number | undefined;
+  readonly log: Logger;
+  readonly clock: Clock;
+}
 
-  /** `expiresAtMs` is when the present certificate ends; undefined without one. */
-  constructor(expiresAtMs: () => number | undefined, log: Logger, clock: Clock) {
-    this.#expiresAtMs = expiresAtMs;
-    this.#log = log;
-    this.#clock = clock;
-  }
-
-  start(): void {
-    this.#timer = outsideSpans(() => this.#clock.every(dayMs, () => this.check()));
-    this.check();
-  }
-
-  check(): void {
-    const at = this.#expiresAtMs();
-    if (at === undefined) return;
-    const state = certificateState(at, this.#clock.now());
-    if (state === undefined) return;
-    const event = state.hasExpired ? "certificate.expired" : "certificate.expiring";
-    this.#log.event(event, `the certificate ${state.text}`, { expires: state.expires });
-  }
-
-  [Symbol.dispose](): void {
-    this.#timer?.[Symbol.dispose]();
-  }
+/** certificateCheck logs that the certificate of a listener ends soon or has ended: at the start, once a day, and when it is asked to. */
+export function certificateCheck({ expiresAtMs, log, clock }: CertificateCheckOptions): Task {
+  return new Task({
+    clock,
+    everyMs: dayMs,
+    firstMs: 0,
+    run() {
+      const at = expiresAtMs();
+      if (at === undefined) return;
+      const state = certificateState(at, clock.now());
+      if (state === undefined) return;
+      const event = state.hasExpired ? "certificate.expired" : "certificate.expiring";
+      log.event(event, `the certificate ${state.text}`, { expires: state.expires });
+    },
+  });
 }
