@@ -5,6 +5,7 @@
 // Prometheus and OpenMetrics. The folder monitor/ connects all this with the parts of the node.
 
 import { atMost, type Clock } from "../base/clock.ts";
+import { Task } from "../base/task.ts";
 import { type Family, mergeFamilies, type SampledProcess, sampleFamilies } from "./family.ts";
 import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";
 
@@ -40,19 +41,20 @@ export interface MetricsOptions {
 export class Metrics {
   readonly #options: MetricsOptions;
   readonly #rings: readonly HistoryRing[];
-  #timer: Disposable | undefined;
+  readonly #task: Task;
   #measuring: Promise<void> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
     const now = options.clock.now();
     this.#rings = rings.map((size) => new HistoryRing(size, options.series, now));
+    this.#task = new Task({ clock: options.clock, everyMs: measureMs, run: () => this.#tick() });
   }
 
   /** Starts the measurements. To be called once the services are open. */
   start(): void {
     this.#options.start();
-    this.#timer = this.#options.clock.every(measureMs, () => this.#tick());
+    this.#task.start();
     void this.#measure();
   }
 
@@ -80,7 +82,7 @@ export class Metrics {
   }
 
   close(): void {
-    this.#timer?.[Symbol.dispose]();
+    void this.#task.close();
     this.#options.close();
   }
 
