@@ -8,8 +8,8 @@ import {
   longVariables,
   namedTests,
   needsBinary,
+  phaseOf,
   reachedFrom,
-  runsAlone,
   runsInFirefox,
   testsOf,
 } from "../test/tiers.ts";
@@ -88,14 +88,16 @@ const skipped = new Set<string>();
 /** Files that ran no story: they could not be loaded, their process ended, or they declare none in this tier. */
 const empty: string[] = [];
 let finished = 0;
+/** The file whose name was printed last. */
+let shownFile = "";
 const progress = setInterval(() => console.log(`… ${finished} stories, ${elapsed()}`), progressIntervalMs);
+const lanes = ["--parallel", String(availableParallelism()), "--no-isolate"];
+const { ordinary = [], waiting = [], storm = [], attack = [] } = Object.groupBy(chosen, phaseOf);
 const stories = [
-  ...(await run(
-    chosen.filter((file) => !runsAlone(file)),
-    { flags: ["--parallel", String(availableParallelism()), "--no-isolate"] },
-  )),
-  ...(await run(chosen.filter(runsAlone))),
-  ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { browser: "firefox" })),
+  ...(await Promise.all([run(ordinary, { flags: lanes }), run(waiting)])).flat(),
+  ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { flags: lanes, browser: "firefox" })),
+  ...(await run(storm, { flags: lanes })),
+  ...(await run(attack)),
 ];
 const failed = stories.filter(({ hasFailed }) => hasFailed);
 const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
@@ -274,7 +276,6 @@ function unescapeXml(text: string): string {
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
   let file = "";
-  let shownFile = "";
   const show = (line: string) => {
     if (/^\((pass|fail)\)/.test(line)) finished += 1;
     if (/^test\/.*\.test\.ts:$/.test(line)) file = line;

@@ -65,8 +65,8 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files that `npm run test:long` alone runs. */
 const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
 
-/** Folders whose slow files run one after the other when all others are done, because they judge times or load the machine. */
-const alone: readonly string[] = ["hostile", "cluster"];
+/** Files that wait most of their time: for connections to idle, for timers of other programs. They run beside the others. */
+const waitingFiles: readonly string[] = ["test/webdav/idle-connections.test.ts"];
 
 /** Files of the console that `test:all` runs in Firefox, too. */
 const firefoxFiles = /^test\/console\/(jobs-.*|walk)\.test\.ts$/;
@@ -101,8 +101,14 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/": ["node-server"],
 };
 
-export function runsAlone(file: string): boolean {
-  return alone.includes(folderOf(file)) && !isFast(file);
+/** When a file runs: attacks judge times, so they run last and alone; storms load the machine with servers of their own. */
+export type Phase = "ordinary" | "waiting" | "storm" | "attack";
+
+export function phaseOf(file: string): Phase {
+  if (waitingFiles.includes(file)) return "waiting";
+  if (isFast(file)) return "ordinary";
+  if (folderOf(file) === "hostile") return "attack";
+  return folderOf(file) === "cluster" ? "storm" : "ordinary";
 }
 
 export function runsInFirefox(file: string): boolean {
