@@ -6,7 +6,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
-import { becomes } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 
 const hint = "Drop files onto a bucket to upload them.";
 
@@ -255,20 +255,20 @@ inBrowser("the invitation to drop names the folder, over the list and above the 
   ] as const) {
     await page.setViewportSize({ width, height });
     await invitation.getByText("Drop to upload into docs.").waitFor();
-    const [own, list, message] = [
-      await edges(".files-drop"),
-      await edges(".files-box"),
-      await edges(".toast"),
-    ];
-    expect(own.bottom).toBeLessThan(message.top);
-    expect(own.top).toBeGreaterThan(list.top);
-    // In its middle.
-    expect(Math.abs(own.left + own.right - list.left - list.right)).toBeLessThan(12);
+    await eventually("it is above the messages and in the middle of the list", async () => {
+      const own = await edges(".files-drop");
+      const list = await edges(".files-box");
+      const message = await edges(".toast");
+      const offCentre = Math.abs(own.left + own.right - list.left - list.right);
+      return own.bottom < message.top && own.top > list.top && offCentre < 12;
+    });
     await shoot(page, `drop-invitation-${width}`);
   }
   await page.setViewportSize({ width: 1280, height: 800 });
-  await dragTo("[data-folder='docs/old']");
-  await invitation.getByText("Drop to upload into old.").waitFor();
+  await eventually("the invitation names the folder below the pointer", async () => {
+    await dragTo("[data-folder='docs/old']");
+    return (await invitation.textContent()) === "Drop to upload into old.";
+  });
   expect(await page.locator(".drop-into").count()).toBe(1);
   await page.emulateMedia({ colorScheme: "dark" });
   await shoot(page, "drop-invitation-dark");
