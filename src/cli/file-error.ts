@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { currentUser } from "../base/local-fs/access.ts";
-import type { OmissionCause } from "./deploy/omitted-file.ts";
+import type { OmissionCause } from "./transfer/omitted-file.ts";
 
 /** Messages for the system's error codes about a path that the user named, each with what to do. */
 const meanings: Readonly<Record<string, string>> = {

@@ -5,7 +5,6 @@ import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import type { Context } from "./context.ts";
-import { siteCommands } from "./deploy/site-commands.ts";
 import { fileCommands } from "./files/file-commands.ts";
 import { linkCommands } from "./links/link-commands.ts";
 import {
@@ -23,6 +22,7 @@ import {
   unitProcesses,
   yes,
 } from "./options.ts";
+import { siteCommands } from "./sites/site-commands.ts";
 import { tokens } from "./tokens/token-commands.ts";
 
 const service: CommandRow = {

@@ -3,8 +3,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
-import { IgnorePattern, InvalidPattern } from "../../src/cli/deploy/skip/ignore-pattern.ts";
-import { SkipRules } from "../../src/cli/deploy/skip/skip-rules.ts";
+import { IgnorePattern, InvalidPattern } from "../../src/cli/transfer/ignore-pattern.ts";
+import { SkipRules } from "../../src/cli/transfer/skip-rules.ts";
 
 /** Names with everything that patterns treat specially. In git `?` is a byte, here a character, so there is no other difference. */
 const names = ["a", "b", "ab", "a.b", ".a", "a-b", "[a]", "a*b", "!a", "#a", "a b"];

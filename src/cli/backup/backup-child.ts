@@ -1,8 +1,8 @@
 import { runBackupChild } from "../../backup/backup-process.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { interruptible } from "../deploy/interrupt.ts";
 import { explainFileError } from "../file-error.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 
 /** Makes a backup for a running server, which starts it as a child process; it is not for people. */
 export function backupChild(_options: unknown, ctx: Context): Promise<number> {

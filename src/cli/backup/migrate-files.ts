@@ -10,10 +10,10 @@ import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type Meter, openMeter } from "../deploy/meter.ts";
 import { loadGivenConfig, readConfig } from "../server/open.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type Meter, openMeter } from "../transfer/meter.ts";
 import { refuseRunning } from "./refuse-running.ts";
 import { writeUrl } from "./write-url.ts";
 

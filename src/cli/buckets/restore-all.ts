@@ -9,12 +9,12 @@ import {
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { interruptible } from "../deploy/interrupt.ts";
-import { type OmittedFile, reportOmitted } from "../deploy/omitted-file.ts";
-import { inParallel } from "../deploy/transfer.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
+import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
+import { inParallel } from "../transfer/transfer.ts";
 
 /** Versions of one answer. */
 const maxPerPage = 10_000;

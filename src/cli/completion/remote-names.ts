@@ -3,8 +3,8 @@ import { visible } from "../../base/visible-text.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { openBuckets } from "../buckets/open-buckets.ts";
 import type { Context } from "../context.ts";
-import { BucketReader } from "../files/bucket-reader.ts";
 import { clientFor, findTarget, type RemoteOptions } from "../remote/remote.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
 
 /** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it, one that ends with `/` a name. */
 export interface Candidate {

@@ -1,11 +1,11 @@
 import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
-import { refusalOf } from "../deploy/push/send.ts";
-import { contentOf, foldersOf } from "../deploy/remote-tree.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { BucketReader } from "./bucket-reader.ts";
-import { type CopySummary, copyAll, makeFolders } from "./copy-engine.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
+import { type CopySummary, copyAll, makeFolders } from "../transfer/copy-engine.ts";
+import { contentOf, foldersOf } from "../transfer/remote-tree.ts";
+import { refusalOf } from "../transfer/send.ts";
 import { filesBelow, type ListedFile, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 import { pathFor } from "./upload.ts";

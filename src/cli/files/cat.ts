@@ -2,9 +2,9 @@ import { Fault } from "../../base/fault.ts";
 import { FileNotFound } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { contentOf } from "../deploy/remote-tree.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { BucketReader } from "./bucket-reader.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
+import { contentOf } from "../transfer/remote-tree.ts";
 import { missing } from "./find.ts";
 import { parseBucketPath, shown } from "./location.ts";
 

@@ -1,10 +1,10 @@
 import type { Context } from "../context.ts";
-import { interruptible } from "../deploy/interrupt.ts";
-import type { SkipOptions } from "../deploy/skip/skip-rules.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { interruptible } from "../terminal/interrupt.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type ReportOptions, report } from "../transfer/copy-engine.ts";
+import type { SkipOptions } from "../transfer/skip-rules.ts";
 import { relocate } from "./between-buckets.ts";
-import { type ReportOptions, report } from "./copy-engine.ts";
 import { download } from "./download.ts";
 import { requireEntry } from "./find.ts";
 import { isLocal, parseBucketPath, parseLocation, shown } from "./location.ts";

@@ -4,10 +4,10 @@ import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
-import { realFolder } from "../deploy/local-tree.ts";
-import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
-import { BucketReader } from "./bucket-reader.ts";
-import { type CopySummary, copyAll } from "./copy-engine.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
+import { type CopySummary, copyAll } from "../transfer/copy-engine.ts";
+import { fetchFile, whyUnwritable } from "../transfer/fetch.ts";
+import { realFolder } from "../transfer/local-tree.ts";
 import { filesBelow, requireEntry } from "./find.ts";
 import { type BucketPath, nameOf, shown } from "./location.ts";
 

@@ -1,6 +1,6 @@
 import type { CommandRow } from "../command-row.ts";
-import { skipOptions } from "../deploy/skip/skip-options.ts";
 import { remote, remoteJson, yes } from "../options.ts";
+import { skipOptions } from "../transfer/skip-options.ts";
 
 const where = `
 Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../`;

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { type BucketEntry, InvalidInput, type NodeServerClient, NotFound } from "../../client/index.ts";
-import type { RemoteFile } from "../deploy/remote-tree.ts";
-import { BucketReader } from "./bucket-reader.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
+import type { RemoteFile } from "../transfer/remote-tree.ts";
 import { type BucketPath, shown } from "./location.ts";
 
 /** Finds what is at a path of a bucket; throws if nothing is there. */

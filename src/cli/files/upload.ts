@@ -2,12 +2,12 @@ import { statSync } from "node:fs";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
-import { type LocalFile, readLocalTree, realFolder, stampOf } from "../deploy/local-tree.ts";
-import { sendFile } from "../deploy/push/send.ts";
-import { foldersOf } from "../deploy/remote-tree.ts";
-import { reportSkipped } from "../deploy/skip/report-skipped.ts";
-import { type SkipOptions, SkipRules } from "../deploy/skip/skip-rules.ts";
-import { type CopySummary, copyAll, makeFolders } from "./copy-engine.ts";
+import { type CopySummary, copyAll, makeFolders } from "../transfer/copy-engine.ts";
+import { type LocalFile, readLocalTree, realFolder, stampOf } from "../transfer/local-tree.ts";
+import { foldersOf } from "../transfer/remote-tree.ts";
+import { reportSkipped } from "../transfer/report-skipped.ts";
+import { sendFile } from "../transfer/send.ts";
+import { type SkipOptions, SkipRules } from "../transfer/skip-rules.ts";
 import { missing } from "./find.ts";
 import { type BucketPath, localName, pathIn, shown } from "./location.ts";
 

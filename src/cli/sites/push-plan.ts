@@ -1,11 +1,17 @@
-import { Fault } from "../../../base/fault.ts";
-import { visible } from "../../../base/visible-text.ts";
-import type { Context } from "../../context.ts";
-import { hashIfReadable, type LocalFile, type LocalTree, readLocalTree, sameStamp } from "../local-tree.ts";
-import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../remote-tree.ts";
-import { SkipRules } from "../skip/skip-rules.ts";
-import { inParallel, isContentLost, RetryPolicy } from "../transfer.ts";
-import type { PushRecord } from "./record.ts";
+import { Fault } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
+import {
+  hashIfReadable,
+  type LocalFile,
+  type LocalTree,
+  readLocalTree,
+  sameStamp,
+} from "../transfer/local-tree.ts";
+import type { PushRecord } from "../transfer/record.ts";
+import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../transfer/remote-tree.ts";
+import { SkipRules } from "../transfer/skip-rules.ts";
+import { inParallel, isContentLost, RetryPolicy } from "../transfer/transfer.ts";
 import type { Site } from "./site.ts";
 
 export interface PushPlan {

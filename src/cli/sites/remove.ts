@@ -1,11 +1,11 @@
-import { visible } from "../../../base/visible-text.ts";
-import type { Context } from "../../context.ts";
-import type { LocalTree } from "../local-tree.ts";
-import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../remote-tree.ts";
-import { inParallel, RetryPolicy } from "../transfer.ts";
+import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
+import type { LocalTree } from "../transfer/local-tree.ts";
+import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../transfer/remote-tree.ts";
+import { refusalOf } from "../transfer/send.ts";
+import { inParallel, RetryPolicy } from "../transfer/transfer.ts";
 import { inPhases } from "./order.ts";
-import type { PushPlan } from "./plan.ts";
-import { refusalOf } from "./send.ts";
+import type { PushPlan } from "./push-plan.ts";
 import type { PushSummary, Site } from "./site.ts";
 
 /** Removes files where folders have to be made, and folders where files have to be put. Returns the files that were removed with them. */

@@ -1,4 +1,4 @@
-import { skipNotes } from "../skip/notes.ts";
+import { skipNotes } from "../transfer/skip-notes.ts";
 
 /** pushNotes ends the help of `push`. */
 export const pushNotes = `

@@ -1,11 +1,11 @@
-import type { NodeServerClient } from "../../../client/index.ts";
-import type { Context } from "../../context.ts";
-import { hashIfReadable, type LocalFile, sameStamp } from "../local-tree.ts";
-import { openMeter } from "../meter.ts";
-import type { OmittedFile } from "../omitted-file.ts";
-import type { PushRecord } from "../push/record.ts";
-import { sendFile } from "../push/send.ts";
-import { inParallel, RetryPolicy } from "../transfer.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import type { Context } from "../context.ts";
+import { hashIfReadable, type LocalFile, sameStamp } from "../transfer/local-tree.ts";
+import { openMeter } from "../transfer/meter.ts";
+import type { OmittedFile } from "../transfer/omitted-file.ts";
+import type { PushRecord } from "../transfer/record.ts";
+import { sendFile } from "../transfer/send.ts";
+import { inParallel, RetryPolicy } from "../transfer/transfer.ts";
 
 /** Files of one call. The server takes 5,000, but answers when it has compared and copied all of them. */
 const maxPerCall = 1000;

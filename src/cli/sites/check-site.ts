@@ -7,8 +7,8 @@ import { checkSite, type SiteSource, siteFiles } from "../../sites/site-rules.ts
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { realFolder } from "./local-tree.ts";
-import { listRemote } from "./remote-tree.ts";
+import { realFolder } from "../transfer/local-tree.ts";
+import { listRemote } from "../transfer/remote-tree.ts";
 
 export interface CheckSiteOptions extends RemoteOptions {
   readonly json?: boolean;

@@ -1,15 +1,16 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { Fault } from "../../../base/fault.ts";
-import { folderProblem } from "../../../base/local-fs/access.ts";
-import { visible } from "../../../base/visible-text.ts";
-import type { NodeServerClient } from "../../../client/index.ts";
-import { exitCodes } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import { BucketReader } from "../../files/bucket-reader.ts";
-import { connect, type RemoteOptions } from "../../remote/remote.ts";
-import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
-import { interruptible } from "../interrupt.ts";
+import { Fault } from "../../base/fault.ts";
+import { folderProblem } from "../../base/local-fs/access.ts";
+import { visible } from "../../base/visible-text.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import { countText, numberText, sizeText } from "../terminal/quantities.ts";
+import { BucketReader } from "../transfer/bucket-reader.ts";
+import { fetchFile, removeLocal, whyUnwritable } from "../transfer/fetch.ts";
 import {
   hashIfReadable,
   type LocalFile,
@@ -17,14 +18,13 @@ import {
   readLocalTree,
   realFolder,
   sameStamp,
-} from "../local-tree.ts";
-import { openMeter } from "../meter.ts";
-import { type OmittedFile, reportOmitted } from "../omitted-file.ts";
-import { PushRecord } from "../push/record.ts";
-import { listRemote, type RemoteFile, type RemoteTree } from "../remote-tree.ts";
-import { SkipRules } from "../skip/skip-rules.ts";
-import { inParallel, RetryPolicy } from "../transfer.ts";
-import { fetchFile, removeLocal, whyUnwritable } from "./download.ts";
+} from "../transfer/local-tree.ts";
+import { openMeter } from "../transfer/meter.ts";
+import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
+import { PushRecord } from "../transfer/record.ts";
+import { listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
+import { SkipRules } from "../transfer/skip-rules.ts";
+import { inParallel, RetryPolicy } from "../transfer/transfer.ts";
 
 export interface PullOptions extends RemoteOptions {
   readonly delete?: boolean;

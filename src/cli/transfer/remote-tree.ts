@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, NotFound } from "../../client/index.ts";
 import { bodyPieces } from "../../client/response-body.ts";
-import type { FileSource } from "../files/bucket-reader.ts";
+import type { FileSource } from "./bucket-reader.ts";
 
 export interface RemoteFile {
   readonly size: number;

@@ -1,5 +1,5 @@
-import type { OptionRow } from "../../command-row.ts";
-import { gather } from "../../options.ts";
+import type { OptionRow } from "../command-row.ts";
+import { gather } from "../options.ts";
 
 /** `skipOptions` are those of the commands that send a folder: which of its files are skipped. */
 export const skipOptions: readonly OptionRow[] = [

@@ -1,7 +1,7 @@
-import { visible } from "../../../base/visible-text.ts";
-import type { Context } from "../../context.ts";
-import { countText } from "../../terminal/quantities.ts";
-import { type OmittedFile, reportOmitted } from "../omitted-file.ts";
+import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
+import { countText } from "../terminal/quantities.ts";
+import { type OmittedFile, reportOmitted } from "./omitted-file.ts";
 
 const maxNamed = 5;
 

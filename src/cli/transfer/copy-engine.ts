@@ -1,10 +1,10 @@
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type Meter, openMeter } from "../deploy/meter.ts";
-import { type OmissionCause, type OmittedFile, reportOmitted } from "../deploy/omitted-file.ts";
-import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
+import { type Meter, openMeter } from "./meter.ts";
+import { type OmissionCause, type OmittedFile, reportOmitted } from "./omitted-file.ts";
+import { inParallel, RetryPolicy } from "./transfer.ts";
 
 /** CopySummary is what a copy or a move did, as `--json` prints it. */
 export interface CopySummary {

@@ -1,11 +1,11 @@
-import { Fault } from "../../../base/fault.ts";
-import { type NodeServerClient, NotFound } from "../../../client/index.ts";
-import { exitCodes } from "../../command.ts";
-import type { Context } from "../../context.ts";
-import { connect, type RemoteOptions } from "../../remote/remote.ts";
-import { columns, countCell, sizeCell, timeCell } from "../../terminal/columns.ts";
-import { confirm } from "../../terminal/confirm.ts";
-import { WrongUsage } from "../../terminal/wrong-usage.ts";
+import { Fault } from "../../base/fault.ts";
+import { type NodeServerClient, NotFound } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { columns, countCell, sizeCell, timeCell } from "../terminal/columns.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 export interface DeploysOptions extends RemoteOptions {

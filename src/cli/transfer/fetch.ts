@@ -1,11 +1,11 @@
 import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { open, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault } from "../../../base/fault.ts";
-import { randomText } from "../../../base/random.ts";
-import { FileError } from "../../../client/index.ts";
-import { localRefusal } from "../../file-error.ts";
-import type { FileSource } from "../../files/bucket-reader.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { randomText } from "../../base/random.ts";
+import { FileError } from "../../client/index.ts";
+import { localRefusal } from "../file-error.ts";
+import type { FileSource } from "./bucket-reader.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -13,11 +13,11 @@ import {
   type LocalFile,
   sameStamp,
   stampOf,
-} from "../local-tree.ts";
-import type { OmissionCause } from "../omitted-file.ts";
-import { contentOf } from "../remote-tree.ts";
-import { isExcluded, newPartName } from "../skip/skip-rules.ts";
-import { isContentLost, type Transfer } from "../transfer.ts";
+} from "./local-tree.ts";
+import type { OmissionCause } from "./omitted-file.ts";
+import { contentOf } from "./remote-tree.ts";
+import { isExcluded, newPartName } from "./skip-rules.ts";
+import { isContentLost, type Transfer } from "./transfer.ts";
 
 /** Fetching is what the downloads of one run share. */
 type Fetching = Omit<Transfer, "files"> & { readonly files: FileSource };

@@ -1,8 +1,8 @@
 import type { CommandRow } from "../command-row.ts";
 import { remoteJson, yes } from "../options.ts";
-import { pushNotes } from "./push/notes.ts";
-import { skipNotes } from "./skip/notes.ts";
-import { skipOptions } from "./skip/skip-options.ts";
+import { skipNotes } from "../transfer/skip-notes.ts";
+import { skipOptions } from "../transfer/skip-options.ts";
+import { pushNotes } from "./push-notes.ts";
 
 /** `siteCommands` transfer whole folders to buckets and back. */
 export const siteCommands: readonly CommandRow[] = [
@@ -17,13 +17,13 @@ export const siteCommands: readonly CommandRow[] = [
       ...skipOptions,
     ],
     notes: `\n${skipNotes}\nThe previous site stays as a deploy; \`rollback\` publishes it again.`,
-    load: async () => (await import("./publish/deploy.ts")).deploy,
+    load: async () => (await import("./deploy.ts")).deploy,
   },
   {
     name: "rollback <bucket> [deploy]",
     description: "publish an earlier deploy again (default: the previous one)",
     options: remoteJson,
-    load: async () => (await import("./publish/deploys.ts")).rollback,
+    load: async () => (await import("./deploys.ts")).rollback,
   },
   {
     name: "deploys <bucket>",
@@ -35,7 +35,7 @@ export const siteCommands: readonly CommandRow[] = [
       ["--delete <deploy>", "delete this deploy, after a question"],
       yes,
     ],
-    load: async () => (await import("./publish/deploys.ts")).deploys,
+    load: async () => (await import("./deploys.ts")).deploys,
   },
   {
     name: "push <dir> <bucket>",
@@ -49,7 +49,7 @@ export const siteCommands: readonly CommandRow[] = [
       ...skipOptions,
     ],
     notes: pushNotes,
-    load: async () => (await import("./push/push.ts")).push,
+    load: async () => (await import("./push.ts")).push,
   },
   {
     name: "pull <bucket> <dir>",
@@ -61,7 +61,7 @@ export const siteCommands: readonly CommandRow[] = [
     ],
     notes:
       "\nFiles and folders named .git or .DS_Store are not downloaded and not deleted.\n--delete keeps files that a push of the folder would skip.",
-    load: async () => (await import("./pull/pull.ts")).pull,
+    load: async () => (await import("./pull.ts")).pull,
   },
   {
     name: "check-site <site>",

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
-import { codeOf, faultReason } from "../../../base/fault.ts";
-import { FileError } from "../../../client/index.ts";
-import { localRefusal } from "../../file-error.ts";
+import { codeOf, faultReason } from "../../base/fault.ts";
+import { FileError } from "../../client/index.ts";
+import { localRefusal } from "../file-error.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -10,9 +10,9 @@ import {
   type LocalFile,
   sameStamp,
   stampOf,
-} from "../local-tree.ts";
-import type { OmissionCause } from "../omitted-file.ts";
-import type { Transfer } from "../transfer.ts";
+} from "./local-tree.ts";
+import type { OmissionCause } from "./omitted-file.ts";
+import type { Transfer } from "./transfer.ts";
 
 /** Up to this size a file is read whole, so that its hash is that of the bytes that were sent. */
 const maxWholeBytes = 4_000_000;

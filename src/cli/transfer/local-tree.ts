@@ -3,7 +3,7 @@ import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
 import type { OmissionCause, OmittedFile } from "./omitted-file.ts";
-import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
+import { isExcluded, type SkipRules } from "./skip-rules.ts";
 
 export interface LocalFile {
   /** Relative, with slashes, as in the bucket. */

@@ -1,13 +1,13 @@
-import { visible } from "../../../base/visible-text.ts";
-import type { Context } from "../../context.ts";
-import { countText, numberText } from "../../terminal/quantities.ts";
-import type { LocalFile, LocalTree } from "../local-tree.ts";
-import { openMeter } from "../meter.ts";
-import { inParallel, RetryPolicy, type Transfer } from "../transfer.ts";
+import { visible } from "../../base/visible-text.ts";
+import type { Context } from "../context.ts";
+import { countText, numberText } from "../terminal/quantities.ts";
+import type { LocalFile, LocalTree } from "../transfer/local-tree.ts";
+import { openMeter } from "../transfer/meter.ts";
+import { sendFile } from "../transfer/send.ts";
+import { inParallel, RetryPolicy, type Transfer } from "../transfer/transfer.ts";
 import { inPhases } from "./order.ts";
-import { type PushPlan, planPush } from "./plan.ts";
+import { type PushPlan, planPush } from "./push-plan.ts";
 import { removeGone, removeInTheWay } from "./remove.ts";
-import { sendFile } from "./send.ts";
 import type { PushSummary, Site } from "./site.ts";
 
 /** The interval at which the record is saved during a push, so that one that is killed can be continued. */

@@ -1,13 +1,13 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { codeOf } from "../../../base/fault.ts";
-import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
-import { replaceFile } from "../../../base/local-fs/replace-file.ts";
-import type { Context } from "../../context.ts";
-import { explainFileError } from "../../file-error.ts";
-import { stateFolder } from "../../user-folders.ts";
-import { type FileStamp, hashBytes } from "../local-tree.ts";
-import { type RemoteFile, sameTime } from "../remote-tree.ts";
+import { codeOf } from "../../base/fault.ts";
+import { fileClockTickMs } from "../../base/local-fs/file-calls.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
+import type { Context } from "../context.ts";
+import { explainFileError } from "../file-error.ts";
+import { stateFolder } from "../user-folders.ts";
+import { type FileStamp, hashBytes } from "./local-tree.ts";
+import { type RemoteFile, sameTime } from "./remote-tree.ts";
 
 /** KnownFile is a file that was the same on both sides: its stamp here, its hash, and its time in the bucket. */
 export interface KnownFile {

@@ -1,7 +1,7 @@
-import type { NodeServerClient } from "../../../client/index.ts";
-import type { OmittedFile } from "../omitted-file.ts";
-import type { SkipOptions } from "../skip/skip-rules.ts";
-import type { PushRecord } from "./record.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import type { OmittedFile } from "../transfer/omitted-file.ts";
+import type { PushRecord } from "../transfer/record.ts";
+import type { SkipOptions } from "../transfer/skip-rules.ts";
 
 /** Site is one folder and the bucket that it is pushed to. */
 export interface Site {

@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
-import type { Clock } from "../../../base/clock.ts";
-import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
+import type { Clock } from "../../base/clock.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 
 /** A build writes many files: a push begins after this time without a change. */
 const quietMs = 300;
