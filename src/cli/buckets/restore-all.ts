@@ -13,8 +13,8 @@ import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
+import { inParallel } from "../transfer/engine.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
-import { inParallel } from "../transfer/transfer.ts";
 
 /** Versions of one answer. */
 const maxPerPage = 10_000;

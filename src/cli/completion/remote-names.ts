@@ -4,7 +4,7 @@ import type { NodeServerClient } from "../../client/index.ts";
 import { openBuckets } from "../buckets/open-buckets.ts";
 import type { Context } from "../context.ts";
 import { clientFor, findTarget, type RemoteOptions } from "../remote/remote.ts";
-import { BucketReader } from "../transfer/bucket-reader.ts";
+import { BucketReader } from "../transfer/remote-tree.ts";
 
 /** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it, one that ends with `/` a name. */
 export interface Candidate {

@@ -3,10 +3,8 @@ import { FileNotFound } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { BucketReader } from "../transfer/bucket-reader.ts";
-import { contentOf } from "../transfer/remote-tree.ts";
-import { missing } from "./find.ts";
-import { parseBucketPath, shown } from "./location.ts";
+import { BucketReader, contentOf } from "../transfer/remote-tree.ts";
+import { missing, parseBucketPath, shown } from "./location.ts";
 
 /** Writes files of buckets to standard output, one after the other, as they are. */
 export async function cat(

@@ -1,14 +1,42 @@
+import { statSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Fault } from "../../base/fault.ts";
+import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
+import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { type ReportOptions, report } from "../transfer/copy-engine.ts";
-import type { SkipOptions } from "../transfer/skip-rules.ts";
-import { relocate } from "./between-buckets.ts";
-import { download } from "./download.ts";
-import { requireEntry } from "./find.ts";
-import { isLocal, parseBucketPath, parseLocation, shown } from "./location.ts";
-import { upload } from "./upload.ts";
+import {
+  type CopyJob,
+  type CopySummary,
+  copyFiles,
+  newSummary,
+  reportCopies,
+  sizeOf,
+} from "../transfer/engine.ts";
+import { type Download, fetchFile, whyUnwritable } from "../transfer/fetch.ts";
+import { type LocalFile, readLocalTree, realFolder, stampOf } from "../transfer/local-tree.ts";
+import { reportSkipped } from "../transfer/omitted-file.ts";
+import { relayFiles } from "../transfer/relay.ts";
+import { BucketReader, foldersOf } from "../transfer/remote-tree.ts";
+import { sendFile } from "../transfer/send.ts";
+import { type SkipOptions, SkipRules } from "../transfer/skip-rules.ts";
+import {
+  type BucketPath,
+  filesBelow,
+  isLocal,
+  type ListedFile,
+  localName,
+  missing,
+  nameOf,
+  parseBucketPath,
+  parseLocation,
+  pathIn,
+  requireEntry,
+  shown,
+} from "./location.ts";
 
 export interface CopyOptions extends RemoteOptions, SkipOptions {
   readonly json?: boolean;
@@ -27,28 +55,17 @@ export async function cp(from: string, to: string, options: CopyOptions, ctx: Co
     );
   const client = await connect(ctx, options);
   return interruptible(ctx, notice, async (signal) => {
-    if (isLocal(source) && !isLocal(target))
-      return report(
-        ctx,
-        await upload(ctx, client, { disk: source.disk, to: target }, options, signal),
-        options,
-      );
-    if (!isLocal(source) && isLocal(target)) {
-      if (target.disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
-      return report(
-        ctx,
-        await download(ctx, client, { from: source, disk: target.disk }, options, signal),
-        options,
-      );
-    }
-    const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
-    if ((await requireEntry(client, there)).folder && !options.recursive)
-      throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
-    return report(
-      ctx,
-      await relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal),
-      options,
-    );
+    const copy = async () => {
+      if (isLocal(source) && !isLocal(target))
+        return upload(ctx, client, { disk: source.disk, to: target }, options, signal);
+      if (!isLocal(source) && isLocal(target))
+        return download(ctx, client, { from: source, disk: target.disk }, options, signal);
+      const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
+      if ((await requireEntry(client, there)).folder && !options.recursive)
+        throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
+      return relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
+    };
+    return report(ctx, await copy(), options, "copied");
   });
 }
 
@@ -56,7 +73,7 @@ export async function cp(from: string, to: string, options: CopyOptions, ctx: Co
 export async function mv(
   from: string,
   to: string,
-  options: RemoteOptions & ReportOptions,
+  options: RemoteOptions & { readonly json?: boolean },
   ctx: Context,
 ): Promise<number> {
   const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
@@ -65,4 +82,185 @@ export async function mv(
     const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
     return report(ctx, done, options, "moved");
   });
+}
+
+function report(
+  ctx: Context,
+  summary: CopySummary,
+  { json }: { readonly json?: boolean },
+  verb: string,
+): Promise<number> {
+  const line = `${countText(summary.copied, "file")} ${verb} (${sizeText(summary.bytes)})`;
+  return reportCopies(ctx, { verb: "copied", summary, lines: [line], json: json && summary });
+}
+
+/** Uploads a file, or a folder with what is in it, or with `-` standard input. */
+async function upload(
+  ctx: Context,
+  client: NodeServerClient,
+  { disk, to }: { readonly disk: string; readonly to: BucketPath },
+  options: CopyOptions,
+  signal: AbortSignal,
+): Promise<CopySummary> {
+  if (disk === "-") return uploadInput(ctx, client, { to, signal });
+  const files = client.bucket(to.bucket);
+  const copy: CopyJob<LocalFile>["copy"] = async (file, tools, signal) => {
+    const sent = await sendFile(file, { files, ...tools }, signal);
+    // A file that was named and is gone was not copied.
+    return "why" in sent ? { ...sent, harmless: false } : sent.stamp.size;
+  };
+  const copyAll = (local: readonly LocalFile[], paths: Iterable<string>) =>
+    copyFiles(
+      ctx,
+      { what: "copying", phases: [local], folders: { of: files, paths }, copy },
+      newSummary(),
+      signal,
+    );
+  const at = ctx.path(disk);
+  const stats = statSync(at);
+  if (!stats.isDirectory()) {
+    const path = await pathFor(client, to, localName(ctx, disk));
+    return copyAll([{ path, disk: at, size: stats.size, stamp: stampOf(stats) }], foldersOf([path]));
+  }
+  if (!options.recursive) throw new Fault("InvalidInput", `${disk} is a folder; add -r to copy it`);
+  const real = realFolder(ctx, disk);
+  const tree = readLocalTree(real, SkipRules.read(real, options));
+  reportSkipped(ctx, tree.skipped, options);
+  const top = await pathFor(client, to, localName(ctx, disk));
+  const moved = [...tree.files.values()].map((file) => ({ ...file, path: pathIn(top, file.path) }));
+  const done = await copyAll(
+    moved,
+    ["", ...tree.folders].map((folder) => pathIn(top, folder)),
+  );
+  done.left_out.push(...tree.omitted);
+  return done;
+}
+
+/**
+ * The path of a copy: with the name of its source in a folder that exists, or that is named with a slash at its end; else the
+ * path itself.
+ */
+async function pathFor(client: NodeServerClient, to: BucketPath, name: string): Promise<string> {
+  const entry = await client.bucket(to.bucket).find(to.path);
+  if (entry === undefined && to.path === "") throw await missing(client, to);
+  return entry?.folder || to.isFolder ? pathIn(to.path, name) : to.path;
+}
+
+async function uploadInput(
+  ctx: Context,
+  client: NodeServerClient,
+  { to, signal }: { readonly to: BucketPath; readonly signal: AbortSignal },
+): Promise<CopySummary> {
+  if (to.isFolder)
+    throw new Fault("InvalidInput", `${shown(to)} is a folder; name the file that standard input becomes`);
+  let bytes = 0;
+  await client.bucket(to.bucket).upload(to.path, ctx.input(), {
+    makeFolders: true,
+    signal,
+    onProgress: (sent) => {
+      bytes = sent;
+    },
+  });
+  return { ...newSummary(), copied: 1, bytes };
+}
+
+/** Downloads a file, or with `recursive` a folder with every file in it. */
+async function download(
+  ctx: Context,
+  client: NodeServerClient,
+  { from, disk }: { readonly from: BucketPath; readonly disk: string },
+  { recursive }: { readonly recursive?: boolean },
+  signal: AbortSignal,
+): Promise<CopySummary> {
+  if (disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
+  const entry = await requireEntry(client, from);
+  if (entry.folder && !recursive)
+    throw new Fault("InvalidInput", `${shown(from)} is a folder; add -r to copy it`);
+  const isInside =
+    disk.endsWith("/") || statSync(ctx.path(disk), { throwIfNoEntry: false })?.isDirectory() === true;
+  const name = nameOf(from);
+  if (isInside && whyUnwritable(name) !== undefined && name !== "")
+    throw new Fault("InvalidInput", `${shown(from)} cannot be written under this name; name the file here`);
+  const target = ctx.path(isInside ? join(disk, name) : disk);
+  // A file that was named is written under any name.
+  const folder = entry.folder ? target : dirname(target);
+  const listed = entry.folder ? await filesBelow(client, from, signal) : [fileOf(from, entry)];
+  await mkdir(folder, { recursive: true });
+  const dir = realFolder(ctx, folder);
+  const found = listed.map(({ path, size, mtime }) => {
+    const inside = from.path === "" ? path : path.slice(from.path.length + 1);
+    return { path, as: entry.folder ? inside : basename(target), size, mtime, dir };
+  });
+  const refusalOf = ({ as }: { readonly as: string }) => (entry.folder ? whyUnwritable(as) : undefined);
+  const wanted = found.filter((file) => refusalOf(file) === undefined);
+  const files = new BucketReader(client, from.bucket);
+  const copy: CopyJob<Download>["copy"] = async (file, tools, signal) => {
+    const got = await fetchFile(file, { files, ...tools }, signal);
+    return "why" in got ? got : file.size;
+  };
+  const done = await copyFiles(ctx, { what: "copying", phases: [wanted], copy }, newSummary(), signal);
+  for (const file of found) {
+    const refusal = refusalOf(file);
+    if (refusal !== undefined) done.left_out.push({ path: file.path, ...refusal });
+  }
+  return done;
+}
+
+/** Relocation is a copy or a move from one path of the server to another. */
+interface Relocation {
+  readonly from: BucketPath;
+  readonly to: BucketPath;
+  readonly kind: "copy" | "move";
+}
+
+/**
+ * Copies or moves a file or a folder on the server: within a bucket in one step there. A copy from one bucket to another goes
+ * through this machine.
+ */
+async function relocate(
+  ctx: Context,
+  client: NodeServerClient,
+  { from, to, kind }: Relocation,
+  signal: AbortSignal,
+): Promise<CopySummary> {
+  if (kind === "move" && from.bucket !== to.bucket)
+    throw new WrongUsage(
+      "mv works inside one bucket; copy with `node-server cp`, then delete with `node-server rm`",
+    );
+  const entry = await requireEntry(client, from);
+  if (from.path === "" && (kind === "move" || from.bucket === to.bucket))
+    throw new Fault("InvalidInput", `${from.bucket} is a whole bucket; name a file or a folder of it`);
+  const path = await pathFor(client, to, nameOf(from));
+  const overwrite = await mayReplace(client, entry, { bucket: to.bucket, path, isFolder: false });
+  const files = entry.folder ? await filesBelow(client, from, signal) : [fileOf(from, entry)];
+  if (from.bucket !== to.bucket) {
+    const pathOf = (below: string) => pathIn(path, below.slice(from.path.length).replace(/^\//, ""));
+    const [source, target] = [
+      { client, bucket: from.bucket },
+      { client, bucket: to.bucket },
+    ];
+    return relayFiles(ctx, { from: source, to: target, files, pathOf }, signal);
+  }
+  const parent = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+  await client.bucket(to.bucket).makeFolder(parent, { signal });
+  await client.bucket(from.bucket)[kind](from.path, path, { overwrite, signal });
+  return { ...newSummary(), copied: files.length, bytes: sizeOf(files) };
+}
+
+function fileOf({ path }: BucketPath, { size = 0, modified }: BucketEntry): ListedFile {
+  return { path, size, mtime: modified.getTime() };
+}
+
+/** Tells whether a file may be replaced; throws where a folder would be, which WebDAV would empty first. */
+async function mayReplace(
+  client: NodeServerClient,
+  entry: BucketEntry,
+  target: BucketPath,
+): Promise<boolean> {
+  const present = await client.bucket(target.bucket).find(target.path);
+  if (present === undefined) return false;
+  if (present.folder && target.path === "") return false;
+  if (entry.folder || present.folder)
+    throw new Fault("InvalidInput", `${shown(target)} exists already; name another path, or delete it first`);
+  return true;
 }

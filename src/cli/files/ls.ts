@@ -5,9 +5,8 @@ import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { columns, sizeCell } from "../terminal/columns.ts";
 import { secondText } from "../terminal/quantities.ts";
-import { BucketReader } from "../transfer/bucket-reader.ts";
-import { filesBelow, requireEntry } from "./find.ts";
-import { type BucketPath, parseBucketPath, pathIn } from "./location.ts";
+import { BucketReader } from "../transfer/remote-tree.ts";
+import { type BucketPath, filesBelow, parseBucketPath, pathIn, requireEntry } from "./location.ts";
 
 export interface ListOptions extends RemoteOptions {
   readonly json?: boolean;

@@ -6,8 +6,7 @@ import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { filesBelow, requireEntry } from "./find.ts";
-import { type BucketPath, parseBucketPath, shown } from "./location.ts";
+import { type BucketPath, filesBelow, parseBucketPath, requireEntry, shown } from "./location.ts";
 
 export interface RemoveOptions extends RemoteOptions {
   readonly recursive?: boolean;

@@ -2,14 +2,20 @@ import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
-import { visible } from "../../base/visible-text.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
-import { BucketReader } from "../transfer/bucket-reader.ts";
+import {
+  type CopyJob,
+  copyFiles,
+  inParallel,
+  newSummary,
+  printPlan,
+  reportCopies,
+} from "../transfer/engine.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "../transfer/fetch.ts";
 import {
   hashIfReadable,
@@ -19,12 +25,10 @@ import {
   realFolder,
   sameStamp,
 } from "../transfer/local-tree.ts";
-import { openMeter } from "../transfer/meter.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
-import { listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
+import { BucketReader, listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
 import { SkipRules } from "../transfer/skip-rules.ts";
-import { inParallel, RetryPolicy } from "../transfer/transfer.ts";
 
 export interface PullOptions extends RemoteOptions {
   readonly delete?: boolean;
@@ -166,6 +170,7 @@ async function choose(
   return { files, omitted, unchanged };
 }
 
+/** Fetches the chosen files and counts them in `summary`. One that turns out to be here already is unchanged. */
 async function fetchAll(
   ctx: Context,
   { client, bucket, dir, record }: Pull,
@@ -173,28 +178,23 @@ async function fetchAll(
   summary: PullSummary,
   signal: AbortSignal,
 ): Promise<void> {
-  if (wanted.length === 0) return;
-  const meter = openMeter(ctx, "pulling", {
-    bytes: wanted.reduce((sum, { size }) => sum + size, 0),
-    files: wanted.length,
-  });
-  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
-  const transfer = { files: new BucketReader(client, bucket), meter, retry };
-  try {
-    await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {
-      const got = await fetchFile({ path, size, mtime, dir }, transfer, signal);
-      meter.fileDone();
-      if ("why" in got) return void summary.failed.push({ path, ...got });
-      record.set(path, { ...got, remoteMtime: mtime });
-      if (!got.changed) summary.unchanged += 1;
-      else {
-        summary.downloaded += 1;
-        summary.bytes += size;
-      }
-    });
-  } finally {
-    meter.end();
-  }
+  const files = new BucketReader(client, bucket);
+  const copy: CopyJob<PullItem>["copy"] = async ({ path, size, mtime }, tools, signal) => {
+    const got = await fetchFile({ path, size, mtime, dir }, { files, ...tools }, signal);
+    if ("why" in got) return got;
+    record.set(path, { ...got, remoteMtime: mtime });
+    if (got.changed) summary.downloaded += 1;
+    else summary.unchanged += 1;
+    return got.changed ? size : 0;
+  };
+  const { bytes, failed } = await copyFiles(
+    ctx,
+    { what: "pulling", phases: [wanted], copy },
+    newSummary(),
+    signal,
+  );
+  summary.bytes = bytes;
+  summary.failed.push(...failed);
 }
 
 async function showPlan(
@@ -209,11 +209,7 @@ async function showPlan(
     await ctx.print(
       `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: omitted })}\n`,
     );
-  else
-    await ctx.print(
-      downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
-        deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
-    );
+  else await printPlan(ctx, "download", downloads, deletes);
   reportOmitted(ctx, "not pulled", omitted);
   ctx.say(
     `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
@@ -221,19 +217,8 @@ async function showPlan(
   return exitCodes.done;
 }
 
-async function report(
-  ctx: Context,
-  bucket: string,
-  summary: PullSummary,
-  { json }: PullOptions,
-): Promise<number> {
-  reportOmitted(ctx, "not pulled", summary.left_out);
-  reportOmitted(ctx, "not deleted", summary.kept);
-  reportOmitted(ctx, "failed", summary.failed);
+function report(ctx: Context, bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
   const { downloaded, bytes, deleted, unchanged } = summary;
-  ctx.say(
-    `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
-  );
-  if (json) await ctx.print(`${JSON.stringify(summary)}\n`);
-  return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
+  const line = `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`;
+  return reportCopies(ctx, { verb: "pulled", summary, lines: [line], json: json && summary });
 }

@@ -1,14 +1,34 @@
 import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
+import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy } from "../transfer/engine.ts";
 import type { LocalFile, LocalTree } from "../transfer/local-tree.ts";
-import { openMeter } from "../transfer/meter.ts";
-import { sendFile } from "../transfer/send.ts";
-import { inParallel, RetryPolicy, type Transfer } from "../transfer/transfer.ts";
-import { inPhases } from "./order.ts";
-import { type PushPlan, planPush } from "./push-plan.ts";
-import { removeGone, removeInTheWay } from "./remove.ts";
-import type { PushSummary, Site } from "./site.ts";
+import type { OmittedFile } from "../transfer/omitted-file.ts";
+import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../transfer/remote-tree.ts";
+import { refusalOf, sendFile } from "../transfer/send.ts";
+import { type PushPlan, planPush, type Site } from "./push-plan.ts";
+
+/** PushSummary is what a push did, as `--json` prints it. */
+export interface PushSummary {
+  uploaded: number;
+  bytes: number;
+  unchanged: number;
+  compared: number;
+  deleted: number;
+  /** Not pushed by intention, such as links that lead out of the folder. */
+  readonly left_out: OmittedFile[];
+  /** Not pushed by a rule; a folder has a slash at its end. */
+  readonly skipped: readonly OmittedFile[];
+  /** In the bucket, although the rules skip them. */
+  readonly skipped_there: readonly string[];
+  /** Changed on the server since the last push, and replaced. */
+  readonly replaces_others: readonly string[];
+  /** Not deleted, although missing in the folder. */
+  readonly kept: OmittedFile[];
+  readonly failed: OmittedFile[];
+  /** Not sent, because files that they may refer to failed. */
+  not_sent: number;
+}
 
 /** The interval at which the record is saved during a push, so that one that is killed can be continued. */
 const saveIntervalMs = 5000;
@@ -19,10 +39,10 @@ export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): P
     const { plan, local, remote } = await planPush(ctx, site, signal);
     for (const path of plan.replacesOthers)
       ctx.say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
-    const summary = newSummary(plan, local);
+    const summary = summaryOf(plan, local);
     const removed = site.delete ? await removeInTheWay(ctx, site, plan, remote, signal) : new Set<string>();
     summary.deleted += removed.size;
-    await sendAll(ctx, { site, summary }, plan, signal);
+    await sendAll(ctx, site, plan, summary, signal);
     if (site.delete && summary.failed.length === 0) {
       const gone = plan.gone.filter((path) => !removed.has(path));
       await removeGone(ctx, site, gone, { local, seen: remote, summary }, signal);
@@ -33,7 +53,7 @@ export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): P
   }
 }
 
-function newSummary(
+function summaryOf(
   { unchanged, compared, skippedThere, replacesOthers }: PushPlan,
   { omitted, skipped }: LocalTree,
 ): PushSummary {
@@ -53,71 +73,161 @@ function newSummary(
   };
 }
 
-interface Push {
-  readonly site: Site;
-  readonly summary: PushSummary;
-}
-
+/** Uploads what the plan names, phase by phase, and saves the record now and then. */
 async function sendAll(
   ctx: Context,
-  push: Push,
+  { client, bucket, record }: Site,
   { uploads, folders }: PushPlan,
+  summary: PushSummary,
   signal: AbortSignal,
 ): Promise<void> {
   if (uploads.length === 0) return;
-  const { site, summary } = push;
-  const meter = openMeter(ctx, "pushing", {
-    bytes: uploads.reduce((sum, { stamp }) => sum + stamp.size, 0),
-    files: uploads.length,
-  });
-  const retry = new RetryPolicy({ clock: ctx.clock, say: (line) => meter.say(line) });
-  const transfer: Transfer = { files: site.client.bucket(site.bucket), meter, retry };
-  let done = 0;
-  try {
-    await inParallel(folders, signal, (folder, signal) =>
-      retry.attempt(signal, () => transfer.files.makeFolder(folder)),
-    );
-    let savedAt = Date.now();
-    for (const phase of inPhases(uploads)) {
-      if (summary.failed.length > 0) break;
-      await inParallel(phase, signal, async (file, signal) => {
-        await sendOne(push, file, transfer, signal);
-        done += 1;
-        if (Date.now() - savedAt < saveIntervalMs) return;
-        savedAt = Date.now();
-        await site.record.save();
-      });
+  const files = client.bucket(bucket);
+  let savedAt = ctx.clock.monotonic();
+  const copy: CopyJob<LocalFile>["copy"] = async (file, tools, signal) => {
+    const { path } = file;
+    // Until the answer arrives it is unknown what the bucket holds.
+    record.forget(path);
+    const sent = await sendFile(file, { files, ...tools }, signal);
+    // The upload set this time in the bucket, so a later push can tell whether it is still the same file.
+    if (!("why" in sent)) record.set(path, { ...sent, remoteMtime: sent.stamp.mtime });
+    if (ctx.clock.monotonic() - savedAt >= saveIntervalMs) {
+      savedAt = ctx.clock.monotonic();
+      await record.save();
     }
-    summary.not_sent = uploads.length - done;
+    return "why" in sent ? sent : sent.stamp.size;
+  };
+  const job = { what: "pushing", phases: inPhases(uploads), folders: { of: files, paths: folders }, copy };
+  const done = newSummary();
+  try {
+    await copyFiles(ctx, job, done, signal);
   } catch (error) {
-    if (summary.uploaded > 0)
-      ctx.say(
-        `${numberText(summary.uploaded)} of ${countText(uploads.length, "file")} are uploaded and recorded`,
-      );
+    if (done.copied > 0)
+      ctx.say(`${numberText(done.copied)} of ${countText(uploads.length, "file")} are uploaded and recorded`);
     throw error;
-  } finally {
-    meter.end();
   }
+  const { copied, bytes, left_out, failed } = done;
+  summary.uploaded = copied;
+  summary.bytes = bytes;
+  summary.left_out.push(...left_out);
+  summary.failed.push(...failed);
+  summary.not_sent = uploads.length - copied - left_out.length - failed.length;
 }
 
-async function sendOne(
-  { site: { record }, summary }: Push,
-  file: LocalFile,
-  transfer: Transfer,
+const pages = /\.(html?|xhtml)$/i;
+const code = /\.(css|m?js|cjs|json|map)$/i;
+const overviews = /(^|\/)index\.(html?|xhtml)$|\.(xml|rss|atom|webmanifest)$/i;
+const entrances = /^index\.(html?|xhtml)$|(^|\/)(sw|service-worker)\.js$/i;
+
+/** The phase of a file: assets; styles and scripts, which refer to them; pages; overviews of pages; the front page and service workers. */
+function phaseOf(path: string): number {
+  if (entrances.test(path)) return 4;
+  if (overviews.test(path)) return 3;
+  if (pages.test(path)) return 2;
+  return code.test(path) ? 1 : 0;
+}
+
+/**
+ * Groups files into phases, each of which must be complete before the next begins, so that a visitor who is shown a page
+ * finds what it refers to. Within a phase the deepest files come first.
+ */
+function inPhases<T extends { readonly path: string }>(files: readonly T[]): T[][] {
+  const phases: T[][] = [[], [], [], [], []];
+  for (const file of files) phases[phaseOf(file.path)]?.push(file);
+  const depth = ({ path }: T) => path.split("/").length;
+  return phases.filter((phase) => phase.length > 0).map((phase) => phase.sort((a, b) => depth(b) - depth(a)));
+}
+
+/** Removes files where folders have to be made, and folders where files have to be put. Returns the files that were removed with them. */
+async function removeInTheWay(
+  ctx: Context,
+  { client, bucket, record }: Site,
+  { inTheWay }: PushPlan,
+  remote: RemoteTree,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const removed = new Set<string>();
+  for (const path of inTheWay) {
+    signal.throwIfAborted();
+    ctx.say(`note: ${visible(path)} conflicts with a local file or folder and is removed first`);
+    await client.bucket(bucket).remove(path);
+    for (const file of remote.keys()) if (file === path || file.startsWith(`${path}/`)) removed.add(file);
+  }
+  for (const file of removed) record.forget(file);
+  return removed;
+}
+
+/** Removal is what `removeGone` decides by, and the summary in which it counts. */
+interface Removal {
+  readonly local: LocalTree;
+  /** The bucket as it was when this push began. */
+  readonly seen: RemoteTree;
+  readonly summary: PushSummary;
+}
+
+/**
+ * Deletes from the bucket what the folder does not hold, pages before what they refer to. A file that was changed in the
+ * bucket since this push began, or that somebody has locked, stays and is named in the summary.
+ */
+async function removeGone(
+  ctx: Context,
+  site: Site,
+  gone: readonly string[],
+  { local, seen, summary }: Removal,
   signal: AbortSignal,
 ): Promise<void> {
-  const { path } = file;
-  // Until the answer arrives it is unknown what the bucket holds.
-  record.forget(path);
-  const sent = await sendFile(file, transfer, signal);
-  transfer.meter.fileDone();
-  if ("why" in sent) {
-    const { reason, why, harmless } = sent;
-    (harmless ? summary.left_out : summary.failed).push({ path, reason, why });
-    return;
-  }
-  // The upload set this time in the bucket, so a later push can tell whether it is still the same file.
-  record.set(path, { ...sent, remoteMtime: sent.stamp.mtime });
-  summary.uploaded += 1;
-  summary.bytes += sent.stamp.size;
+  if (gone.length === 0) return;
+  const { client, bucket, record } = site;
+  const files = client.bucket(bucket);
+  const retry = new RetryPolicy(ctx);
+  const now = await retry.attempt(signal, () =>
+    listRemote(client, bucket, { missing: "it was deleted during the push", signal }),
+  );
+  const left = new Set(now.keys());
+  for (const phase of inPhases(gone.map((path) => ({ path }))).reverse())
+    await inParallel(phase, signal, async ({ path }, signal) => {
+      if (!now.has(path)) return record.forget(path);
+      if (!sameRemote(now.get(path), seen.get(path)))
+        return void summary.kept.push({
+          path,
+          reason: "changed",
+          why: "it was changed on the server just now",
+        });
+      try {
+        await retry.attempt(signal, () => files.remove(path));
+      } catch (error) {
+        const refusal = refusalOf(error);
+        if (refusal === undefined) throw error;
+        return void summary.kept.push({ path, ...refusal });
+      }
+      left.delete(path);
+      record.forget(path);
+      summary.deleted += 1;
+    });
+  const needed = foldersOf(left);
+  const emptied = [...foldersOf(gone)].filter((folder) => !needed.has(folder) && !local.folders.has(folder));
+  await removeEmptied(site, emptied, signal);
+}
+
+/** Removes folders that lost their last file and that the folder here does not have. */
+async function removeEmptied(
+  { client, bucket }: Site,
+  emptied: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const topmost = emptied.filter((folder) => !emptied.some((other) => folder.startsWith(`${other}/`)));
+  await inParallel(topmost, signal, async (folder) => {
+    // Somebody may have put a file there a moment ago. A folder that cannot be listed is gone.
+    const inside = await client
+      .call("static-bucket-file_list", { name: bucket, path: folder })
+      .catch(() => undefined);
+    if (inside?.length !== 0) return;
+    // A lock on an empty folder does not fail the push.
+    await client
+      .bucket(bucket)
+      .remove(folder)
+      .catch((error: unknown) => {
+        if (refusalOf(error) === undefined) throw error;
+      });
+  });
 }

@@ -1,6 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
+import type { NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
+import { inParallel, isContentLost, RetryPolicy } from "../transfer/engine.ts";
 import {
   hashIfReadable,
   type LocalFile,
@@ -10,9 +12,19 @@ import {
 } from "../transfer/local-tree.ts";
 import type { PushRecord } from "../transfer/record.ts";
 import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../transfer/remote-tree.ts";
-import { SkipRules } from "../transfer/skip-rules.ts";
-import { inParallel, isContentLost, RetryPolicy } from "../transfer/transfer.ts";
-import type { Site } from "./site.ts";
+import { type SkipOptions, SkipRules } from "../transfer/skip-rules.ts";
+
+/** Site is one folder and the bucket that it is pushed to. */
+export interface Site {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly dir: string;
+  readonly record: PushRecord;
+  readonly delete: boolean;
+  /** Whether all files are uploaded, also those that seem equal. */
+  readonly force: boolean;
+  readonly skip: SkipOptions;
+}
 
 export interface PushPlan {
   readonly uploads: readonly LocalFile[];

@@ -1,5 +1,4 @@
 import { Fault } from "../../base/fault.ts";
-import { visible } from "../../base/visible-text.ts";
 import { ClientError } from "../../client/index.ts";
 import { addressOfBucket } from "../buckets/bucket-address.ts";
 import { exitCodes } from "../command.ts";
@@ -8,16 +7,15 @@ import { type ErrorFacts, errorFacts } from "../error-facts.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
+import { printPlan, reportCopies, sizeOf } from "../transfer/engine.ts";
 import { realFolder } from "../transfer/local-tree.ts";
-import { reportOmitted } from "../transfer/omitted-file.ts";
+import { reportOmitted, reportSkipped, reportSkippedThere } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
-import { reportSkipped, reportSkippedThere } from "../transfer/report-skipped.ts";
 import type { SkipOptions } from "../transfer/skip-rules.ts";
 import { withTransferLock } from "../transfer/transfer-lock.ts";
 import { FolderWatch } from "./folder-watch.ts";
-import { pushOnce } from "./push-once.ts";
-import { planPush } from "./push-plan.ts";
-import type { PushSummary, Site } from "./site.ts";
+import { type PushSummary, pushOnce } from "./push-once.ts";
+import { planPush, type Site } from "./push-plan.ts";
 
 export interface PushOptions extends RemoteOptions, SkipOptions {
   readonly delete?: boolean;
@@ -127,7 +125,7 @@ async function showPlan(
   signal: AbortSignal,
 ): Promise<number> {
   const { plan, local } = await planPush(ctx, site, signal);
-  const uploads = plan.uploads.map(({ path, stamp }) => ({ path, size: stamp.size }));
+  const uploads = plan.uploads.map(({ path, size }) => ({ path, size }));
   const deletes = site.delete ? [...plan.gone] : [];
   if (json)
     await ctx.print(
@@ -141,40 +139,30 @@ async function showPlan(
         skipped_there: plan.skippedThere,
       })}\n`,
     );
-  else
-    await ctx.print(
-      uploads.map(({ path, size }) => `upload\t${visible(path)}\t${sizeText(size)}\n`).join("") +
-        deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
-    );
+  else await printPlan(ctx, "upload", uploads, deletes);
   reportOmitted(ctx, "not pushed", local.omitted);
   reportSkipped(ctx, local.skipped, { verbose });
   reportSkippedThere(ctx, site.bucket, plan.skippedThere);
   ctx.say(
-    `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
+    `would upload ${countText(uploads.length, "file")} (${sizeText(sizeOf(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
   );
   return exitCodes.done;
 }
 
-const sum = (files: readonly { readonly size: number }[]) =>
-  files.reduce((total, { size }) => total + size, 0);
-
-async function report(
+function report(
   ctx: Context,
   site: Site,
   summary: PushSummary,
   { json, watch }: PushOptions,
 ): Promise<number> {
-  reportOmitted(ctx, "not pushed", summary.left_out);
-  reportOmitted(ctx, "not deleted", summary.kept);
-  reportOmitted(ctx, "failed", summary.failed);
-  if (summary.not_sent > 0)
-    ctx.say(
-      `${countText(summary.not_sent, "file")} that may refer to them ${summary.not_sent === 1 ? "was" : "were"} not sent; fix the problem and push again`,
-    );
-  const { uploaded, bytes, deleted, unchanged } = summary;
-  ctx.say(
+  const { uploaded, bytes, deleted, unchanged, not_sent: rest } = summary;
+  const lines = [
     `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
-  );
-  if (json) await ctx.print(`${JSON.stringify(watch ? { event: "pushed", ...summary } : summary)}\n`);
-  return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
+  ];
+  if (rest > 0)
+    lines.unshift(
+      `${countText(rest, "file")} that may refer to them ${rest === 1 ? "was" : "were"} not sent; fix the problem and push again`,
+    );
+  const result = watch ? { event: "pushed", ...summary } : summary;
+  return reportCopies(ctx, { verb: "pushed", summary, lines, json: json && result });
 }

@@ -1,8 +1,6 @@
 import type { CommandRow } from "../command-row.ts";
 import { remoteJson, yes } from "../options.ts";
-import { skipNotes } from "../transfer/skip-notes.ts";
-import { skipOptions } from "../transfer/skip-options.ts";
-import { pushNotes } from "./push-notes.ts";
+import { skipNotes, skipOptions } from "../transfer/skip-options.ts";
 
 /** `siteCommands` transfer whole folders to buckets and back. */
 export const siteCommands: readonly CommandRow[] = [
@@ -48,7 +46,12 @@ export const siteCommands: readonly CommandRow[] = [
       ["--watch", "push again whenever a file changes"],
       ...skipOptions,
     ],
-    notes: pushNotes,
+    notes: `
+Files are compared by size and hash; results of earlier pushes are stored in the user's state folder.
+${skipNotes}
+--delete keeps skipped files in the bucket, too.
+--watch --json prints a line for each event: watching, pushed, folder_missing, retrying.
+Pages are uploaded after the files they refer to, the front page last; --delete runs after all uploads.`,
     load: async () => (await import("./push.ts")).push,
   },
   {

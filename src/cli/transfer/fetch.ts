@@ -5,7 +5,7 @@ import { codeOf, Fault } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import { FileError } from "../../client/index.ts";
 import { localRefusal } from "../file-error.ts";
-import type { FileSource } from "./bucket-reader.ts";
+import { type CopyTools, isContentLost } from "./engine.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -15,12 +15,12 @@ import {
   stampOf,
 } from "./local-tree.ts";
 import type { OmissionCause } from "./omitted-file.ts";
+import type { FileSource } from "./remote-tree.ts";
 import { contentOf } from "./remote-tree.ts";
 import { isExcluded, newPartName } from "./skip-rules.ts";
-import { isContentLost, type Transfer } from "./transfer.ts";
 
 /** Fetching is what the downloads of one run share. */
-type Fetching = Omit<Transfer, "files"> & { readonly files: FileSource };
+type Fetching = CopyTools & { readonly files: FileSource };
 
 /** Download is one file to fetch and the folder it belongs to. */
 export interface Download {

@@ -9,6 +9,7 @@ export interface LocalFile {
   /** Relative, with slashes, as in the bucket. */
   readonly path: string;
   readonly disk: string;
+  readonly size: number;
   readonly stamp: FileStamp;
 }
 
@@ -96,7 +97,7 @@ export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   }
 
   function take(path: string, { disk, stats }: ResolvedEntry, above: readonly string[]): void {
-    if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
+    if (stats.isFile()) files.set(path, { path, disk, size: stats.size, stamp: stampOf(stats) });
     else if (!stats.isDirectory())
       omitted.push({
         path,

@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { codeOf, faultReason } from "../../base/fault.ts";
 import { FileError } from "../../client/index.ts";
 import { localRefusal } from "../file-error.ts";
+import type { Upload } from "./engine.ts";
 import {
   concernsOneFile,
   type FileStamp,
@@ -12,7 +13,6 @@ import {
   stampOf,
 } from "./local-tree.ts";
 import type { OmissionCause } from "./omitted-file.ts";
-import type { Transfer } from "./transfer.ts";
 
 /** Up to this size a file is read whole, so that its hash is that of the bytes that were sent. */
 const maxWholeBytes = 4_000_000;
@@ -32,7 +32,7 @@ export type SendResult = Sent | (OmissionCause & { readonly harmless: boolean })
 /** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
 export async function sendFile(
   { path, disk }: LocalFile,
-  { files, meter, retry }: Transfer,
+  { files, meter, retry }: Upload,
   signal: AbortSignal,
 ): Promise<SendResult> {
   try {

@@ -1,5 +1,0 @@
-/** skipNotes say in the help of `push` and `deploy` which files are not sent. */
-export const skipNotes = `These rules skip files: node_modules, .env* and other names that begin with a dot, except .well-known;
-then .nodeserverignore in DIR (the syntax of .gitignore); then --exclude. --include sends skipped files
-all the same, except .git and .DS_Store; a pattern with a slash also reaches into a skipped folder.
-Links are followed if they point to files inside DIR that are sent; other links are skipped and listed.`;
