@@ -7,6 +7,7 @@ import type { BlobSettings } from "../blobs/open-blobs.ts";
 import { fatalReasons } from "../buckets/copy-bucket.ts";
 import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
 import type { FileEntry, FileReader, OpenFile } from "../buckets/ports.ts";
+import { walk } from "../buckets/tree-ops.ts";
 import { openObjectReaders } from "../buckets/trees/rows/open-readers.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import type { LogHub } from "../log/hub.ts";
@@ -261,7 +262,7 @@ async function* readerMembers({ reader, path: bucket, note }: ReadBucket): Async
   }
   if (root === undefined) return;
   yield toFolder(nameOf(treeRoot), root);
-  for await (const entry of reader.walk(treeRoot)) {
+  for await (const entry of walk(reader, treeRoot)) {
     if (entry.kind === "folder") yield toFolder(nameOf(entry.path), entry);
     else yield* fileMember(reader, entry, { name: nameOf(entry.path), note });
   }

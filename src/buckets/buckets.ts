@@ -23,16 +23,7 @@ import { Deploys } from "./history/deploys.ts";
 import { Uploads, uploadExpiry } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
-import { treeRoot } from "./path.ts";
-import type {
-  BucketStorage,
-  FileEntry,
-  LocationClaim,
-  OpenBucket,
-  StorageActivity,
-  StoreHealth,
-  Tree,
-} from "./ports.ts";
+import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, StoreHealth } from "./ports.ts";
 import {
   type Bucket,
   type BucketChanges,
@@ -42,6 +33,7 @@ import {
   givenChanges,
   refuseConflict,
 } from "./record.ts";
+import { removeAll } from "./tree-ops.ts";
 
 interface BucketsOptions {
   /** Closed with the buckets. */
@@ -351,25 +343,6 @@ export class Buckets {
       throw error;
     }
   }
-}
-
-/** removeAll removes everything in a tree, also what clients have locked. Throws the first failure. */
-async function removeAll(tree: Tree): Promise<void> {
-  for (;;) {
-    const entries = await firstEntries(tree);
-    if (entries.length === 0) return;
-    await tree.transact(treeRoot, async (transaction) => {
-      for (const entry of entries) {
-        const [failure] = await transaction.remove(entry);
-        if (failure !== undefined) throw failure.fault;
-      }
-    });
-  }
-}
-
-async function firstEntries({ reader }: Tree): Promise<FileEntry[]> {
-  for await (const entries of reader.entries(treeRoot)) if (entries.length > 0) return entries;
-  return [];
 }
 
 /** storeIsMissing returns the Fault while the folder of all buckets is missing. */

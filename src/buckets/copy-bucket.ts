@@ -3,6 +3,7 @@ import { forEachConcurrently } from "../base/for-each.ts";
 import { retryDamaged } from "../blobs/content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 import type { Failure, FileEntry, FileReader, TreeFiles } from "./ports.ts";
+import { walk } from "./tree-ops.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
 const filesAtOnce = 8;
@@ -72,7 +73,7 @@ class BucketCopy {
   async clearOthers(): Promise<void> {
     const { source, target, deletesOthers, signal } = this.#options;
     let last: TreePath | undefined;
-    for await (const { path, kind } of target.reader.walk(treeRoot)) {
+    for await (const { path, kind } of walk(target.reader, treeRoot)) {
       signal.throwIfAborted();
       if (last !== undefined && isBelow(path, last)) continue;
       const same = await source.find(path);
@@ -93,7 +94,7 @@ class BucketCopy {
   async copyEntries(): Promise<void> {
     const { source, signal } = this.#options;
     const onUnreadable = (path: TreePath, error: unknown) => void this.#failures.push(toFailure(path, error));
-    await forEachConcurrently(source.walk(treeRoot, onUnreadable), filesAtOnce, async (entry) => {
+    await forEachConcurrently(walk(source, treeRoot, onUnreadable), filesAtOnce, async (entry) => {
       signal.throwIfAborted();
       await this.#attempt(entry.path, () =>
         entry.kind === "folder" ? this.#makeFolder(entry) : retryDamaged(() => this.#copyFile(entry)),

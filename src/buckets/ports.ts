@@ -124,15 +124,11 @@ export interface FileReader {
   open(path: TreePath): Promise<OpenFile>;
   /** Opens a file, as `open` does; of a folder it returns the entry. Undefined when nothing exists at the path. */
   openOrFind(path: TreePath): Promise<OpenFile | FileEntry | undefined>;
-  /** The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. */
-  entries(folder: TreePath): AsyncGenerator<FileEntry[]>;
   /**
-   * Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it,
-   * it throws.
+   * The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. An entry that was
+   * listed before may be given instead of a path: then a store whose names are rows finds the folder also if it was moved meanwhile.
    */
-  walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
-  /** Every file below a folder, sorted by path. */
-  files(folder: TreePath): Promise<ListedFile[]>;
+  entries(folder: TreePath | FileEntry): AsyncGenerator<FileEntry[]>;
   /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
   fileSizes(): AsyncGenerator<FileSizes>;
   /** The state of a path where `find` found nothing. */
@@ -359,7 +355,6 @@ export interface Tree extends TreeFiles {
   treeId(): Promise<string | null | undefined>;
   /** The version of the bucket's files; null if the store counts none. */
   version(): Promise<number | null>;
-  isEmpty(): Promise<boolean>;
   /**
    * reuseContent adds the files whose content `source` has, at whatever path, and returns the files whose content neither tree has.
    * What it adds survives a power cut as uploads do.

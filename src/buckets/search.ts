@@ -1,7 +1,8 @@
 import { FairSemaphore } from "../base/fair-semaphore.ts";
-import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
+import { Pacer } from "../base/turns.ts";
 import { pathBelow, type TreePath } from "./path.ts";
-import type { FileEntry, FileReader, ListedFile } from "./ports.ts";
+import type { FileEntry, FileReader } from "./ports.ts";
+import { walk } from "./tree-ops.ts";
 
 /** Searches that run at once; others wait, which counts for their time. */
 const maxSearches = 4;
@@ -41,14 +42,14 @@ export class FileSearch {
     const nothing = { entries: [], more: true, complete: false, searched: 0 };
     if (!(await this.#running.acquire({ key, signal, timeoutMs: maxMs }))) return nothing;
     try {
-      return await walk(reader, options, until);
+      return await search(reader, options, until);
     } finally {
       this.#running.release();
     }
   }
 }
 
-async function walk(reader: FileReader, options: SearchOptions, until: number): Promise<Found> {
+async function search(reader: FileReader, options: SearchOptions, until: number): Promise<Found> {
   const { query, folder, limit, offset, signal } = options;
   const matches = matcher(query);
   const entries: FileEntry[] = [];
@@ -58,7 +59,7 @@ async function walk(reader: FileReader, options: SearchOptions, until: number): 
     if (path === folder) throw error;
     complete = false;
   };
-  for await (const entry of reader.walk(folder, onUnreadable)) {
+  for await (const entry of walk(reader, folder, onUnreadable)) {
     if (pacer.isDue) {
       await pacer.nextTurn();
       if (signal.aborted || performance.now() > until)
@@ -120,17 +121,4 @@ function matchesGlob(text: readonly string[], pattern: readonly string[]): boole
   }
   while (pattern[inPattern] === "*") inPattern += 1;
   return inPattern === pattern.length;
-}
-
-/** `listedFiles` returns the files among what is found below a folder, sorted by path. */
-export async function listedFiles(found: AsyncIterable<readonly FileEntry[]>): Promise<ListedFile[]> {
-  const files: ListedFile[] = [];
-  for await (const entries of found)
-    for (const entry of entries) if (entry.kind === "file") files.push(toListed(entry));
-  return sortInTurns(files, (a, b) => byCodeUnits(a.path, b.path));
-}
-
-/** A copy: an entry keeps all that the store knows of its file, which takes several times the memory. */
-export function toListed({ path, stats: { size, modifiedMs } }: FileEntry): ListedFile {
-  return { path, size, modifiedMs };
 }

@@ -5,6 +5,7 @@ import { Fault } from "../base/fault.ts";
 import { Pacer } from "../base/turns.ts";
 import { pathBelow, type TreePath } from "../buckets/path.ts";
 import type { FileEntry, FileReader, OpenFile } from "../buckets/ports.ts";
+import { walk } from "../buckets/tree-ops.ts";
 import { mediaTypeOf } from "./content/media-type.ts";
 
 /** Files up to this size are read as a whole: their sizes are known beforehand, and a stream would cost more. */
@@ -79,7 +80,7 @@ export class Archive {
   }
 
   async *#below(folder: TreePath, pacer: Pacer): AsyncGenerator<Uint8Array> {
-    for await (const entry of unlessGone(this.#source.reader.walk(folder))) {
+    for await (const entry of unlessGone(walk(this.#source.reader, folder))) {
       if (pacer.isDue) await pacer.nextTurn();
       yield* this.#entry(entry);
     }

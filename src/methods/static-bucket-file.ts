@@ -8,6 +8,7 @@ import type { Buckets } from "../buckets/buckets.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { ListedFile, OpenFile, WriteConditions } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
+import { filesBelow } from "../buckets/tree-ops.ts";
 import type { StreamedJson } from "../rpc/bodies.ts";
 import type { CallContext } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
@@ -140,7 +141,7 @@ export const staticBucketFile = {
     run: async ({ buckets }, { name, path }) => {
       const folder = folderPath(path ?? "");
       const { reader } = await buckets.files(name);
-      const files = await reader.files(folder);
+      const files = await filesBelow(reader, folder);
       return files.length <= maxShortList ? files.map(toResult) : JsonList.of(files, toResult);
     },
   }),

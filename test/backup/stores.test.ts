@@ -8,6 +8,7 @@ import { type RestoreOptions, restoreBackup } from "../../src/backup/restore.ts"
 import type { BlobSettings } from "../../src/blobs/open-blobs.ts";
 import { treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
+import { walk } from "../../src/buckets/tree-ops.ts";
 import { openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -43,7 +44,7 @@ const blobsIn = (folder: string): BlobSettings => ({
 /** The paths below a bucket, as `treeOf` has them for a folder. */
 async function treeIn(reader: FileReader): Promise<Record<string, string>> {
   const found: Record<string, string> = {};
-  for await (const { path, kind } of reader.walk(treeRoot)) {
+  for await (const { path, kind } of walk(reader, treeRoot)) {
     if (kind === "folder") found[path] = "folder";
     else {
       await using file = await reader.open(path);

@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
+import { filesBelow } from "../../src/buckets/tree-ops.ts";
 import { DiskTree, type DiskTreeOptions } from "../../src/buckets/trees/disk/disk-tree.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
@@ -177,7 +178,7 @@ test("folders of every size are listed whole, in order and without what no path 
     writeFileSync(join(folder, ".~staged-1"), "");
     const path = treePath(`of-${count}`);
     const expected = names.sort().map((name) => `${path}/${name}`);
-    expect((await disk.store.reader.files(path)).map((file) => file.path as string)).toEqual(expected);
+    expect((await filesBelow(disk.store.reader, path)).map((file) => file.path as string)).toEqual(expected);
     const listed: string[] = [];
     for await (const entries of disk.store.reader.entries(path))
       listed.push(...entries.map((each) => each.path));

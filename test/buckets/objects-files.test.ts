@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import { folderPath, treePath, treeRoot } from "../../src/buckets/path.ts";
+import { filesBelow } from "../../src/buckets/tree-ops.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
 
@@ -77,7 +78,7 @@ bothDatabases("what cannot be at a path is refused, and changes nothing", async 
   expect((await faultOf(makeFolder("missing/folder"))).kind).toBe("NotFound");
   expect((await faultOf(store.reader.open(at("folder")))).kind).toBe("InvalidInput");
   expect((await faultOf(store.reader.open(at("nothing")))).kind).toBe("NotFound");
-  expect((await faultOf(store.reader.files(at("folder/file")))).kind).toBe("InvalidInput");
+  expect((await faultOf(filesBelow(store.reader, at("folder/file")))).kind).toBe("InvalidInput");
   expect(await database.heads.read("site")).toEqual(before);
 });
 
@@ -88,7 +89,7 @@ bothDatabases("names are matched as given, then in NFC, then in NFD", async (kin
   await putText(store, at(`${nfd}/x`), "below NFD");
   expect((await store.reader.resolve(at(`${nfc}/x`))).path).toBe(at(`${nfd}/x`));
   await putText(store, at(`${nfc}/y-${nfd}`), "in the same folder");
-  expect((await store.reader.files(treeRoot)).map(({ path }) => path)).toEqual([
+  expect((await filesBelow(store.reader, treeRoot)).map(({ path }) => path)).toEqual([
     at(`${nfd}/x`),
     at(`${nfd}/y-${nfd}`),
   ]);

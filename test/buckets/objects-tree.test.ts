@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { folderPath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileEntry } from "../../src/buckets/ports.ts";
+import { walk } from "../../src/buckets/tree-ops.ts";
 import type { RowTree } from "../../src/buckets/trees/rows/row-tree.ts";
 import { removedNamespace } from "../../src/db/rows/entry-rows.ts";
 import type { RemovedValue } from "../../src/db/rows/entry-values.ts";
@@ -32,7 +33,7 @@ function copy(store: RowTree, from: string, to: string, recursive = true) {
 
 const paths = async (store: RowTree) => {
   const found: string[] = [];
-  for await (const { path, kind } of store.reader.walk(treeRoot))
+  for await (const { path, kind } of walk(store.reader, treeRoot))
     found.push(kind === "folder" ? `${path}/` : path);
   return found.sort();
 };

@@ -14,6 +14,7 @@ import { pathToFileURL } from "node:url";
 import { FolderPaths } from "../../src/blobs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
+import { walk } from "../../src/buckets/tree-ops.ts";
 import { ObjectEntry } from "../../src/buckets/trees/rows/entry.ts";
 import { type ObjectReaders, openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
 import { isFolderValue } from "../../src/db/rows/entry-rows.ts";
@@ -215,7 +216,7 @@ function inObjects(node: TestNode, bucket: string): Looks {
         const found = new Map<string, Buffer | undefined>();
         const top = folderPath(folder);
         if ((await reader.find(top)) === undefined) return found;
-        for await (const { path, kind } of reader.walk(top)) {
+        for await (const { path, kind } of walk(reader, top)) {
           const name = path.slice(top.length).replace(/^\//, "");
           if (kind === "folder") found.set(`${name}/`, undefined);
           else found.set(name, await bytesIn(reader, path));

@@ -3,6 +3,7 @@ import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import { treeRoot } from "../path.ts";
 import type { BucketView, Tree, TreeExchange, WriteConditions } from "../ports.ts";
+import { firstEntries } from "../tree-ops.ts";
 import { isClosed, newDeployId, noDeploy } from "./deploy-record.ts";
 
 interface TreeSwitchOptions {
@@ -54,7 +55,7 @@ export class TreeSwitch implements TreeExchange {
       recursive: true,
       changesParent: false,
     });
-    this.#keeps = publishedIn(rows) !== undefined || !(await published.isEmpty());
+    this.#keeps = publishedIn(rows) !== undefined || (await firstEntries(view.reader, treeRoot)).length > 0;
     this.#previousTree = (await published.treeId()) ?? null;
   }
 

@@ -3,6 +3,7 @@ import { syncFiles } from "../../../base/local-fs/sync.ts";
 import { Pacer } from "../../../base/turns.ts";
 import { splitPath, type TreePath, treeRoot } from "../../path.ts";
 import type { WantedFile } from "../../ports.ts";
+import { walk } from "../../tree-ops.ts";
 import { copyOpenFile } from "../../trees/disk/copy.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import type { DiskFile, DiskReader } from "../../trees/disk/read.ts";
@@ -172,7 +173,7 @@ async function pathsBySize(
   const found = new Map<number, TreePath[]>();
   const pacer = new Pacer();
   let searched = 0;
-  for await (const { kind, path, stats } of source.walk(treeRoot)) {
+  for await (const { kind, path, stats } of walk(source, treeRoot)) {
     signal.throwIfAborted();
     if (pacer.isDue) await pacer.nextTurn();
     searched += 1;

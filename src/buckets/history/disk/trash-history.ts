@@ -14,8 +14,8 @@ import {
   transplant,
   treeRoot,
 } from "../../path.ts";
-import type { FileVersion, HistoryOptions, ListedFile, VersionName } from "../../ports.ts";
-import { toListed } from "../../search.ts";
+import type { FileVersion, HistoryOptions, VersionName } from "../../ports.ts";
+import { filesBelow } from "../../tree-ops.ts";
 import { copyTree } from "../../trees/disk/copy.ts";
 import { DiskReader } from "../../trees/disk/read.ts";
 import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
@@ -90,14 +90,14 @@ async function partsOf(
   const entry = await reader.find(inner);
   if (entry === undefined) return [];
   const originalPath = (at: TreePath) => (at === treeRoot ? top : transplant(at, treeRoot, top));
-  const toPart = ({ path, size, modifiedMs }: ListedFile, kind: Part["kind"]) => ({
-    path: originalPath(path),
-    kind,
-    size: kind === "folder" ? 0 : size,
-    modifiedMs,
-  });
-  if (entry.kind === "file" || !filesOnly) return [toPart(toListed(entry), entry.kind)];
-  return (await reader.files(inner)).map((file) => toPart(file, "file"));
+  if (entry.kind === "folder" && filesOnly)
+    return (await filesBelow(reader, inner)).map((file) => ({
+      ...file,
+      path: originalPath(file.path),
+      kind: "file",
+    }));
+  const size = entry.kind === "folder" ? 0 : entry.stats.size;
+  return [{ path: originalPath(entry.path), kind: entry.kind, size, modifiedMs: entry.stats.modifiedMs }];
 }
 
 function follows(one: VersionName, after: VersionName): boolean {

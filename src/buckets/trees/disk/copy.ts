@@ -6,6 +6,7 @@ import { writeAll } from "../../../base/local-fs/file-calls.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { pathBelow, type TreePath, transplant } from "../../path.ts";
 import type { Failure, FileEntry } from "../../ports.ts";
+import { walk } from "../../tree-ops.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import type { DiskFile, DiskReader } from "./read.ts";
 
@@ -124,7 +125,7 @@ export async function copyTree(
     else broken ??= { error: fault };
   };
   try {
-    for await (const { path, kind } of reader.walk(entry.path, onFailure)) {
+    for await (const { path, kind } of walk(reader, entry.path, onFailure)) {
       if (broken !== undefined) break;
       signal.throwIfAborted();
       const copy = join(diskPath, pathBelow(path, entry.path));

@@ -160,11 +160,6 @@ export class DiskTree implements Tree {
     return null;
   }
 
-  async isEmpty(): Promise<boolean> {
-    for await (const entries of this.reader.entries(treeRoot)) if (entries.length > 0) return false;
-    return true;
-  }
-
   reuseContent(
     source: Tree,
     files: readonly WantedFile[],

@@ -4,7 +4,7 @@ import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
+import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import { LocalContent, RecentReads } from "../../../blobs/local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import {
@@ -14,7 +14,6 @@ import {
   type FileSnapshot,
   isFile,
   isFolder,
-  type ListedFile,
   notFound,
   type OpenFile,
   type PinnedReader,
@@ -22,7 +21,6 @@ import {
   TreeExchanged,
   type TreeReader,
 } from "../../ports.ts";
-import { listedFiles, toListed } from "../../search.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
@@ -181,7 +179,8 @@ export class DiskReader implements FileReader {
     return snapshotOf(diskPaths, held);
   }
 
-  async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {
+  async *entries(asked: TreePath | FileEntry): AsyncGenerator<DiskEntry[]> {
+    const folder = typeof asked === "string" ? asked : asked.path;
     const now = this.#entriesSync(folder);
     if (now !== undefined) {
       yield now;
@@ -243,42 +242,6 @@ export class DiskReader implements FileReader {
     } catch (error) {
       throw toTreeFault(error, folder);
     }
-  }
-
-  async *walk(
-    folder: TreePath,
-    onUnreadable?: (path: TreePath, error: unknown) => void,
-  ): AsyncGenerator<DiskEntry> {
-    for await (const entries of this.#walkInBatches(folder, onUnreadable)) yield* entries;
-  }
-
-  async *#walkInBatches(
-    folder: TreePath,
-    onUnreadable?: (path: TreePath, error: unknown) => void,
-  ): AsyncGenerator<DiskEntry[]> {
-    const folders = [folder];
-    const pacer = new Pacer();
-    for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
-      if (pacer.isDue) await pacer.nextTurn();
-      try {
-        for await (const entries of this.entries(at)) {
-          for (const { kind, path } of entries) if (kind === "folder") folders.push(path);
-          yield entries;
-        }
-      } catch (error) {
-        // A folder inside may be removed during the walk; the one that was asked for must exist.
-        const gone = at !== folder && isNotFound(error);
-        if (!gone && onUnreadable === undefined) throw error;
-        if (!gone) onUnreadable?.(at, error);
-      }
-    }
-  }
-
-  async files(folder: TreePath): Promise<ListedFile[]> {
-    // A folder without folders is listed in one go.
-    const now = this.#entriesSync(folder);
-    if (now?.every(({ kind }) => kind === "file")) return now.map(toListed);
-    return listedFiles(this.#walkInBatches(folder));
   }
 
   fileSizes(): AsyncGenerator<FileSizes> {

@@ -1,6 +1,6 @@
 import type { DiskUsage } from "../../../base/local-fs/stat.ts";
 import { pulledStream } from "../../../base/pulled-stream.ts";
-import { byCodeUnits, nextTurn, Pacer, sortInTurns } from "../../../base/turns.ts";
+import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import {
   BlobMissingFault,
   BlobStoreFault,
@@ -13,19 +13,18 @@ import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/
 import type { Logger } from "../../../log/hub.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../../path.ts";
 import {
+  type FileEntry,
   type FileReader,
   type FileSizes,
   type FileSnapshot,
   isFile,
   isFolder,
-  type ListedFile,
   notFound,
   type OpenFile,
   type PinOptions,
   type ResolvedPath,
   TreeExchanged,
 } from "../../ports.ts";
-import { listedFiles } from "../../search.ts";
 import { EntrySnapshot, EntryStats, ObjectEntry, type SnapshotRows } from "./entry.ts";
 import type { Head } from "./heads.ts";
 import { blobOf, entryOf, type LocatedPath, locate, parentOf } from "./locate.ts";
@@ -147,20 +146,12 @@ export class EntryReader implements FileReader {
     });
   }
 
-  async *entries(folder: TreePath): AsyncGenerator<ObjectEntry[]> {
-    const located = await this.locate(folder);
-    yield* this.#list(located, located.path, folderOf(located, folder));
-  }
-
-  async *walk(
-    folder: TreePath,
-    onUnreadable?: (path: TreePath, error: unknown) => void,
-  ): AsyncGenerator<ObjectEntry> {
-    for await (const entries of this.#walkInBatches(folder, onUnreadable)) yield* entries;
-  }
-
-  files(folder: TreePath): Promise<ListedFile[]> {
-    return listedFiles(this.#walkInBatches(folder));
+  /** A folder that was listed before is read by its id. */
+  async *entries(asked: TreePath | FileEntry): AsyncGenerator<ObjectEntry[]> {
+    if (asked instanceof ObjectEntry && isFolderValue(asked.stats.value))
+      return yield* this.#list(asked.head, asked.path, asked.stats.value);
+    const located = await this.locate(typeof asked === "string" ? asked : asked.path);
+    yield* this.#list(located.head, located.path, folderOf(located));
   }
 
   async *fileSizes(): AsyncGenerator<FileSizes> {
@@ -189,30 +180,7 @@ export class EntryReader implements FileReader {
     return this.#options.diskUsage?.();
   }
 
-  /** A folder is read by its id, so one that is moved meanwhile is still listed as a whole. */
-  async *#walkInBatches(
-    top: TreePath,
-    onUnreadable?: (path: TreePath, error: unknown) => void,
-  ): AsyncGenerator<ObjectEntry[]> {
-    const located = await this.locate(top);
-    const folders = [{ path: located.path, folder: folderOf(located, top) }];
-    const pacer = new Pacer();
-    for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
-      if (pacer.isDue) await pacer.nextTurn();
-      try {
-        for await (const entries of this.#list(located, at.path, at.folder)) {
-          for (const { path, stats } of entries)
-            if (isFolderValue(stats.value)) folders.push({ path, folder: stats.value });
-          yield entries;
-        }
-      } catch (error) {
-        if (onUnreadable === undefined) throw error;
-        onUnreadable(at.path, error);
-      }
-    }
-  }
-
-  async *#list(located: LocatedPath, folder: TreePath, { id }: FolderValue): AsyncGenerator<ObjectEntry[]> {
+  async *#list(head: Head, folder: TreePath, { id }: FolderValue): AsyncGenerator<ObjectEntry[]> {
     const rows: EntryRow[] = [];
     for await (const batch of this.#rows.list(id)) {
       rows.push(...batch);
@@ -223,7 +191,7 @@ export class EntryReader implements FileReader {
       if (at > 0) await nextTurn();
       yield sorted.slice(at, at + batchEntries).flatMap(({ name, value }) => {
         const path = listedPath(folder, name);
-        return path === undefined ? [] : (this.#toEntry(located, path, value) ?? []);
+        return path === undefined ? [] : (this.#toEntry({ head }, path, value) ?? []);
       });
     }
   }
@@ -234,7 +202,11 @@ export class EntryReader implements FileReader {
     this.#misses.set(path, head);
   }
 
-  #toEntry({ head }: LocatedPath, path: TreePath, value: EntryValue | undefined): ObjectEntry | undefined {
+  #toEntry(
+    { head }: { readonly head: Head },
+    path: TreePath,
+    value: EntryValue | undefined,
+  ): ObjectEntry | undefined {
     return value && new ObjectEntry(this.#options, { path, value, head });
   }
 
@@ -259,11 +231,11 @@ export class EntryReader implements FileReader {
 }
 
 /** The folder at a located path. Throws NotFound, and InvalidInput for a file. */
-function folderOf(located: LocatedPath, asked: TreePath): FolderValue {
+function folderOf(located: LocatedPath): FolderValue {
   const value = entryOf(located);
-  if (value === undefined) throw notFound(asked);
+  if (value === undefined) throw notFound(located.path);
   if (isFolderValue(value)) return value;
-  throw isFile(asked);
+  throw isFile(located.path);
 }
 
 interface ObjectFileOptions {

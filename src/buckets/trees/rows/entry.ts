@@ -53,14 +53,14 @@ export class ObjectEntry implements FileEntry {
   readonly path: TreePath;
   readonly stats: EntryStats;
   /** The state of the bucket when the row was read. */
-  readonly #head: Head;
+  readonly head: Head;
   readonly #rows: SnapshotRows;
 
   constructor(rows: SnapshotRows, { path, value, head }: EntryState) {
     this.#rows = rows;
     this.path = path;
     this.stats = new EntryStats(value);
-    this.#head = head;
+    this.head = head;
   }
 
   get kind(): "file" | "folder" {
@@ -71,7 +71,7 @@ export class ObjectEntry implements FileEntry {
     return new EntrySnapshot(this.#rows, {
       path: this.path,
       value: this.stats.value,
-      head: this.#head,
+      head: this.head,
     });
   }
 }

@@ -174,12 +174,6 @@ export class RowTree implements Tree {
     return (await this.#deps.database.heads.read(this.#bucketPath))?.version ?? null;
   }
 
-  async isEmpty(): Promise<boolean> {
-    const { heads, entries } = this.#deps.database;
-    const head = await heads.read(this.#bucketPath);
-    return head === undefined || entries.isEmpty(head.root);
-  }
-
   async reuseContent(
     source: Tree,
     files: readonly WantedFile[],

@@ -1,6 +1,7 @@
 import { isElement, type XmlElement } from "../../../base/xml.ts";
 import { LockIndex } from "../../../buckets/metadata/locks.ts";
 import type { FileEntry } from "../../../buckets/ports.ts";
+import { walk } from "../../../buckets/tree-ops.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { assertIf } from "../conditions.ts";
 import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
@@ -83,7 +84,7 @@ async function* withMembers(
 async function wholeTree({ files }: DavRequest, entry: FileEntry): Promise<AsyncGenerator<FileEntry[]>> {
   const found = [entry];
   if (entry.kind === "folder") {
-    for await (const below of files.reader.walk(entry.path)) {
+    for await (const below of walk(files.reader, entry.path)) {
       found.push(below);
       if (found.length > maxInfiniteResources)
         throw new HttpError(

@@ -1,0 +1,77 @@
+import { Fault } from "../base/fault.ts";
+import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
+import { type TreePath, treeRoot } from "./path.ts";
+import type { FileEntry, FileReader, ListedFile, TreeFiles } from "./ports.ts";
+
+// What is done with whole trees, over the few methods that every kind of tree has.
+
+/** UnreadableFolder is called with a folder that cannot be read, and the reason. */
+type UnreadableFolder = (path: TreePath, error: unknown) => void;
+
+/**
+ * walk yields everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`;
+ * without it, it throws. Throws NotFound if the folder itself does not exist, InvalidInput if it is a file.
+ */
+export async function* walk(
+  reader: FileReader,
+  folder: TreePath,
+  onUnreadable?: UnreadableFolder,
+): AsyncGenerator<FileEntry> {
+  for await (const entries of walkInBatches(reader, folder, onUnreadable)) yield* entries;
+}
+
+/** walkInBatches is `walk`, a part of a folder at a time. */
+export async function* walkInBatches(
+  reader: FileReader,
+  folder: TreePath,
+  onUnreadable?: UnreadableFolder,
+): AsyncGenerator<FileEntry[]> {
+  const folders: Array<TreePath | FileEntry> = [folder];
+  const pacer = new Pacer();
+  for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+    if (pacer.isDue) await pacer.nextTurn();
+    try {
+      for await (const entries of reader.entries(at)) {
+        for (const entry of entries) if (entry.kind === "folder") folders.push(entry);
+        yield entries;
+      }
+    } catch (error) {
+      // A folder inside may be removed during the walk; the folder that was asked for must exist.
+      if (at !== folder && error instanceof Fault && error.kind === "NotFound") continue;
+      if (onUnreadable === undefined) throw error;
+      onUnreadable(typeof at === "string" ? at : at.path, error);
+    }
+  }
+}
+
+/** filesBelow returns every file below a folder, sorted by path. It throws as `walk` does. */
+export async function filesBelow(reader: FileReader, folder: TreePath): Promise<ListedFile[]> {
+  const files: ListedFile[] = [];
+  let isSorted = true;
+  // A copy: an entry keeps all that the store knows of its file, which takes several times the memory.
+  for await (const entries of walkInBatches(reader, folder))
+    for (const { kind, path, stats } of entries)
+      if (kind === "file") files.push({ path, size: stats.size, modifiedMs: stats.modifiedMs });
+      else isSorted = false;
+  return isSorted ? files : sortInTurns(files, (a, b) => byCodeUnits(a.path, b.path));
+}
+
+/** firstEntries returns some of what a folder contains; nothing if it is empty. */
+export async function firstEntries(reader: FileReader, folder: TreePath): Promise<FileEntry[]> {
+  for await (const entries of reader.entries(folder)) if (entries.length > 0) return entries;
+  return [];
+}
+
+/** removeAll removes everything in a tree, also what clients have locked. Throws the first failure. */
+export async function removeAll(tree: TreeFiles): Promise<void> {
+  for (;;) {
+    const entries = await firstEntries(tree.reader, treeRoot);
+    if (entries.length === 0) return;
+    await tree.transact(treeRoot, async (transaction) => {
+      for (const entry of entries) {
+        const [failure] = await transaction.remove(entry);
+        if (failure !== undefined) throw failure.fault;
+      }
+    });
+  }
+}
