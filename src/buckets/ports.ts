@@ -341,6 +341,8 @@ export interface TreeExchange {
 }
 
 export interface ReuseOptions {
+  /** Returns the paths at which the other tree may have the content of a file. */
+  readonly sourcesOf: (file: WantedFile) => readonly TreePath[];
   readonly signal: AbortSignal;
   /** Throws if the tree may not be changed any more. It is called whenever that cannot change before the next step is done. */
   check(): Promise<void>;
@@ -356,10 +358,10 @@ export interface Tree extends TreeFiles {
   /** The version of the bucket's files; null if the store counts none. */
   version(): Promise<number | null>;
   /**
-   * reuseContent adds the files whose content `source` has, at whatever path, and returns the files whose content neither tree has.
-   * What it adds survives a power cut as uploads do.
+   * reuse adds the files whose content `source` has at one of their paths there, and returns the files whose content neither tree
+   * has. What it adds survives a power cut as uploads do.
    */
-  reuseContent(source: Tree, files: readonly WantedFile[], options: ReuseOptions): Promise<WantedFile[]>;
+  reuse(source: Tree, files: readonly WantedFile[], options: ReuseOptions): Promise<WantedFile[]>;
   /** Exchanges the whole tree with another one of the same kind, at once for every reader and after all earlier changes of both. */
   exchangeWith(other: Tree, work: TreeExchange): Promise<void>;
 }

@@ -1,7 +1,15 @@
 import { Fault } from "../base/fault.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
 import { type TreePath, treeRoot } from "./path.ts";
-import type { FileEntry, FileReader, ListedFile, TreeFiles } from "./ports.ts";
+import type {
+  FileEntry,
+  FileReader,
+  ListedFile,
+  ReuseOptions,
+  Tree,
+  TreeFiles,
+  WantedFile,
+} from "./ports.ts";
 
 // What is done with whole trees, over the few methods that every kind of tree has.
 
@@ -74,4 +82,51 @@ export async function removeAll(tree: TreeFiles): Promise<void> {
       }
     });
   }
+}
+
+/** Files of a tree that are searched for content at another path; those beyond are uploaded again. */
+const maxSearched = 100_000;
+/** Files that are tried for the content of one file, where only sizes can be compared at first. */
+const maxCandidates = 4;
+
+interface TreeReuse extends Omit<ReuseOptions, "sourcesOf"> {
+  readonly from: Tree;
+  readonly to: Tree;
+}
+
+/** reuseContent gives a tree the files whose content another one has, at whatever path, and returns those that neither has. */
+export async function reuseContent(
+  files: readonly WantedFile[],
+  { from, to, ...options }: TreeReuse,
+): Promise<WantedFile[]> {
+  const elsewhere = await to.reuse(from, files, { ...options, sourcesOf: ({ path }) => [path] });
+  const wanted = elsewhere.filter(({ size }) => size > 0);
+  if (wanted.length === 0) return elsewhere;
+  const sourcesOf = await candidates(from.reader, wanted, options.signal);
+  const found = wanted.filter((file) => sourcesOf(file).length > 0);
+  if (found.length === 0) return elsewhere;
+  const reused = new Set(found);
+  for (const file of await to.reuse(from, found, { ...options, sourcesOf })) reused.delete(file);
+  return elsewhere.filter((file) => !reused.has(file));
+}
+
+/** Searches a tree for files that have, or may have, the wanted content: by its hash if the store knows that, else by its size. */
+async function candidates(
+  reader: FileReader,
+  wanted: readonly WantedFile[],
+  signal: AbortSignal,
+): Promise<ReuseOptions["sourcesOf"]> {
+  const found = new Map<string | number, TreePath[]>();
+  for (const { size, sha256 } of wanted) found.set(size, []).set(sha256, []);
+  const pacer = new Pacer();
+  let searched = 0;
+  for await (const { kind, path, stats } of walk(reader, treeRoot)) {
+    signal.throwIfAborted();
+    if (pacer.isDue) await pacer.nextTurn();
+    searched += 1;
+    if (searched > maxSearched) break;
+    const paths = kind === "file" ? found.get(stats.sha256 ?? stats.size) : undefined;
+    if (paths !== undefined && paths.length < maxCandidates) paths.push(path);
+  }
+  return ({ size, sha256 }) => [...(found.get(sha256) ?? []), ...(found.get(size) ?? [])];
 }

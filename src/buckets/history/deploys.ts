@@ -9,6 +9,7 @@ import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
 import type { ReuseOptions, WantedFile, WriteConditions } from "../ports.ts";
+import { reuseContent } from "../tree-ops.ts";
 import {
   type BucketLocation,
   DeployMaintenance,
@@ -122,10 +123,12 @@ export class Deploys {
   async add(
     bucket: BucketLocation,
     id: string,
-    { files, check, signal }: ReuseOptions & { readonly files: readonly WantedFile[] },
+    { files, check, signal }: Omit<ReuseOptions, "sourcesOf"> & { readonly files: readonly WantedFile[] },
   ): Promise<WantedFile[]> {
     const { tree } = await this.openForChange(bucket, id);
-    return tree.reuseContent(this.#options.open(bucket).tree, files, {
+    return reuseContent(files, {
+      from: this.#options.open(bucket).tree,
+      to: tree,
       signal,
       check: async () => {
         await check();

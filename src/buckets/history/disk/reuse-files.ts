@@ -1,9 +1,7 @@
 import { rm } from "node:fs/promises";
 import { syncFiles } from "../../../base/local-fs/sync.ts";
-import { Pacer } from "../../../base/turns.ts";
-import { splitPath, type TreePath, treeRoot } from "../../path.ts";
-import type { WantedFile } from "../../ports.ts";
-import { walk } from "../../tree-ops.ts";
+import { splitPath, type TreePath } from "../../path.ts";
+import type { ReuseOptions, WantedFile } from "../../ports.ts";
 import { copyOpenFile } from "../../trees/disk/copy.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import type { DiskFile, DiskReader } from "../../trees/disk/read.ts";
@@ -14,46 +12,32 @@ import { storeHash } from "../../trees/disk/stored-hash.ts";
 
 /** Files of a folder that are compared and copied at a time. */
 const maxRunning = 8;
-/** Files of the source that are searched for content at another path; those beyond are uploaded again. */
-const maxSearched = 100_000;
-/** Files of the same size that are read to find content at another path. */
-const maxCandidates = 4;
 /** Content up to this size is hashed as a whole. */
 const maxWholeBytes = 1024 * 1024;
 
-interface ReuseFilesOptions {
+interface ReuseFilesOptions extends Pick<ReuseOptions, "signal" | "sourcesOf"> {
   readonly source: DiskReader;
   readonly target: DiskReader;
   readonly paths: PathResolver;
   readonly staging: Staging;
   /** Whether the copies are on the disk at the end, and not only in its cache. */
   readonly sync: boolean;
-  readonly signal: AbortSignal;
   /** Runs work while nobody else changes a folder of the target. */
   inTurn<T>(folder: TreePath, work: () => Promise<T>): Promise<T>;
 }
 
 /**
- * `reuseFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can
- * (`FICLONE`). Returns those that neither has. Content is read to compare it: nothing else on a disk tells what a file contains.
+ * `reuseFiles` copies files into a folder tree whose content another one has at one of their sources, by shared blocks where the
+ * file system can (`FICLONE`). Returns the others. Content is read to compare it: nothing else on a disk tells what a file contains.
  */
 export async function reuseFiles(
   files: readonly WantedFile[],
   options: ReuseFilesOptions,
 ): Promise<WantedFile[]> {
   const copied: string[] = [];
-  const missing = await reuseAll(files, { ...options, onCopied: (path) => void copied.push(path) });
+  const missing = await reuseEach(files, { ...options, onCopied: (path) => void copied.push(path) });
   if (options.sync) await syncFiles(options.paths.root, copied);
   return missing;
-}
-
-async function reuseAll(files: readonly WantedFile[], options: ReuseEachOptions): Promise<WantedFile[]> {
-  const elsewhere = await reuseFrom(files, ({ path }) => [path], options);
-  const wanted = elsewhere.filter(({ size }) => size > 0);
-  if (wanted.length === 0) return elsewhere;
-  const bySize = await pathsBySize(options, new Set(wanted.map(({ size }) => size)));
-  const left = new Set(await reuseFrom(wanted, ({ size }) => bySize.get(size) ?? [], options));
-  return elsewhere.filter((file) => file.size === 0 || left.has(file));
 }
 
 interface ReuseEachOptions extends ReuseFilesOptions {
@@ -61,12 +45,7 @@ interface ReuseEachOptions extends ReuseFilesOptions {
   readonly onCopied: (diskPath: string) => void;
 }
 
-/** `sourcesOf` are the paths at which the source may have the content. */
-async function reuseFrom(
-  files: readonly WantedFile[],
-  sourcesOf: (file: WantedFile) => readonly TreePath[],
-  options: ReuseEachOptions,
-): Promise<WantedFile[]> {
+async function reuseEach(files: readonly WantedFile[], options: ReuseEachOptions): Promise<WantedFile[]> {
   const missing = new Set<WantedFile>();
   for (const [folder, inside] of Map.groupBy(files, ({ path }) => splitPath(path).folder)) {
     options.signal.throwIfAborted();
@@ -76,7 +55,7 @@ async function reuseFrom(
       const work = async () => {
         for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
           options.signal.throwIfAborted();
-          const done = await reuseOne(file, sourcesOf(file), options);
+          const done = await reuseOne(file, options);
           if (done === "missing") missing.add(file);
           else isChanged ||= done === "copied";
         }
@@ -91,7 +70,6 @@ async function reuseFrom(
 
 async function reuseOne(
   wanted: WantedFile,
-  sources: readonly TreePath[],
   options: ReuseEachOptions,
 ): Promise<"copied" | "present" | "missing"> {
   const { source, target } = options;
@@ -102,7 +80,7 @@ async function reuseOne(
       if (options.paths.isLocal) storeHash(present.handle.fd, wanted.sha256, present.stats.state);
       return "present";
     }
-    for (const from of sources) {
+    for (const from of options.sourcesOf(wanted)) {
       await using found = await openSame(source, from, wanted);
       if (found !== undefined && (await copyInto(found, wanted, options))) return "copied";
     }
@@ -164,24 +142,4 @@ async function copyInto(
   } finally {
     await rm(diskPath, { force: true });
   }
-}
-
-async function pathsBySize(
-  { source, signal }: ReuseFilesOptions,
-  sizes: ReadonlySet<number>,
-): Promise<Map<number, TreePath[]>> {
-  const found = new Map<number, TreePath[]>();
-  const pacer = new Pacer();
-  let searched = 0;
-  for await (const { kind, path, stats } of walk(source, treeRoot)) {
-    signal.throwIfAborted();
-    if (pacer.isDue) await pacer.nextTurn();
-    searched += 1;
-    if (searched > maxSearched) break;
-    if (kind !== "file" || !sizes.has(stats.size)) continue;
-    const paths = found.get(stats.size) ?? [];
-    if (paths.length < maxCandidates) paths.push(path);
-    found.set(stats.size, paths);
-  }
-  return found;
 }

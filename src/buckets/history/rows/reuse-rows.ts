@@ -1,31 +1,19 @@
 import { Fault } from "../../../base/fault.ts";
-import { Pacer } from "../../../base/turns.ts";
 import type { Database } from "../../../db/database.ts";
 import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
-import {
-  childPath,
-  listedPath,
-  segmentsOf,
-  splitPath,
-  type TreePath,
-  treeRoot,
-  withAncestors,
-} from "../../path.ts";
-import type { WantedFile } from "../../ports.ts";
+import { childPath, segmentsOf, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
+import type { ReuseOptions, WantedFile } from "../../ports.ts";
 import { hashOfNothing, refuseLongNames, rootValue, treeIsMissing } from "../../trees/rows/locate.ts";
 
 /** Files that one transaction adds: writers of the bucket wait for it. */
 const maxFilesPerTransaction = 1000;
-/** Files of the source that are searched for content at another path; those beyond are uploaded again. */
-const maxSearched = 100_000;
 
-interface ReuseRowsOptions {
+interface ReuseRowsOptions extends Pick<ReuseOptions, "signal" | "sourcesOf"> {
   readonly database: Database;
   /** The paths of the places. */
   readonly from: string;
   readonly to: string;
-  readonly signal: AbortSignal;
   /** Throws if the target may not be changed any more; called while its head is locked. */
   readonly check: () => Promise<void>;
   /** Called with the head of the target after each transaction. */
@@ -33,40 +21,24 @@ interface ReuseRowsOptions {
 }
 
 /**
- * `reuseRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files
- * that neither has. Both heads are locked meanwhile, so that no row that names a blob is removed before the new one is committed.
+ * `reuseRows` gives a tree the files whose content another one has at one of their sources: rows that name the same blobs. Returns
+ * the others. Both heads are locked meanwhile, so that no row that names a blob is removed before the new one is committed.
  */
 export async function reuseRows(
   files: readonly WantedFile[],
   options: ReuseRowsOptions,
 ): Promise<WantedFile[]> {
-  const elsewhere = await reuseFrom(files, ({ path }) => path, options);
-  if (elsewhere.length === 0) return [];
-  const wanted = new Set(elsewhere.map(({ sha256 }) => sha256));
-  const found = await pathsByHash(options, wanted);
-  const moved = elsewhere.filter(({ sha256 }) => found.has(sha256));
-  const left = await reuseFrom(moved, ({ sha256 }) => found.get(sha256) ?? treeRoot, options);
-  const missing = new Set(left);
-  return elsewhere.filter((file) => !found.has(file.sha256) || missing.has(file));
-}
-
-async function reuseFrom(
-  files: readonly WantedFile[],
-  sourceOf: (file: WantedFile) => TreePath,
-  options: ReuseRowsOptions,
-): Promise<WantedFile[]> {
   const missing: WantedFile[] = [];
   for (let at = 0; at < files.length; at += maxFilesPerTransaction) {
     options.signal.throwIfAborted();
-    missing.push(...(await reuseBatch(files.slice(at, at + maxFilesPerTransaction), sourceOf, options)));
+    missing.push(...(await reuseBatch(files.slice(at, at + maxFilesPerTransaction), options)));
   }
   return missing;
 }
 
 async function reuseBatch(
   files: readonly WantedFile[],
-  sourceOf: (file: WantedFile) => TreePath,
-  { database, from, to, check, onChanged }: ReuseRowsOptions,
+  { database, from, to, sourcesOf, check, onChanged }: ReuseRowsOptions,
 ): Promise<WantedFile[]> {
   let changed: HeadValue | undefined;
   const missing = await database.transact(async (transaction) => {
@@ -77,9 +49,15 @@ async function reuseBatch(
     const rows = database.entries.within(transaction);
     const reused = new ReusedRows(rows, target, nowMs);
     const sourceTree = new TreeLookup(rows, source);
-    await sourceTree.load(files.map(sourceOf));
+    await sourceTree.load(files.flatMap(sourcesOf));
     await reused.lookup.load(files.map(({ path }) => path));
-    const left = files.filter((file) => !reused.add(file, sourceTree.at(sourceOf(file))));
+    const left = files.filter(
+      (file) =>
+        !reused.add(
+          file,
+          sourcesOf(file).map((path) => sourceTree.at(path)),
+        ),
+    );
     changed = await reused.write();
     if (changed !== undefined) await database.heads.write(to, changed, transaction);
     return left;
@@ -103,8 +81,8 @@ class ReusedRows {
     this.#nowMs = nowMs;
   }
 
-  /** Adds a file if the tree has it already, or if `found` is its content; false otherwise. */
-  add({ path, size, sha256 }: WantedFile, found: unknown): boolean {
+  /** Adds a file if the tree has it already, or if one of `sources` has its content; false otherwise. */
+  add({ path, size, sha256 }: WantedFile, sources: ReadonlyArray<EntryValue | undefined>): boolean {
     const present = this.lookup.at(path);
     if (present !== undefined && isFolderValue(present))
       throw new Fault("InvalidInput", "the deploy has a folder at this path", {
@@ -112,7 +90,7 @@ class ReusedRows {
         reason: "is_folder",
       });
     if (present?.hash === sha256) return true;
-    const content = size === 0 && sha256 === hashOfNothing ? nothing : contentOf(found, sha256);
+    const content = size === 0 && sha256 === hashOfNothing ? nothing : contentIn(sources, sha256);
     // The folders of a file that is uploaded later are checked when it is.
     if (content === undefined) return false;
     refuseLongNames(path);
@@ -168,41 +146,10 @@ type Content = Pick<FileValue, "blob" | "hash" | "size"> & { readonly modified?:
 
 const nothing: Content = { blob: null, hash: hashOfNothing, size: 0 };
 
-function contentOf(found: unknown, sha256: string): Content | undefined {
-  const value = found as FileValue | FolderValue | undefined;
-  return value !== undefined && !isFolderValue(value) && value.hash === sha256 ? value : undefined;
-}
-
-/**
- * Searches a tree for content, and returns a path of each that it found. What it reads is checked again by the transaction that
- * uses it.
- */
-async function pathsByHash(
-  { database, from, signal }: ReuseRowsOptions,
-  wanted: ReadonlySet<string>,
-): Promise<Map<string, TreePath>> {
-  const found = new Map<string, TreePath>();
-  const head = await database.heads.read(from);
-  if (head === undefined) return found;
-  const folders: Array<{ readonly id: string; readonly path: TreePath }> = [
-    { id: head.root, path: treeRoot },
-  ];
-  const pacer = new Pacer();
-  let searched = 0;
-  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
-    for await (const batch of database.entries.list(folder.id)) {
-      signal.throwIfAborted();
-      for (const { name, value } of batch) {
-        const path = listedPath(folder.path, name);
-        if (path === undefined) continue;
-        if (isFolderValue(value)) folders.push({ id: value.id, path });
-        else if (wanted.has(value.hash)) found.set(value.hash, path);
-      }
-      searched += batch.length;
-      if (searched >= maxSearched || found.size === wanted.size) return found;
-      if (pacer.isDue) await pacer.nextTurn();
-    }
-  return found;
+function contentIn(sources: ReadonlyArray<EntryValue | undefined>, sha256: string): Content | undefined {
+  for (const value of sources)
+    if (value !== undefined && !isFolderValue(value) && value.hash === sha256) return value;
+  return undefined;
 }
 
 /** Names that one statement looks up. */

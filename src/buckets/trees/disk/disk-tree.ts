@@ -160,14 +160,15 @@ export class DiskTree implements Tree {
     return null;
   }
 
-  reuseContent(
+  reuse(
     source: Tree,
     files: readonly WantedFile[],
-    { signal, check }: ReuseOptions,
+    { sourcesOf, signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
     const { staging, sync, stopping } = this.#options;
     return reuseFiles(files, {
       source: asDisk(source).reader,
+      sourcesOf,
       target: this.reader,
       paths: this.#paths,
       staging,

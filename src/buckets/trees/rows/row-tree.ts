@@ -174,15 +174,16 @@ export class RowTree implements Tree {
     return (await this.#deps.database.heads.read(this.#bucketPath))?.version ?? null;
   }
 
-  async reuseContent(
+  async reuse(
     source: Tree,
     files: readonly WantedFile[],
-    { signal, check }: ReuseOptions,
+    { sourcesOf, signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
     const { database, heads, sync, stopping } = this.#deps;
     const missing = await reuseRows(files, {
       database,
       from: asRows(source).#bucketPath,
+      sourcesOf,
       to: this.#bucketPath,
       signal: AbortSignal.any([signal, stopping]),
       check,
@@ -192,7 +193,7 @@ export class RowTree implements Tree {
     return missing;
   }
 
-  /** The bucket's head is locked before the head of the other tree, as `reuseContent` does. */
+  /** The bucket's head is locked before the head of the other tree, as `reuse` does. */
   async exchangeWith(other: Tree, work: TreeExchange): Promise<void> {
     const { database, heads, sync } = this.#deps;
     const otherPath = asRows(other).#bucketPath;
