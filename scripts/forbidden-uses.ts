@@ -22,7 +22,7 @@ const rules: readonly Rule[] = [
       "src/base/local-fs/read-regular.ts": "bounds an answer of the disk",
       "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
-      "src/buckets/history/disk/trash.ts": "rests in proportion to real work",
+      "src/buckets/history/disk/disk-history.ts": "rests in proportion to real work",
       "src/buckets/ports.ts": "compares with the times of files",
       "src/blobs/cache-folder.ts": "gives times to files",
       "src/blobs/deadline.ts": "bounds an answer of the blob store",

@@ -2,7 +2,7 @@ import type { BlobStore } from "../blobs/blob-store.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts";
 import { UncachedContent } from "../blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
-import { Versions } from "../buckets/history/rows/versions.ts";
+import { RowVersions } from "../buckets/history/rows/versions.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
 import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
@@ -182,7 +182,7 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
     const storage = await openTarget(database, options, files);
     return {
       readerOf: (bucket) => treeOf(database, storage, bucket).reader,
-      measureVersions: (bucket) => treeOf(database, storage, bucket).measureVersions(),
+      measureVersions: (bucket) => treeOf(database, storage, bucket).versions.measure(),
       close: () => storage.close(),
     };
   }
@@ -192,7 +192,8 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
   return {
     readerOf: ({ name, path }) =>
       new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
-    measureVersions: ({ path }) => new Versions(database, path).measure(),
+    measureVersions: ({ path }) =>
+      new RowVersions({ database, bucketPath: path, retentionDays: 0 }).measure(),
     close: async () => {},
   };
 }

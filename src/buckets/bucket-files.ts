@@ -10,7 +10,6 @@ import {
   type FileStats,
   type FileVersion,
   folderExists,
-  type HistoryOptions,
   isFolder,
   notFound,
   type PutOptions,
@@ -20,6 +19,7 @@ import {
   type Times,
   type TreeFiles,
   type VersionName,
+  type Versions,
   type WriteConditions,
   type WriteTransaction,
 } from "./ports.ts";
@@ -75,6 +75,8 @@ export class BucketFiles implements BucketView {
   readonly metadata: Metadata;
   /** Takes, refreshes and releases locks. */
   readonly locking: BucketLocks;
+  /** What was deleted or replaced and can be restored. */
+  readonly versions: Versions;
   /** The rules by which its files are served over HTTP. */
   readonly site: SiteFiles;
   readonly #tree: TreeFiles;
@@ -83,6 +85,7 @@ export class BucketFiles implements BucketView {
     this.#tree = tree;
     this.reader = tree.reader;
     this.metadata = metadata;
+    this.versions = tree.versions;
     this.locking = new BucketLocks(tree, metadata);
     this.site = new SiteFiles(tree.reader);
   }
@@ -226,16 +229,6 @@ export class BucketFiles implements BucketView {
       if (times.modified !== undefined || times.accessed !== undefined)
         await transaction.setTimes(target.entry, times);
     });
-  }
-
-  /** history implements `TreeFiles.history`. */
-  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
-    return this.#tree.history(path, options);
-  }
-
-  /** versions gives access to what was deleted or replaced and can be restored. */
-  get versions(): Pick<TreeFiles, "retentionDays" | "measureVersions" | "purge"> {
-    return this.#tree;
   }
 
   /**

@@ -96,7 +96,7 @@ export class Buckets {
       forget: (bucket) => this.#trees.forget(bucket),
       log,
     });
-    this.uploads = new Uploads({ rows: database.uploads, contents: storage.partialContents, log });
+    this.uploads = new Uploads({ rows: database.uploads, contents: storage.history.parts, log });
     this.#uploadExpiry = uploadExpiry(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
@@ -229,7 +229,7 @@ export class Buckets {
     await this.deploys.deleteAll(location);
     const { tree } = this.#openTree(location);
     await removeAll(tree);
-    await tree.purge();
+    await tree.versions.purge();
     await this.delete(name);
   }
 

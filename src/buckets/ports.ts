@@ -301,17 +301,7 @@ export interface TreeFiles {
    * locks during a long copy. In a store whose names are rows it is a transaction like the others.
    */
   transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T>;
-  /**
-   * What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing
-   * is kept.
-   */
-  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
-  /** The number of days for which what is deleted or replaced from now on can be restored; 0 if it cannot. */
-  readonly retentionDays: number;
-  /** Counts what can be restored at present, and its bytes. */
-  measureVersions(): Promise<VersionsSize>;
-  /** Ends the time of everything that `history` lists, so that it cannot be restored any more, and returns the number of versions. */
-  purge(): Promise<number>;
+  readonly versions: Versions;
 }
 
 /** WantedFile is a file that a tree is to have. */
@@ -428,8 +418,7 @@ export interface LocationClaim {
 export interface BucketStorage {
   readonly health: StoreHealth;
   readonly activity: StorageActivity;
-  /** The content of resumable uploads. */
-  readonly partialContents: PartialContents;
+  readonly history: History;
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
@@ -444,12 +433,6 @@ export interface BucketStorage {
   claim(claim: LocationClaim): Promise<void>;
   /** recreate creates the location of a bucket whose record exists again, if the location is missing. */
   recreate(claim: Omit<LocationClaim, "mayTakeOver">): Promise<void>;
-  /** Deletes the tree at a location, which neither a record nor a deploy has any more. May take long. */
-  discard(path: string): Promise<void>;
-  /** Throws if the tree of a bucket could not be exchanged with one at a location that is still to be made, whatever is in them. */
-  assertExchangeable(path: string, other: string): Promise<void>;
-  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both locations. */
-  settleExchange(path: string, other: string): Promise<void>;
   /**
    * missing returns those of these paths of buckets that have no location in this store. Requests for their files fail until
    * `recreate`, or until they are copied there.
@@ -471,6 +454,33 @@ export interface BucketStorage {
   close(): Promise<void>;
 }
 
+/** History is what a storage has beside the present files of buckets: uploads that arrive, and the trees of deploys. */
+export interface History {
+  /** The content of resumable uploads. */
+  readonly parts: PartialContents;
+  /** Throws if the tree of a bucket could not be exchanged with one at a location that is still to be made, whatever is in them. */
+  assertExchangeable(path: string, other: string): Promise<void>;
+  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both locations. */
+  settleExchange(path: string, other: string): Promise<void>;
+  /** Deletes the tree at a location, which neither a record nor a deploy has any more. May take long. */
+  discard(path: string): Promise<void>;
+}
+
+/** Versions is what was deleted or replaced in a tree, and can be restored for some time. */
+export interface Versions {
+  /** The number of days for which what is deleted or replaced from now on can be restored; 0 if it cannot. */
+  readonly retentionDays: number;
+  /**
+   * What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing
+   * is kept.
+   */
+  list(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
+  /** Counts what can be restored at present, and its bytes. */
+  measure(): Promise<VersionsSize>;
+  /** Ends the time of everything that `list` returns, so that it cannot be restored any more, and returns the number of versions. */
+  purge(): Promise<number>;
+}
+
 /** VersionName names a version: the path that it had, and the change of the bucket that deleted or replaced it. */
 export interface VersionName {
   readonly version: number;
@@ -489,7 +499,7 @@ export interface FileVersion extends VersionName {
 
 /** VersionsSize is how much of what was deleted or replaced can be restored. */
 export interface VersionsSize {
-  /** As many as `history` lists; a folder is one. */
+  /** As many as `Versions.list` returns; a folder is one. */
   readonly versions: number;
   /** Of all files, also those in folders. Content that several versions share counts for each. */
   readonly bytes: number;

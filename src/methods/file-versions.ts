@@ -66,7 +66,7 @@ export const fileVersions = {
     run: async ({ buckets }, { name, path, limit, after, files_only }) => {
       const target = folderPath(path ?? "");
       const files = await buckets.files(name);
-      const versions = await files.history(target, {
+      const versions = await files.versions.list(target, {
         max: limit ?? defaultVersions,
         after: after == null ? undefined : { version: after.version, path: treePath(after.path) },
         filesOnly: files_only ?? false,
@@ -132,7 +132,7 @@ export const fileVersions = {
     },
     run: async ({ buckets }, { name, measure }) => {
       const { versions } = await buckets.files(name);
-      return { days: versions.retentionDays, ...(measure === true && (await versions.measureVersions())) };
+      return { days: versions.retentionDays, ...(measure === true && (await versions.measure())) };
     },
   }),
   "static-bucket-file_purge": method({

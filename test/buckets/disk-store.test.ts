@@ -12,27 +12,34 @@ import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import { filesBelow } from "../../src/buckets/tree-ops.ts";
-import { DiskTree, type DiskTreeOptions } from "../../src/buckets/trees/disk/disk-tree.ts";
+import { DiskTree } from "../../src/buckets/trees/disk/disk-tree.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
+import { diskHistory } from "../support/disk-buckets.ts";
 import { tempFolder } from "../support/node.ts";
 
-async function diskStore(changes: Partial<DiskTreeOptions> = {}) {
+async function diskStore({
+  sync = false,
+  exchange = exchangeFolders,
+}: {
+  readonly sync?: boolean;
+  readonly exchange?: typeof exchangeFolders;
+} = {}) {
   const folder = await tempFolder();
   const root = join(folder.path, "site");
   mkdirSync(root);
   const staging = new Staging(join(folder.path, "staging"));
   const database = await openTestDatabase("sqlite");
   const store = new DiskTree(root, {
-    metadata: database.metadata("site"),
     staging,
-    sync: false,
+    sync,
     stopping: new AbortController().signal,
     activity: { uploads: 0 },
-    exchangeFolders,
+    bucket: { name: "site", path: "site" },
+    metadata: database.metadata("site"),
+    history: diskHistory({ staticPath: folder.path, staging, sync, exchange }),
     onChanged() {},
-    ...changes,
   });
   return {
     store,
@@ -149,7 +156,7 @@ test("a switch of trees is noted on the disk before the folders are exchanged, a
   const events: string[] = [];
   const exchanging = {
     sync: true,
-    exchangeFolders: (...paths: Parameters<typeof exchangeFolders>) => {
+    exchange: (...paths: Parameters<typeof exchangeFolders>) => {
       events.push("exchange");
       exchangeFolders(...paths);
     },

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { SQL } from "bun";
-import { Versions } from "../../src/buckets/history/rows/versions.ts";
+import { RowVersions } from "../../src/buckets/history/rows/versions.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { FileValue, FolderValue } from "../../src/db/rows/entry-values.ts";
@@ -49,7 +49,7 @@ bothDatabases(
     const observers = { server: { ended } };
     const options = { create: false, observers };
     const database = await openDatabase(settingsFor(rows.databaseUrl), new LogHub(), options);
-    const versions = new Versions(database, "site");
+    const versions = new RowVersions({ database, bucketPath: "site", retentionDays: 7 });
     statements = 0;
     const first = await versions.list(treeRoot, { max: 20, filesOnly: true });
     expect(first).toHaveLength(20);
@@ -88,7 +88,7 @@ bothDatabases("a page of a long history reads as many rows as it has, from the n
     },
   });
   const database = await openDatabase(settingsFor(rows.databaseUrl), hub, { create: false });
-  const history = new Versions(database, "site");
+  const history = new RowVersions({ database, bucketPath: "site", retentionDays: 7 });
   const seen: number[] = [];
   let after: { readonly version: number; readonly path: TreePath } | undefined;
   for (const max of [1000, 1000, 50]) {

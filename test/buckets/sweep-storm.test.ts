@@ -29,7 +29,7 @@ async function shuffle(node: ObjectNode, random: () => number, isDone: () => boo
     () => bucket.move(at("c"), at("a"), options),
     () => bucket.removeFile(pick(), allowed),
     async () => {
-      const versions = await bucket.history(treeRoot, { max: 1000 });
+      const versions = await bucket.versions.list(treeRoot, { max: 1000 });
       const version = versions[Math.floor(random() * versions.length)];
       if (version !== undefined) await bucket.restoreVersion(version, pick(), allowed);
     },

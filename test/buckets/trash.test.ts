@@ -11,9 +11,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { systemClock } from "../../src/base/clock.ts";
-import { purgeTrash, Trash } from "../../src/buckets/history/disk/trash.ts";
 import { Staging } from "../../src/buckets/trees/disk/staging.ts";
+import { diskHistory } from "../support/disk-buckets.ts";
 import { lines, trashSite } from "../support/trash-site.ts";
 
 const dayMs = 24 * 3600 * 1000;
@@ -202,12 +201,11 @@ test("what has expired is neither listed nor restored, and is purged; the rest s
   expect(readdirSync(place)).toHaveLength(3);
   const staticPath = join(node.folder, "static");
   const staging = new Staging(join(node.folder, "staging"));
-  const clock = systemClock;
-  const own = new Trash({ staticPath, days: 30, sync: false, staging, clock });
-  expect(await purgeTrash(own, { clock })).toBe(2);
+  const own = diskHistory({ staticPath, trashDays: 30, staging });
+  expect(await own.purgeExpired()).toBe(2);
   expect(readdirSync(place)).toEqual([expect.stringMatching(/^\d+~young\.txt$/)]);
   expect(readdirSync(join(node.folder, "staging"))).toEqual([]);
-  expect(await purgeTrash(own, { clock })).toBe(0);
+  expect(await own.purgeExpired()).toBe(0);
 });
 
 test("with trash_days back at 0, what was kept stays for its days, and nothing new is kept", async () => {

@@ -26,7 +26,7 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
   const path = at("notes/today.txt");
   for (const text of ["one", "two two", "three"]) await putText(node.store, path, text);
   await files.removeFile(path, allowed);
-  const versions = await files.history(path, { max: 10 });
+  const versions = await files.versions.list(path, { max: 10 });
   expect(versions.map(({ size, kind, path }) => [size, kind, path])).toEqual([
     [5, "file", path],
     [7, "file", path],
@@ -35,8 +35,8 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
   expect(
     versions.every(({ removedAtMs, retainedUntilMs }) => retainedUntilMs - removedAtMs === 7 * 86_400_000),
   ).toBe(true);
-  expect(await files.history(path, { max: 1 })).toEqual(versions.slice(0, 1));
-  expect(await files.history(at("other"), { max: 10 })).toEqual([]);
+  expect(await files.versions.list(path, { max: 1 })).toEqual(versions.slice(0, 1));
+  expect(await files.versions.list(at("other"), { max: 10 })).toEqual([]);
 
   const second = versions[1];
   if (second === undefined) throw new Error("not listed");
@@ -46,7 +46,7 @@ bothDatabases("the versions of a file are listed, the newest first, and come bac
   expect(await files.restoreVersion({ ...second, path }, path, allowed)).toBe("file");
   expect(await files.restoreVersion(versions[2] ?? second, at("copy/of/it.txt"), allowed)).toBe("file");
   expect(await readText(node.store, at("copy/of/it.txt"))).toBe("one");
-  expect((await files.history(path, { max: 10 })).map(({ size }) => size)).toEqual([7, 5, 7, 3]);
+  expect((await files.versions.list(path, { max: 10 })).map(({ size }) => size)).toEqual([7, 5, 7, 3]);
   const wrong = { version: second.version + 1000, path };
   await expect(files.restoreVersion(wrong, path, allowed)).rejects.toMatchObject({
     kind: "NotFound",
@@ -61,13 +61,13 @@ bothDatabases("a deleted folder comes back as it was, or one file of it", async 
   for (const name of ["a/x.txt", "a/b/y.txt", "a/b/z.txt", "c.txt"])
     await putText(node.store, at(name), name);
   await files.remove(at("a"), allowed);
-  const [folder, ...others] = await files.history(treeRoot, { max: 10 });
+  const [folder, ...others] = await files.versions.list(treeRoot, { max: 10 });
   expect(others).toEqual([]);
   expect(folder).toMatchObject({ path: "a", kind: "folder", size: 0 });
   if (folder === undefined) throw new Error("not listed");
 
   const named = async (after?: { version: number; path: TreePath }) =>
-    (await files.history(treeRoot, { max: 2, after, filesOnly: true })).map(({ version, path }) => ({
+    (await files.versions.list(treeRoot, { max: 2, after, filesOnly: true })).map(({ version, path }) => ({
       version,
       path,
     }));
@@ -79,13 +79,12 @@ bothDatabases("a deleted folder comes back as it was, or one file of it", async 
   ]);
   expect(await named(second)).toEqual([{ version, path: at("a/x.txt") }]);
   expect(await named({ version, path: at("a/x.txt") })).toEqual([]);
-  expect((await files.history(at("a/b"), { max: 9, filesOnly: true })).map(({ path }) => path)).toEqual([
-    at("a/b/y.txt"),
-    at("a/b/z.txt"),
-  ]);
-  const [file] = await files.history(at("a/b/y.txt"), { max: 10 });
+  expect((await files.versions.list(at("a/b"), { max: 9, filesOnly: true })).map(({ path }) => path)).toEqual(
+    [at("a/b/y.txt"), at("a/b/z.txt")],
+  );
+  const [file] = await files.versions.list(at("a/b/y.txt"), { max: 10 });
   expect(file).toMatchObject({ path: "a/b/y.txt", kind: "file", size: 9, version: folder.version });
-  expect(await files.history(at("a/b/nothing"), { max: 10 })).toEqual([]);
+  expect(await files.versions.list(at("a/b/nothing"), { max: 10 })).toEqual([]);
   await files.restoreVersion({ version: folder.version, path: at("a/b/y.txt") }, at("saved.txt"), allowed);
   expect(await readText(node.store, at("saved.txt"))).toBe("a/b/y.txt");
   await files.restoreVersion({ version: folder.version, path: at("a/b") }, at("inner"), allowed);
@@ -98,7 +97,7 @@ bothDatabases("a deleted folder comes back as it was, or one file of it", async 
   expect(await readText(node.store, at("a/x.txt"))).toBe("a/x.txt");
   expect(await node.store.reader.find(at("a/b"))).toBeUndefined();
   // A folder has one place: what came back is no version any more.
-  expect(await files.history(treeRoot, { max: 10 })).toEqual([]);
+  expect(await files.versions.list(treeRoot, { max: 10 })).toEqual([]);
   await expect(files.restoreVersion(folder, at("again"), allowed)).rejects.toMatchObject({
     kind: "NotFound",
   });
@@ -111,7 +110,7 @@ bothDatabases("what has expired is neither listed nor restored", async (kind) =>
   const path = at("g.txt");
   await putText(node.store, path, "old");
   await putText(node.store, path, "new");
-  expect(await files.history(path, { max: 10 })).toEqual([]);
+  expect(await files.versions.list(path, { max: 10 })).toEqual([]);
   const head = await node.database.heads.read("site");
   const gone = { version: head?.version ?? 0, path };
   await expect(files.restoreVersion(gone, path, allowed)).rejects.toMatchObject({

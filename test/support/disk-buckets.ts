@@ -1,10 +1,13 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { FolderExchange } from "../../src/base/local-fs/folder.ts";
+import { systemClock } from "../../src/base/clock.ts";
+import { exchangeFolders, type FolderExchange } from "../../src/base/local-fs/folder.ts";
 import { Buckets } from "../../src/buckets/buckets.ts";
+import { DiskHistory } from "../../src/buckets/history/disk/disk-history.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import type { WriteConditions } from "../../src/buckets/ports.ts";
 import { DiskStorage } from "../../src/buckets/trees/disk/disk-storage.ts";
+import type { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
@@ -17,6 +20,36 @@ export const noConditions: WriteConditions = {
 
 /** Who makes deploys in tests without a server. */
 export const maker = { by: "root", username: null, note: "" };
+
+interface DiskHistoryChanges {
+  readonly staticPath: string;
+  readonly staging: Staging;
+  readonly trashDays?: number;
+  readonly sync?: boolean;
+  readonly exchange?: FolderExchange;
+}
+
+/** The history of plain files without a storage. */
+export function diskHistory({
+  staticPath,
+  staging,
+  exchange = exchangeFolders,
+  ...changes
+}: DiskHistoryChanges) {
+  return new DiskHistory({
+    staticPath,
+    serverUuid: "00000000-0000-4000-8000-000000000000",
+    trashDays: 0,
+    sync: false,
+    staging,
+    activity: { uploads: 0 },
+    exchangeFolders: exchange,
+    stopping: new AbortController().signal,
+    log: new LogHub().logger("test"),
+    clock: systemClock,
+    ...changes,
+  });
+}
 
 /** Buckets of plain files without a server, with a way of their own to exchange two folders. */
 export async function diskBuckets(

@@ -217,7 +217,7 @@ export class DeployMaintenance {
     const [id, begun] = [...rows].find(([, { switching }]) => switching !== undefined) ?? [];
     if (id === undefined || begun?.switching === undefined || begun.place === null) return;
     const { place, switching, tree } = begun;
-    await storage.settleExchange(bucket.path, place);
+    await storage.history.settleExchange(bucket.path, place);
     const present = await open(bucket).tree.treeId();
     // Without the folder, nobody can say which tree is where.
     if (present === undefined) throw folderIsGone();
@@ -260,7 +260,7 @@ export class DeployMaintenance {
       for (const { place, deploy } of await this.#rows.dropped())
         try {
           if (deploy !== null) await this.forget(deploy, place);
-          await this.#options.storage.discard(place);
+          await this.#options.storage.history.discard(place);
           await this.#rows.forgetDropped(place);
         } catch (error) {
           failures.push(error);

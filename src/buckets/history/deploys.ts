@@ -92,7 +92,7 @@ export class Deploys {
     await this.maintenance.clean(bucket);
     const place = newDeployPath(bucket.path);
     // Before anybody fills it.
-    await this.#options.storage.assertExchangeable(bucket.path, place);
+    await this.#options.storage.history.assertExchangeable(bucket.path, place);
     return this.#rows.change(bucket.path, async ({ rows, nowMs, transaction, write }) => {
       const other = [...rows].find(([, { state, touched }]) => state === "open" && nowMs - touched < busyMs);
       if (other !== undefined && !force) throw isOpen(...other);

@@ -15,7 +15,7 @@ const maxRunning = 8;
 /** Content up to this size is hashed as a whole. */
 const maxWholeBytes = 1024 * 1024;
 
-interface ReuseFilesOptions extends Pick<ReuseOptions, "signal" | "sourcesOf"> {
+export interface ReuseFilesOptions extends Pick<ReuseOptions, "signal" | "sourcesOf"> {
   readonly source: DiskReader;
   readonly target: DiskReader;
   readonly paths: PathResolver;

@@ -18,11 +18,11 @@ import type { FileVersion, HistoryOptions, VersionName } from "../../ports.ts";
 import { filesBelow } from "../../tree-ops.ts";
 import { copyTree } from "../../trees/disk/copy.ts";
 import { DiskReader } from "../../trees/disk/read.ts";
-import { PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
+import { type NameInFolder, PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
 import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
 import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
-import type { NameInFolder, TrashWriter } from "./trash-writer.ts";
+import type { TrashWriter } from "./trash-writer.ts";
 
 /** Something in an item, at the path that it had. */
 interface Part {
@@ -33,7 +33,7 @@ interface Part {
 }
 
 /**
- * trashHistory implements `TreeFiles.history`. It reads the names of everything in the trash, and the stats of as many items as
+ * trashHistory implements `Versions.list`. It reads the names of everything in the trash, and the stats of as many items as
  * it returns.
  */
 export async function trashHistory(
@@ -137,16 +137,29 @@ export class VersionRestore {
     this.#options = options;
   }
 
-  /** find returns what a version name leads to. NotFound if it is not kept, or `keepsNoVersions`. */
-  async find(wanted: VersionName): Promise<FoundItem> {
+  /** run implements `TreeHistory.restoreVersion`. */
+  async run(
+    wanted: VersionName,
+    to: TreePath,
+    synced: (folder: Folder) => Promise<void>,
+  ): Promise<FileVersion["kind"]> {
+    const found = await this.#find(wanted);
+    const { folder, name } = splitPath(to);
+    return this.#options.paths.inFolder(folder, { create: true }, async (parent) => {
+      const kind = await this.#restore(found, wanted, { parent, name, path: to });
+      await synced(parent);
+      return kind;
+    });
+  }
+
+  async #find(wanted: VersionName): Promise<FoundItem> {
     const { trash } = this.#options;
     const found = await trash.find(wanted);
     if (found !== undefined && (await hasPart(found, wanted))) return found;
     throw trash.isOn || !(await trash.isEmpty()) ? noSuchVersion(wanted) : keepsNoVersions();
   }
 
-  /** run moves what `find` found to a name of the bucket, as `WriteTransaction.restoreVersion` describes. */
-  async run(found: FoundItem, wanted: VersionName, target: NameInFolder): Promise<FileVersion["kind"]> {
+  async #restore(found: FoundItem, wanted: VersionName, target: NameInFolder): Promise<FileVersion["kind"]> {
     if (found.path !== wanted.path)
       return inside(found, wanted, (source) => this.#move(source, wanted, target));
     const folder = await Folder.open(dirname(found.diskPath));

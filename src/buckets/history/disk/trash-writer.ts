@@ -1,33 +1,19 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { codeOf, isDiskFull } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
-import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { Logger } from "../../../log/hub.ts";
-import type { Segment, TreePath } from "../../path.ts";
+import type { TreePath } from "../../path.ts";
 import type { Failure } from "../../ports.ts";
 import { copyOpenFile, copyTree } from "../../trees/disk/copy.ts";
 import { crossesDisks } from "../../trees/disk/disk-faults.ts";
 import type { DiskReader } from "../../trees/disk/read.ts";
+import type { NameInFolder } from "../../trees/disk/resolve.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
 import type { BucketTrash } from "./bucket-trash.ts";
 
 /** Errors of a hard link that a copy does not have: another file system, one without links, a file of another user, too many links. */
 const cannotLink = new Set(["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
-
-/** NameInFolder is a name in a folder of the bucket that is held open. */
-export interface NameInFolder {
-  readonly parent: Folder;
-  readonly name: Segment;
-  readonly path: TreePath;
-}
-
-/** DiskTrash is the trash of a bucket, and what is needed to say what cannot be kept. */
-export interface DiskTrash {
-  readonly files: BucketTrash;
-  readonly bucket: string;
-  readonly log: Logger;
-}
 
 interface TrashWriterOptions {
   readonly bucket: string;

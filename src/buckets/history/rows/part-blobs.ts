@@ -7,7 +7,14 @@ import {
   storeUnavailable,
 } from "../../../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../../../blobs/content.ts";
-import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
+import type {
+  AssembledFile,
+  History,
+  PartialContents,
+  PieceOfUpload,
+  StoredPiece,
+  WholeUpload,
+} from "../../ports.ts";
 import type { RowTreeDeps } from "../../trees/rows/row-tree.ts";
 import { StagedBlob } from "../../trees/rows/staged-blob.ts";
 import { noUpload } from "../faults.ts";
@@ -15,6 +22,21 @@ import { noUpload } from "../faults.ts";
 const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
 /** A client that leaves ends its piece, which is stored as far as it came. */
 const neverAborted = new AbortController().signal;
+
+/** rowHistory returns the history of a storage whose names are rows. An exchange of trees is one transaction, so nothing can fail it. */
+export function rowHistory(deps: RowTreeDeps): History {
+  const { removed } = deps.database;
+  return {
+    parts: new PartBlobs(deps),
+    async assertExchangeable() {},
+    async settleExchange() {},
+    /** Everything in the tree is removed and expires. The daily maintenance deletes the expired rows and the head. */
+    async discard(path) {
+      await removed.removeAll(path);
+      await removed.expireAll(path);
+    },
+  };
+}
 
 type PartBlobsOptions = Pick<
   RowTreeDeps,
@@ -25,7 +47,7 @@ type PartBlobsOptions = Pick<
  * PartBlobs keeps each piece of an upload as a blob of its own, named by a row, so that any node can go on with the upload. At the end
  * they are copied into one blob.
  */
-export class PartBlobs implements PartialContents {
+class PartBlobs implements PartialContents {
   readonly #options: PartBlobsOptions;
 
   constructor(options: PartBlobsOptions) {

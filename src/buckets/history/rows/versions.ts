@@ -1,4 +1,4 @@
-// This folder is the history of buckets whose names are rows. The Versions of this file list and find what was deleted
+// This folder is the history of buckets whose names are rows. The RowVersions of this file list and find what was deleted
 // or replaced: its row was moved to another namespace, and its blob stays until a sweep; trees/rows/entry-writer.ts
 // moves the row back. part-blobs.ts keeps each piece of a resumable upload as a blob, so that any node can go on with
 // the upload. reuse-rows.ts gives a deploy the files that another tree has already, by rows that name the same blobs.
@@ -11,7 +11,7 @@ import type { EntryValue, RemovedValue } from "../../../db/rows/entry-values.ts"
 import type { ObjectRows } from "../../../db/rows/store-rows.ts";
 import { walkEntries } from "../../maintenance/manifest.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
-import type { FileVersion, HistoryOptions, VersionName, VersionsSize } from "../../ports.ts";
+import type { FileVersion, HistoryOptions, VersionName, Versions, VersionsSize } from "../../ports.ts";
 
 /** Rows that one statement of a list reads. */
 const maxAtOnce = 500;
@@ -23,18 +23,30 @@ export interface FoundVersion {
   detach(): Promise<void>;
 }
 
-/** Versions are the files and folders of a bucket that were deleted or replaced, and are still kept. */
-export class Versions {
+interface RowVersionsOptions {
+  readonly database: Pick<Database, "removed" | "entries">;
+  readonly bucketPath: string;
+  readonly retentionDays: number;
+}
+
+/** RowVersions are the files and folders of a bucket that were deleted or replaced, and are still kept. */
+export class RowVersions implements Versions {
+  readonly retentionDays: number;
   readonly #database: Pick<Database, "removed" | "entries">;
   readonly #bucketPath: string;
 
-  constructor(database: Pick<Database, "removed" | "entries">, bucketPath: string) {
+  constructor({ database, bucketPath, retentionDays }: RowVersionsOptions) {
+    this.retentionDays = retentionDays;
     this.#database = database;
     this.#bucketPath = bucketPath;
   }
 
+  purge(): Promise<number> {
+    return this.#database.removed.expireAll(this.#bucketPath);
+  }
+
   /**
-   * list implements `TreeFiles.history`. It reads what was removed from the newest on, and of removed folders only as much as the answer
+   * list reads what was removed from the newest on, and of removed folders only as much as the answer
    * has: files of one version are in the order of their paths, in which a folder can be read.
    */
   async list(path: TreePath, { max, after, filesOnly = false }: HistoryOptions): Promise<FileVersion[]> {
@@ -71,7 +83,6 @@ export class Versions {
     return found.slice(0, max);
   }
 
-  /** measure implements `TreeFiles.measureVersions`. */
   async measure(): Promise<VersionsSize> {
     const { removed } = this.#database;
     const now = await removed.now();

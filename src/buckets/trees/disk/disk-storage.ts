@@ -4,18 +4,12 @@ import type { Clock } from "../../../base/clock.ts";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { exchangeFolders, Folder, type FolderExchange, isInside } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
-import type { Task } from "../../../base/task.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { GrowingFiles } from "../../history/disk/growing-files.ts";
-import { Trash, trashRetention } from "../../history/disk/trash.ts";
-import type { DiskTrash } from "../../history/disk/trash-writer.ts";
-import { DiscardedTrees, recoverExchange, refuseOtherDisk } from "../../history/disk/tree-exchange.ts";
+import { DiskHistory } from "../../history/disk/disk-history.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
-import { treeRoot } from "../../path.ts";
 import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, Tree } from "../../ports.ts";
-import { toTreeFault } from "./disk-faults.ts";
 import { DiskTree } from "./disk-tree.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
 import { openOrCreate } from "./resolve.ts";
@@ -27,8 +21,6 @@ const checkIntervalMs = 5000;
 const maxCheckMs = 3000;
 /** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
-/** Beside it, the folder of resumable uploads, which a start does not clear. */
-const uploadsFolder = "~uploads";
 
 interface DiskStorageOptions {
   readonly staticPath: string;
@@ -51,16 +43,11 @@ interface DiskStorageOptions {
 export class DiskStorage implements BucketStorage {
   readonly health: StoreWatch;
   readonly activity: StorageActivity = { uploads: 0 };
-  readonly partialContents: GrowingFiles;
+  readonly history: DiskHistory;
   readonly #identity: DiskStorageOptions["identity"];
   readonly #staticPath: string;
   readonly #sync: boolean;
-  readonly #exchangeFolders: FolderExchange;
   readonly #staging: Staging;
-  readonly #discarded: DiscardedTrees;
-  readonly #trash: Trash;
-  readonly #retention: Task;
-  readonly #log: Logger;
   readonly #stopping = new AbortController();
 
   constructor(options: DiskStorageOptions) {
@@ -70,23 +57,19 @@ export class DiskStorage implements BucketStorage {
     this.#identity = identity;
     this.#staticPath = path;
     this.#sync = syncUploads;
-    this.#exchangeFolders = options.exchangeFolders ?? exchangeFolders;
     this.#staging = new Staging(resolve(path, stagingFolder, serverUuid));
-    this.partialContents = new GrowingFiles({
-      folder: resolve(path, uploadsFolder, serverUuid),
-      sync: syncUploads,
-      activity: this.activity,
-    });
-    this.#discarded = new DiscardedTrees(this.#staging);
-    this.#trash = new Trash({
+    this.history = new DiskHistory({
       staticPath: path,
-      days: options.trashDays,
+      serverUuid,
+      trashDays: options.trashDays,
       sync: syncUploads,
       staging: this.#staging,
+      activity: this.activity,
+      exchangeFolders: options.exchangeFolders ?? exchangeFolders,
+      stopping: this.#stopping.signal,
+      log,
       clock,
     });
-    this.#retention = trashRetention({ trash: this.#trash, log, clock });
-    this.#log = log;
     this.health = new StoreWatch({
       what: "the folder of the buckets",
       where: { static_path: path },
@@ -106,47 +89,25 @@ export class DiskStorage implements BucketStorage {
 
   open({ bucket, metadata, onChanged }: OpenBucket): Tree {
     return new DiskTree(resolve(this.#staticPath, bucket.path), {
+      bucket,
       metadata,
       staging: this.#staging,
       sync: this.#sync,
       stopping: this.#stopping.signal,
       activity: this.activity,
-      exchangeFolders: this.#exchangeFolders,
+      history: this.history,
       onChanged,
-      trash: this.#trashOf(bucket),
     });
-  }
-
-  /** A tree that is not a bucket of its own, such as a deploy, has a path that begins with `~`. Nothing is kept of it. */
-  #trashOf({ name, path }: OpenBucket["bucket"]): DiskTrash | undefined {
-    if (path.startsWith("~")) return undefined;
-    return { files: this.#trash.ofBucket(path), bucket: name, log: this.#log };
   }
 
   async claim({ path, mayTakeOver }: LocationClaim): Promise<void> {
     // The owner of the new bucket could restore versions of the bucket that had the path before.
-    if (!mayTakeOver && !(await this.#trash.ofBucket(path).isEmpty())) throw keepsFiles();
+    if (!mayTakeOver && (await this.history.retainsAny(path))) throw keepsFiles();
     await claimFolder({ staticPath: this.#staticPath, path, mayTakeOver });
   }
 
   async recreate({ path }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
     await recreateFolder(resolve(this.#staticPath, path));
-  }
-
-  discard(path: string): Promise<void> {
-    return this.#discarded.add(resolve(this.#staticPath, path));
-  }
-
-  async assertExchangeable(path: string, other: string): Promise<void> {
-    try {
-      await refuseOtherDisk(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
-    } catch (error) {
-      throw toTreeFault(error, treeRoot);
-    }
-  }
-
-  settleExchange(path: string, other: string): Promise<void> {
-    return recoverExchange(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
   }
 
   async missing(paths: readonly string[]): Promise<string[]> {
@@ -168,12 +129,12 @@ export class DiskStorage implements BucketStorage {
 
   start(): void {
     this.#identity.start();
-    this.#retention.start();
+    this.history.start();
   }
 
   async close(): Promise<void> {
     this.health.close();
-    await this.#retention.close();
+    await this.history.close();
   }
 }
 

@@ -5,25 +5,14 @@
 // is and whether it changed since; copy.ts and remove-tree.ts work on whole trees.
 
 import { Fault } from "../../../base/fault.ts";
-import type { FolderExchange } from "../../../base/local-fs/folder.ts";
+import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { PathMutex } from "../../../base/path-mutex.ts";
-import type { BucketTrash } from "../../history/disk/bucket-trash.ts";
-import { reuseFiles } from "../../history/disk/reuse-files.ts";
-import { trashHistory } from "../../history/disk/trash-history.ts";
-import {
-  isOnOtherDisk,
-  refuseOtherDisk,
-  syncNames,
-  temporaryPathOf,
-} from "../../history/disk/tree-exchange.ts";
-import { keepsNoVersions } from "../../history/faults.ts";
+import type { DiskHistory, TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../../path.ts";
 import type {
   BucketView,
-  FileVersion,
-  HistoryOptions,
   OpenBucket,
   ResolvedPath,
   ReuseOptions,
@@ -32,11 +21,10 @@ import type {
   StorageActivity,
   Tree,
   TreeExchange,
-  VersionsSize,
   WantedFile,
   WriteTransaction,
 } from "../../ports.ts";
-import { crossesDisks, toTreeFault } from "./disk-faults.ts";
+import { toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
 import { DiskWriter, type DiskWriterOptions } from "./write.ts";
@@ -44,9 +32,10 @@ import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
 const maxAttempts = 20;
 
-export interface DiskTreeOptions extends DiskWriterOptions {
+export interface DiskTreeOptions extends Omit<DiskWriterOptions, "history" | "calls"> {
+  readonly bucket: OpenBucket["bucket"];
+  readonly history: DiskHistory;
   readonly activity: StorageActivity;
-  readonly exchangeFolders: FolderExchange;
   /** Called when files may have changed. */
   readonly onChanged: OpenBucket["onChanged"];
 }
@@ -55,23 +44,25 @@ export interface DiskTreeOptions extends DiskWriterOptions {
 export class DiskTree implements Tree {
   readonly reader: DiskReader;
   readonly metadata: Metadata;
-  readonly #options: DiskTreeOptions;
+  readonly versions: TreeHistory;
   readonly #paths: PathResolver;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
   readonly #activity: StorageActivity;
   readonly #onChanged: OpenBucket["onChanged"];
-  readonly #trash: BucketTrash | undefined;
 
   constructor(root: string, options: DiskTreeOptions) {
-    this.#options = options;
+    const { bucket, history, sync } = options;
     this.#activity = options.activity;
     this.#onChanged = options.onChanged;
     this.metadata = options.metadata;
-    this.#trash = options.trash?.files;
     this.#paths = new PathResolver(root);
     this.reader = new DiskReader(this.#paths);
-    this.#writer = new DiskWriter(this.reader, this.#paths, options);
+    const [reader, paths] = [this.reader, this.#paths];
+    // Beside syncs, changes of names and times may have to wait until the file system has written its journal.
+    const calls = sync ? asyncFileCalls : paths.calls;
+    this.versions = history.ofTree({ bucket, reader, paths, calls });
+    this.#writer = new DiskWriter(reader, paths, { ...options, history: this.versions, calls });
   }
 
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
@@ -110,42 +101,6 @@ export class DiskTree implements Tree {
     return work(this);
   }
 
-  async history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
-    const trash = this.#trash;
-    if (trash === undefined) throw keepsNoVersions();
-    try {
-      const found = await trashHistory(trash, path, options);
-      if (found.length === 0 && !trash.isOn && (await trash.isEmpty())) throw keepsNoVersions();
-      return found;
-    } catch (error) {
-      throw toTreeFault(error, path);
-    }
-  }
-
-  get retentionDays(): number {
-    return this.#trash?.days ?? 0;
-  }
-
-  async measureVersions(): Promise<VersionsSize> {
-    try {
-      return (await this.#trash?.measure()) ?? { versions: 0, bytes: 0 };
-    } catch (error) {
-      throw toTreeFault(error, treeRoot);
-    }
-  }
-
-  async purge(): Promise<number> {
-    const trash = this.#trash;
-    if (trash === undefined) throw keepsNoVersions();
-    let purged = 0;
-    try {
-      for (const item of await trash.items()) if (await trash.delete(item)) purged += 1;
-    } catch (error) {
-      throw toTreeFault(error, treeRoot);
-    }
-    return purged;
-  }
-
   /** The folder keeps its inode when it gets another name. */
   async treeId(): Promise<string | undefined> {
     try {
@@ -165,15 +120,10 @@ export class DiskTree implements Tree {
     files: readonly WantedFile[],
     { sourcesOf, signal, check }: ReuseOptions,
   ): Promise<WantedFile[]> {
-    const { staging, sync, stopping } = this.#options;
-    return reuseFiles(files, {
+    return this.versions.reuse(files, {
       source: asDisk(source).reader,
       sourcesOf,
-      target: this.reader,
-      paths: this.#paths,
-      staging,
-      sync,
-      signal: AbortSignal.any([signal, stopping]),
+      signal,
       inTurn: (folder, work) =>
         this.#mutex.run([folder], async () => {
           await check();
@@ -186,36 +136,9 @@ export class DiskTree implements Tree {
   async exchangeWith(other: Tree, work: TreeExchange): Promise<void> {
     const theirs = asDisk(other);
     await this.#mutex.run([treeRoot], () =>
-      theirs.#mutex.run([treeRoot], () => this.#exchangeInTurn(theirs, work)),
+      theirs.#mutex.run([treeRoot], () => this.versions.exchangeWith(theirs.versions, this, work)),
     );
     this.#onChanged("exchanged");
-  }
-
-  async #exchangeInTurn(theirs: DiskTree, work: TreeExchange): Promise<void> {
-    const [root, other] = [this.#paths.root, theirs.#paths.root];
-    const { sync, exchangeFolders } = this.#options;
-    try {
-      await refuseOtherDisk(root, other);
-      await work.transact(async (changes) => {
-        await work.check(this, changes);
-        await work.begin(changes);
-      });
-      // Otherwise a power cut could leave the exchange, and nothing that says so.
-      if (sync) await work.flush();
-      try {
-        exchangeFolders(root, other, temporaryPathOf(other));
-        this.reader.exchanged();
-        theirs.reader.exchanged();
-      } catch (error) {
-        await work.transact((changes) => work.cancel(changes));
-        throw crossesDisks(error) ? isOnOtherDisk() : error;
-      }
-      if (sync) await syncNames(root, other);
-    } catch (error) {
-      throw toTreeFault(error, treeRoot);
-    }
-    await work.transact((changes) => work.commit(changes, null));
-    if (sync) await work.flush();
   }
 
   /**

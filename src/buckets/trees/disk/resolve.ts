@@ -39,6 +39,13 @@ const maxNameBytes = 255;
 /** Reads of a folder whose tree keeps being exchanged, before it counts as missing. */
 const maxAttempts = 20;
 
+/** NameInFolder is a name in a folder of the bucket that is held open. */
+export interface NameInFolder {
+  readonly parent: Folder;
+  readonly name: Segment;
+  readonly path: TreePath;
+}
+
 interface ResolvedFolder {
   readonly state: "inside" | "outside" | "missing";
   readonly path: TreePath;

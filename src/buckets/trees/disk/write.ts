@@ -2,13 +2,11 @@ import { lstatSync, renameSync } from "node:fs";
 import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../../base/fault.ts";
-import { asyncFileCalls, type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
+import { type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { SharedSync } from "../../../base/local-fs/sync.ts";
-import { VersionRestore } from "../../history/disk/trash-history.ts";
-import { type DiskTrash, type NameInFolder, TrashWriter } from "../../history/disk/trash-writer.ts";
-import { keepsNoVersions } from "../../history/faults.ts";
+import type { TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../../path.ts";
 import {
@@ -30,7 +28,7 @@ import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
 import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
-import { type PathResolver, refuseTooDeep } from "./resolve.ts";
+import { type NameInFolder, type PathResolver, refuseTooDeep } from "./resolve.ts";
 import { DiskStagedFile, fillFile, type Staging } from "./staging.ts";
 import { attemptSync } from "./sync-folder.ts";
 
@@ -41,8 +39,10 @@ export interface DiskWriterOptions {
   readonly sync: boolean;
   /** Aborts when the server stops: copies end, and what they made so far is removed. */
   readonly stopping: AbortSignal;
-  /** Where what is deleted or replaced is kept; undefined for a tree of which nothing is. */
-  readonly trash?: DiskTrash | undefined;
+  /** Keeps what is deleted or replaced. */
+  readonly history: TreeHistory;
+  /** For calls that change names and times. */
+  readonly calls: FileCalls;
 }
 
 /**
@@ -57,30 +57,26 @@ export class DiskWriter implements WriteTransaction {
   readonly #staging: Staging;
   readonly #sync: boolean;
   readonly #stopping: AbortSignal;
-  /** For calls that change names and times: beside syncs they may have to wait until the file system has written its journal. */
   readonly #changes: FileCalls;
   readonly #folderSyncs = new SharedSync();
+  readonly #history: TreeHistory;
   /** Undefined if what is deleted or replaced is gone. */
-  readonly #trashWriter: TrashWriter | undefined;
-  /** Undefined if there is nothing to restore from. */
-  readonly #versionRestore: VersionRestore | undefined;
+  readonly #trashWriter: TreeHistory["trashWriter"];
 
   constructor(
     reader: DiskReader,
     paths: PathResolver,
-    { metadata, staging, sync, stopping, trash }: DiskWriterOptions,
+    { metadata, staging, sync, stopping, history, calls }: DiskWriterOptions,
   ) {
     this.reader = reader;
     this.metadata = metadata;
     this.#paths = paths;
     this.#staging = staging;
     this.#sync = sync;
-    this.#changes = sync ? asyncFileCalls : paths.calls;
+    this.#changes = calls;
     this.#stopping = stopping;
-    if (trash === undefined) return;
-    const shared = { trash: trash.files, staging, calls: this.#changes, sync, stopping };
-    if (trash.files.isOn) this.#trashWriter = new TrashWriter({ ...trash, ...shared, reader });
-    this.#versionRestore = new VersionRestore({ ...shared, trashWriter: this.#trashWriter, paths });
+    this.#history = history;
+    this.#trashWriter = history.trashWriter;
   }
 
   /** stage implements `TreeFiles.stage`. */
@@ -160,18 +156,8 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async restoreVersion(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
-    const restore = this.#versionRestore;
-    if (restore === undefined) throw keepsNoVersions();
     this.#paths.assertFits(to);
-    const { folder, name } = splitPath(to);
-    return this.#attempt(to, async () => {
-      const found = await restore.find(wanted);
-      return this.#paths.inFolder(folder, { create: true }, async (parent) => {
-        const kind = await restore.run(found, wanted, { parent, name, path: to });
-        await this.#synced(parent);
-        return kind;
-      });
-    });
+    return this.#history.restoreVersion(wanted, to, (folder) => this.#synced(folder));
   }
 
   async setTimes(entry: FileEntry, times: Times): Promise<void> {
@@ -193,7 +179,7 @@ export class DiskWriter implements WriteTransaction {
     return this.#remove(entry, this.#trashWriter);
   }
 
-  async #remove(entry: FileEntry, trashWriter: TrashWriter | undefined): Promise<Failure[]> {
+  async #remove(entry: FileEntry, trashWriter: TreeHistory["trashWriter"]): Promise<Failure[]> {
     const { path } = entry;
     const { folder, name } = splitPath(path);
     if (entry.kind === "file") return this.#removeFile(path, trashWriter);
@@ -207,7 +193,7 @@ export class DiskWriter implements WriteTransaction {
   }
 
   /** Folders that this leaves empty stay. A file that another program removed meanwhile is not a failure. */
-  async #removeFile(path: TreePath, trashWriter: TrashWriter | undefined): Promise<Failure[]> {
+  async #removeFile(path: TreePath, trashWriter: TreeHistory["trashWriter"]): Promise<Failure[]> {
     const { folder, name } = splitPath(path);
     try {
       await this.#paths.inFolder(folder, { create: false }, async (parent) => {
@@ -300,7 +286,7 @@ export class DiskWriter implements WriteTransaction {
 interface ReplaceOptions {
   readonly staging: Staging;
   /** Keeps what is replaced; undefined if it is deleted. */
-  readonly trashWriter: TrashWriter | undefined;
+  readonly trashWriter: TreeHistory["trashWriter"];
 }
 
 /**
@@ -365,7 +351,11 @@ async function replaceFolder(
     staging,
     trashWriter,
     rest,
-  }: { staging: Staging; trashWriter: TrashWriter; rest: () => Promise<Failure[]> },
+  }: {
+    staging: Staging;
+    trashWriter: NonNullable<TreeHistory["trashWriter"]>;
+    rest: () => Promise<Failure[]>;
+  },
 ): Promise<Failure[]> {
   const { parent, name } = replaced;
   const { note, done } = await staging.noteReplaced(parent, name);
@@ -408,7 +398,7 @@ async function refuseNonFile(diskPath: string, path: TreePath, { lstat }: FileCa
 interface RemoveFolderOptions {
   readonly staging: Staging;
   /** Keeps the folder; undefined if it is deleted for good. */
-  readonly trashWriter: TrashWriter | undefined;
+  readonly trashWriter: TreeHistory["trashWriter"];
 }
 
 /**

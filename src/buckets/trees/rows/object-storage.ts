@@ -6,10 +6,11 @@ import type { Database } from "../../../db/database.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { outsideSpans } from "../../../log/span.ts";
 import { keepsFiles } from "../../history/faults.ts";
-import { PartBlobs } from "../../history/rows/part-blobs.ts";
+import { rowHistory } from "../../history/rows/part-blobs.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type {
   BucketStorage,
+  History,
   LocationClaim,
   OpenBucket,
   StorageActivity,
@@ -54,7 +55,7 @@ export class ObjectStorage implements BucketStorage {
   readonly #options: ObjectStorageOptions;
   readonly #deps: RowTreeDeps;
   readonly heads: Heads;
-  readonly partialContents: PartBlobs;
+  readonly history: History;
   readonly #stopping = new AbortController();
   /** When a request last had the store checked, by a clock that nobody sets. */
   #checkedAt = Number.NEGATIVE_INFINITY;
@@ -79,7 +80,7 @@ export class ObjectStorage implements BucketStorage {
       onBlobStoreFault: (fault) => this.#noteFault(fault),
       log,
     };
-    this.partialContents = new PartBlobs(this.#deps);
+    this.history = rowHistory(this.#deps);
   }
 
   /** Refuses an upload before its body is read, while the blob store does not answer. It also checks whether the store is back. */
@@ -130,19 +131,6 @@ export class ObjectStorage implements BucketStorage {
   async recreate({ path, transaction }: Omit<LocationClaim, "mayTakeOver">): Promise<void> {
     await this.#options.database.heads.create(path, transaction);
   }
-
-  /** discard removes everything in a tree and lets it expire. The daily maintenance deletes the expired rows and the head. */
-  async discard(path: string): Promise<void> {
-    const { removed } = this.#options.database;
-    await removed.removeAll(path);
-    await removed.expireAll(path);
-  }
-
-  /** Heads of any two trees can be exchanged. */
-  async assertExchangeable(): Promise<void> {}
-
-  /** An exchange is one transaction. */
-  async settleExchange(): Promise<void> {}
 
   async missing(paths: readonly string[]): Promise<string[]> {
     const versions = await this.#options.database.heads.versions();

@@ -10,20 +10,17 @@ import type { Database } from "../../../db/database.ts";
 import { metadataRowsWithin } from "../../../db/rows/metadata-rows.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { reuseRows } from "../../history/rows/reuse-rows.ts";
-import { Versions } from "../../history/rows/versions.ts";
+import { RowVersions } from "../../history/rows/versions.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import type { TreePath } from "../../path.ts";
 import type {
   BucketView,
-  FileVersion,
-  HistoryOptions,
   ResolvedPath,
   ReuseOptions,
   SourceAndTarget,
   StagedFile,
   Tree,
   TreeExchange,
-  VersionsSize,
   WantedFile,
   WriteTransaction,
 } from "../../ports.ts";
@@ -72,10 +69,10 @@ interface RowTreeOptions {
 export class RowTree implements Tree {
   readonly reader: EntryReader;
   readonly metadata: Metadata;
+  readonly versions: RowVersions;
   readonly #deps: RowTreeDeps;
   readonly #bucketPath: string;
   readonly #readerOptions;
-  readonly #versions: Versions;
   readonly #changes: ChangeQueue<EntryWriter>;
   readonly #onChanged: RowTreeOptions["onChanged"];
 
@@ -95,7 +92,11 @@ export class RowTree implements Tree {
       diskUsage: async () => blobs.diskUsage?.(),
     };
     this.reader = new EntryReader({ ...this.#readerOptions, entries: database.entries });
-    this.#versions = new Versions(database, bucket.path);
+    this.versions = new RowVersions({
+      database,
+      bucketPath: bucket.path,
+      retentionDays: deps.keepRemovedMs / dayMs,
+    });
     const openWriter = (locked: LockedBucket) => this.#openWriter(locked);
     const committer = new Committer({
       bucketPath: bucket.path,
@@ -147,22 +148,6 @@ export class RowTree implements Tree {
 
   transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T> {
     return this.#changes.run(work);
-  }
-
-  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
-    return this.#versions.list(path, options);
-  }
-
-  get retentionDays(): number {
-    return this.#deps.keepRemovedMs / dayMs;
-  }
-
-  measureVersions(): Promise<VersionsSize> {
-    return this.#versions.measure();
-  }
-
-  purge(): Promise<number> {
-    return this.#deps.database.removed.expireAll(this.#bucketPath);
   }
 
   /** The rows say which tree is where. */
@@ -225,7 +210,7 @@ export class RowTree implements Tree {
       metadata: this.metadata.within(metadataRowsWithin(database, transaction, nowMs)),
       transaction,
       entries,
-      findVersion: (wanted) => this.#versions.find(wanted, { transaction, nowMs }),
+      findVersion: (wanted) => this.versions.find(wanted, { transaction, nowMs }),
       located,
       head,
       nowMs,
