@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { choicesOf, defaultOf, type Key } from "../src/base/config-key.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
-import { choicesOf, defaultOf, type Key } from "../src/config/key.ts";
 import { retiredKeys } from "../src/config/retired-keys.ts";
 import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";

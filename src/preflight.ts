@@ -9,6 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { sqliteFilePart } from "./base/config-key.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import { parseFilesUrl } from "./base/files-url.ts";
@@ -27,7 +28,6 @@ import { isInside } from "./base/local-fs/folder.ts";
 import { openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
-import { sqliteFilePart } from "./config/key.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";

@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { innerType } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
 import { type Filter, parseFilter } from "../log/filter.ts";
 import { awsVariables } from "./files-keys.ts";
-import { innerType } from "./key.ts";
 import { explainTargets, type Override, type Warning } from "./problem.ts";
 import { retiredKeys } from "./retired-keys.ts";
 import { type Config, type Setting, settings } from "./schema.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
+import { type FilePart, key, readBy } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
 import { parseFilesUrl, withFilesFolder } from "../base/files-url.ts";
-import { type FilePart, key, readBy } from "./key.ts";
 
 const MiB = 1024 * 1024;
 const maxDays = 3650;

@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { type FilePart, sqliteFilePart } from "../base/config-key.ts";
 import { folderPart, isS3 } from "./files-keys.ts";
-import { type FilePart, sqliteFilePart } from "./key.ts";
 import { type CheckedConfig, type Config, settings } from "./schema.ts";
 import { linkKeyPaths, pathsBeside } from "./server-uuid.ts";
 

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { type IpNetwork, parseAddress, parseIpNetwork } from "../base/address.ts";
+import { type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
-import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
 
 const MiB = 1024 * 1024;
 const maxDays = 3650;

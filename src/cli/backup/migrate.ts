@@ -1,10 +1,10 @@
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
+import { sqliteFilePart } from "../../base/config-key.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { openBlobs } from "../../blobs/open-blobs.ts";
 import { readMark, takeOver } from "../../buckets/maintenance/store-mark.ts";
-import { sqliteFilePart } from "../../config/key.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseSettings, openDatabase } from "../../db/database.ts";
 import type { StoreIdentityRows } from "../../db/rows/store-rows.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { parseDatabaseUrl, withSqlitePath } from "../base/database-url.ts";
-import { Fault } from "../base/fault.ts";
+import { parseDatabaseUrl, withSqlitePath } from "./database-url.ts";
+import { Fault } from "./fault.ts";
 
 /** Key is one key of the configuration: its type, its documentation, and its value in a new file. */
 export interface Key<T extends z.ZodType = z.ZodType> {
