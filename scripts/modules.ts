@@ -10,7 +10,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   bundle: [],
   log: ["base"],
   blobs: ["base", "log"],
-  config: ["base", "log"],
+  config: ["base", "log", "blobs"],
   db: ["base", "log", "build"],
   auth: ["base", "log", "db"],
   agents: ["base", "log", "db", "auth"],

@@ -12,7 +12,6 @@ import { dirname, resolve } from "node:path";
 import { sqliteFilePart } from "./base/config-key.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
-import { parseFilesUrl } from "./base/files-url.ts";
 import {
   type AccessProblem,
   accessBits,
@@ -25,12 +24,13 @@ import {
   shellQuoted,
 } from "./base/local-fs/access.ts";
 import { isInside } from "./base/local-fs/folder.ts";
-import { openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
+import { memberAt } from "./base/validation-issue.ts";
+import { kindOf, openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
-import type { Config } from "./config/schema.ts";
+import { type Config, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
 import { certificateState, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
@@ -54,7 +54,7 @@ export function preflight(
       ...inspectDatabase(config, relative),
       ...inspectFiles(config),
       ...inspectExposure(config, configPath),
-      ...inspectSecretKey(config, configPath),
+      ...inspectSecrets(config, configPath),
       ...inspectLinkKey(config, configPath),
       ...inspectMore(config),
     ];
@@ -218,15 +218,14 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
   ];
 }
 
-/** `inspectFiles` looks at the folders of `[files]`. S3 itself is asked when the store is opened, and by `check --connect`. */
+/** `inspectFiles` looks at the folders of `[files]`. A remote store is asked when it is opened, and by `check --connect`. */
 function inspectFiles({ files: { url, cache_path, cache_bytes }, static_path }: Config): Finding[] {
   if (url === undefined) return [];
-  const location = parseFilesUrl(url);
-  if ("s3" in location) {
+  const folder = kindOf(url).folderOf?.(url);
+  if (folder === undefined) {
     const problem = cache_path === undefined || cache_bytes === 0 ? undefined : folderProblem(cache_path);
     return toFindings(["files", "cache_path"], problem && `${problem.path} ${problem.why}`);
   }
-  const { folder } = location;
   const found = (why: string | undefined) => toFindings(["files", "url"], why);
   if (isInside(folder, static_path) || isInside(static_path, folder))
     return found(
@@ -260,15 +259,18 @@ export async function proveFiles(
   return url;
 }
 
-/** `inspectSecretKey` reports a secret key of S3 in a configuration that every user of the machine can read. */
-function inspectSecretKey({ files }: Config, configPath: string): Finding[] {
+/** `inspectSecrets` reports keys that are secrets in a configuration that every user of the machine can read. */
+function inspectSecrets(config: Config, configPath: string): Finding[] {
   const path = resolve(configPath);
-  const secret = files.secret_access_key;
-  // It may come from the environment.
-  if (secret === undefined || !isReadableByAll(path) || !readFileSync(path, "utf8").includes(secret))
-    return [];
+  if (!isReadableByAll(path)) return [];
+  const text = readFileSync(path, "utf8");
   const why = `is a secret, and ${path} can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
-  return [{ path: ["files", "secret_access_key"], why, isWarning: true }];
+  return settings.flatMap(({ path, key }): Finding[] => {
+    const secret = key.isSecret ? memberAt(config, path) : undefined;
+    // It may come from the environment.
+    const isWritten = typeof secret === "string" && text.includes(secret);
+    return isWritten ? [{ path, why, isWarning: true }] : [];
+  });
 }
 
 /**

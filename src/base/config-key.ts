@@ -12,6 +12,8 @@ export interface Key<T extends z.ZodType = z.ZodType> {
   readonly file?: FilePart;
   /** What the server does with the path: it creates or changes a file there (the default), writes into a folder, or only reads. */
   readonly fileUse?: "write" | "folder" | "read";
+  /** Whether the value is a secret, which only the user of the server may read. */
+  readonly isSecret?: boolean;
   /** The value in a new file. A key without it is written commented out, with its default. */
   readonly initial?: string | number;
   /** A valid value for error messages, for keys whose `initial` or default is none or would not help. */
@@ -40,7 +42,7 @@ export function key<T extends z.ZodType>(
   typeLabel: string,
   type: T,
   description: string,
-  more: Pick<Key, "initial" | "example" | "file" | "fileUse"> = {},
+  more: Pick<Key, "initial" | "example" | "file" | "fileUse" | "isSecret"> = {},
 ): Key<T> {
   const file = typeLabel === "path" ? { file: wholeValue } : {};
   return { type, description, typeLabel, ...file, ...more };

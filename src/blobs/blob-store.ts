@@ -1,8 +1,8 @@
 // This folder keeps immutable content under random keys, for trees whose names are rows. This file has the interface
-// and its faults; open-blobs.ts opens one of its two kinds, folder.ts (files of a folder) or s3.ts, which sends the
-// requests of s3-requests.ts within deadline.ts. To send content, content.ts is the interface: a folder sends its
-// files, S3 goes through cache.ts and the files of cache-folder.ts, filled as remote-content.ts reads them.
-// hashed-content.ts counts and hashes content on its way.
+// and its faults; blob-kind.ts says what a kind of store declares, and open-blobs.ts has a row for each: folder.ts
+// (files of a folder) and s3.ts, which sends the requests of s3-requests.ts within deadline.ts. To send content,
+// content.ts is the interface: a folder sends its files, every other kind goes through cache.ts and the files of
+// cache-folder.ts, filled as remote-content.ts reads them. hashed-content.ts counts and hashes content on its way.
 
 import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";
@@ -41,7 +41,7 @@ export interface BlobPurpose {
 }
 
 /**
- * BlobStore keeps immutable content under random keys: in a folder, or in an S3-compatible store. Its methods throw a Fault: IoError with
+ * BlobStore keeps immutable content under random keys, for instance in a folder. Its methods throw a Fault: IoError with
  * the reason `unavailable` if the store cannot be reached or does not answer within its deadline, IoError with the reason `disk_full`,
  * BlobMissingFault if it holds no such blob, and IoError for everything else, with what an operator has to do.
  */

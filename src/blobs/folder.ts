@@ -1,6 +1,6 @@
 import { closeSync, constants, existsSync, fstatSync, openSync, type Stats } from "node:fs";
 import { lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { codeOf, Fault, messageOf, outOfDescriptors } from "../base/fault.ts";
 import { createFolderCommand, currentUser, folderProblem } from "../base/local-fs/access.ts";
@@ -16,6 +16,7 @@ import { type DiskUsage, diskUsageOf, statOrUndefined } from "../base/local-fs/s
 import { SharedSync } from "../base/local-fs/sync.ts";
 import { randomText } from "../base/random.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
+import { type BlobKind, type OpenBlobsOptions, wrongUrl } from "./blob-kind.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,
@@ -48,11 +49,28 @@ const chunkBytes = 192 * 1024;
 /** Files that are deleted at the same time. */
 const deletesAtOnce = 16;
 
-interface FolderBlobsOptions {
-  /** Whether content is on the disk, and not only in its cache, before `put` resolves. */
-  readonly sync: boolean;
-  /** Whether the folder is known to hold content; then a check creates nothing in it if it is empty. */
-  readonly holdsContent?: boolean;
+/** folderKind keeps blobs in a folder, `file:///absolute/folder`. */
+export const folderKind: BlobKind<Record<never, never>> = {
+  scheme: "file",
+  form: "file:///absolute/folder",
+  keys: {},
+  checkUrl: folderIn,
+  folderOf: folderIn,
+  open: ({ url }, options) => new FolderBlobs(folderIn(url), options),
+};
+
+function folderIn(url: string): string {
+  if (!/^file:\/\/\/[^/]/.test(url))
+    throw wrongUrl(
+      'must name an absolute folder with three slashes, such as "file:///srv/node-server/blobs"',
+    );
+  const path = url.slice("file://".length);
+  try {
+    if (!/[?#]|%00/.test(path)) return resolve(decodeURIComponent(path));
+  } catch {
+    // Explained below.
+  }
+  throw wrongUrl("has a character that must be encoded in a URL: write % as %25, ? as %3F and # as %23");
 }
 
 /**
@@ -73,7 +91,7 @@ export class FolderBlobs implements BlobStore {
   readonly #shards = new Set<string>();
 
   /** `folder` is absolute. It must exist: one that is missing may be one that is not mounted. */
-  constructor(folder: string, { sync, holdsContent = false }: FolderBlobsOptions) {
+  constructor(folder: string, { sync, holdsContent = false }: OpenBlobsOptions) {
     this.#paths = new FolderPaths(folder);
     this.content = new FolderContent(this.#paths);
     this.#sync = sync;

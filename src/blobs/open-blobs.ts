@@ -1,48 +1,64 @@
-import { parseFilesUrl } from "../base/files-url.ts";
 import type { Logger } from "../log/hub.ts";
+import {
+  type BlobKind,
+  type CommonSettings,
+  type OpenBlobsOptions,
+  type OpenedBlobs,
+  type SettingsOf,
+  wrongUrl,
+} from "./blob-kind.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { BlobCache } from "./cache.ts";
 import type { ContentSource } from "./content.ts";
-import { FolderBlobs } from "./folder.ts";
-import { S3Blobs } from "./s3.ts";
+import { folderKind } from "./folder.ts";
+import { s3Kind } from "./s3.ts";
 
-/** The region that S3-compatible stores expect if they have none. */
-const defaultRegion = "us-east-1";
+/** The kinds of blob stores. To add one, write a file that exports it and add its row. */
+const kinds = [folderKind, s3Kind];
 
-/**
- * BlobSettings are the keys of the table `[files]` of the configuration that name a blob store. They can be sent to another
- * process as JSON.
- */
-export interface BlobSettings {
-  readonly url: string;
-  readonly endpoint?: string | undefined;
-  readonly region?: string | undefined;
-  readonly access_key_id?: string | undefined;
-  readonly secret_access_key?: string | undefined;
-  readonly path_style: boolean;
-  readonly request_timeout_ms: number;
+/** Joined is the type with the members of all types of a union. */
+type Joined<Union> = (Union extends unknown ? (one: Union) => void : never) extends (all: infer All) => void
+  ? All
+  : never;
+
+/** blobKinds are the rows, each as what all kinds have in common. */
+export const blobKinds: readonly BlobKind[] = kinds;
+
+type BlobKeys = Joined<(typeof kinds)[number]["keys"]>;
+
+/** blobKeys returns the keys of `[files]` that only one kind has, of all kinds. */
+export function blobKeys(): BlobKeys {
+  return Object.assign({}, ...blobKinds.map(({ keys }) => keys));
 }
 
-interface OpenBlobsOptions {
-  /** Whether content is on the disk, and not only in its cache, before an upload is answered. An S3 store decides that itself. */
-  readonly sync: boolean;
-  /** Whether the database names content in it: a folder without any is then one that is not mounted. */
-  readonly holdsContent?: boolean;
+/** KindSettings are their values. */
+export type KindSettings = SettingsOf<BlobKeys>;
+
+/** BlobSettings are the keys of `[files]` that name a blob store of any kind. They can be sent to another process as JSON. */
+export type BlobSettings = CommonSettings & KindSettings;
+
+/** urlForms returns how URLs of blob stores are written, for messages. */
+export function urlForms(): string {
+  return blobKinds.map(({ form }) => `"${form}"`).join(" or ");
+}
+
+/** findKind returns the kind of store that a value of `url` would name, valid or not; undefined if it names none. */
+export function findKind(url: unknown): BlobKind | undefined {
+  return typeof url === "string" ? blobKinds.find(({ scheme }) => url.startsWith(`${scheme}:`)) : undefined;
+}
+
+/** kindOf returns the kind of store that a URL names. Throws InvalidInput, without the text, if it names none. */
+export function kindOf(url: string): BlobKind {
+  const kind = findKind(url);
+  if (kind === undefined)
+    throw wrongUrl(`must be ${urlForms()}; without one, files are plain files below static_path`);
+  kind.checkUrl(url);
+  return kind;
 }
 
 /** openBlobs opens the blob store that the settings name. It asks the store for nothing; `BlobStore.check` does. */
-export function openBlobs(settings: BlobSettings, options: OpenBlobsOptions): BlobStore {
-  const location = parseFilesUrl(settings.url);
-  if ("folder" in location) return new FolderBlobs(location.folder, options);
-  return new S3Blobs({
-    ...location.s3,
-    endpoint: settings.endpoint,
-    region: settings.region ?? defaultRegion,
-    accessKeyId: settings.access_key_id ?? "",
-    secretAccessKey: settings.secret_access_key ?? "",
-    pathStyle: settings.path_style,
-    requestTimeoutMs: settings.request_timeout_ms,
-  });
+export function openBlobs(settings: BlobSettings, options: OpenBlobsOptions): OpenedBlobs {
+  return kindOf(settings.url).open(settings, options);
 }
 
 /** The time that a store has to prove at a start, or for a command, that it can be used. */
@@ -63,9 +79,8 @@ interface ContentOptions {
 
 /** openContent opens what sends the blobs of a store: from the folder that they are in, or through a cache on the local disk. */
 export function openContent(
-  store: BlobStore,
+  store: OpenedBlobs,
   { path, maxBytes, log }: ContentOptions,
 ): ContentSource & { close?(): void } {
-  if (store instanceof FolderBlobs) return store.content;
-  return new BlobCache({ store, path, maxBytes, log });
+  return store.content ?? new BlobCache({ store, path, maxBytes, log });
 }

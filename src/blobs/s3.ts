@@ -1,6 +1,9 @@
 import { S3Client, type S3Options } from "bun";
+import { z } from "zod";
+import { key, readBy } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
+import { type BlobKind, wrongUrl } from "./blob-kind.ts";
 import {
   BlobDamagedFault,
   type BlobInfo,
@@ -31,6 +34,100 @@ const deletesAtOnce = 16;
 /** The longest path that is written beside a blob; of a longer one the end. */
 const maxDispositionChars = 900;
 const never = new AbortController().signal;
+
+const text = z.string().min(1).optional();
+
+const endpoint = readBy((value) => {
+  const url = URL.canParse(value) ? new URL(value) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new Fault("InvalidInput", "must begin with https:// (or http://), such as https://s3.example.com");
+  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
+    throw new Fault(
+      "InvalidInput",
+      "must not contain keys or options; write access_key_id and secret_access_key below [files]",
+    );
+  return value.replace(/\/+$/, "");
+});
+
+const s3Keys = {
+  endpoint: key(
+    "URL",
+    endpoint.optional(),
+    "The address of an S3-compatible store. Default: the environment variable `AWS_ENDPOINT_URL`, else Amazon S3 in `region`.",
+    { example: "https://s3.example.com" },
+  ),
+  region: key(
+    "text",
+    text,
+    "The region of the S3 bucket. Default: the environment variable `AWS_REGION`, else `us-east-1`.",
+    { example: "eu-central-1" },
+  ),
+  access_key_id: key(
+    "text",
+    text,
+    "The access key for S3. Default: the environment variable `AWS_ACCESS_KEY_ID`.",
+    { example: "AKIA…" },
+  ),
+  secret_access_key: key(
+    "text",
+    text,
+    "The secret of the access key. Default: the environment variable `AWS_SECRET_ACCESS_KEY`.",
+    { example: "…", isSecret: true },
+  ),
+  path_style: key(
+    "boolean",
+    z.boolean().default(true),
+    "Name the S3 bucket in the path (`https://host/bucket/…`), which most stores accept; false names it in the host (`https://bucket.host/…`), as some stores require.",
+  ),
+};
+
+/** The region that S3-compatible stores expect if they have none. */
+const defaultRegion = "us-east-1";
+
+/** s3Kind keeps blobs in a bucket of an S3-compatible store, `s3://bucket/prefix`. */
+export const s3Kind: BlobKind<typeof s3Keys> = {
+  scheme: "s3",
+  form: "s3://bucket/prefix",
+  keys: s3Keys,
+  variables: {
+    AWS_ACCESS_KEY_ID: "access_key_id",
+    AWS_SECRET_ACCESS_KEY: "secret_access_key",
+    AWS_REGION: "region",
+    AWS_ENDPOINT_URL: "endpoint",
+  },
+  checkUrl: parseS3Url,
+  missing: ({ access_key_id, secret_access_key }) =>
+    access_key_id !== undefined && secret_access_key !== undefined
+      ? undefined
+      : "needs access_key_id and secret_access_key; write both below [files], or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+  open: ({ url, endpoint, region, access_key_id, secret_access_key, path_style, request_timeout_ms }) =>
+    new S3Blobs({
+      ...parseS3Url(url),
+      endpoint,
+      region: region ?? defaultRegion,
+      accessKeyId: access_key_id ?? "",
+      secretAccessKey: secret_access_key ?? "",
+      pathStyle: path_style,
+      requestTimeoutMs: request_timeout_ms,
+    }),
+};
+
+/** parseS3Url reads `s3://bucket/prefix`; the prefix has no slashes at its ends, and may be empty. */
+function parseS3Url(url: string): { readonly bucket: string; readonly prefix: string } {
+  const location = url.replace(/^s3:(\/\/)?/, "");
+  if (/[@?#]/.test(location))
+    throw wrongUrl(
+      "must not contain keys or options; write access_key_id, secret_access_key and endpoint below [files]",
+    );
+  const [bucket = "", ...segments] = location.replace(/\/+$/, "").split("/");
+  if (!url.startsWith("s3://") || !/^[a-z0-9][a-z0-9._-]{1,61}[a-z0-9]$/.test(bucket))
+    throw wrongUrl('must name a bucket after s3://, such as "s3://my-bucket/node-server"');
+  if (!segments.every((segment) => /^[A-Za-z0-9][A-Za-z0-9._-]*$/.test(segment)))
+    throw wrongUrl(
+      "must have a prefix of letters, digits, dots, hyphens and underscores, its folders separated by single slashes",
+    );
+  return { bucket, prefix: segments.join("/") };
+}
 
 export interface S3BlobsOptions extends S3Location {
   /** What all keys begin with, without a slash at its end; empty for none. */

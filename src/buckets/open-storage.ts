@@ -12,7 +12,7 @@ import { ObjectStorage } from "./trees/rows/object-storage.ts";
 export interface FilesSettings extends Omit<BlobSettings, "url"> {
   /** Undefined for plain files on the disk. */
   readonly url?: string | undefined;
-  /** Set if `url` names S3. */
+  /** Set if `url` names a remote store. */
   readonly cache_path?: string | undefined;
   readonly cache_bytes: number;
   readonly keep_removed_days: number;

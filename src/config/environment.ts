@@ -2,8 +2,8 @@ import { z } from "zod";
 import { innerType } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
+import { blobKinds } from "../blobs/open-blobs.ts";
 import { type Filter, parseFilter } from "../log/filter.ts";
-import { awsVariables } from "./files-keys.ts";
 import { explainTargets, type Override, type Warning } from "./problem.ts";
 import { retiredKeys } from "./retired-keys.ts";
 import { type Config, type Setting, settings } from "./schema.ts";
@@ -18,10 +18,12 @@ export const otherVariables: Readonly<Record<string, string>> = {
   NODE_SERVER_TOKEN: "The token that client commands and `update` authenticate with.",
   NODE_SERVER_NEW_PASSWORD: "The password for `tokens create --password`.",
   ...Object.fromEntries(
-    Object.entries(awsVariables).map(([variable, name]) => [
-      variable,
-      `The default of \`files.${name}\` if \`files.url\` names S3.`,
-    ]),
+    blobKinds.flatMap(({ scheme, variables = {} }) =>
+      Object.entries(variables).map(([variable, name]) => [
+        variable,
+        `The default of \`files.${name}\` if \`files.url\` begins with \`${scheme}:\`.`,
+      ]),
+    ),
   ),
 };
 
@@ -40,7 +42,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Overrides are the settings that do not come from the file. A reload reads the file again and keeps them. */
 export interface Overrides {
   readonly values: readonly Override[];
-  /** Values for keys of S3 that neither the file nor `values` set. They have no effect unless `files.url` names S3. */
+  /** Values for keys of blob stores that neither the file nor `values` set. They have an effect if `files.url` names such a store. */
   readonly fallbacks: readonly Override[];
   /** Whether `RUST_LOG` takes the place of `logging.log_filter`, if there is one. */
   readonly hasRustLog: boolean;
@@ -75,9 +77,11 @@ export function readOverrides(
     if (text === undefined || text === "") return [];
     return [{ path, from, value: toValue(text, type) }];
   });
-  const fallbacks = Object.entries(awsVariables).flatMap(([from, name]): Override[] =>
-    env[from] ? [{ path: ["files", name], from, value: env[from] }] : [],
-  );
+  const fallbacks = blobKinds
+    .flatMap(({ variables = {} }) => Object.entries(variables))
+    .flatMap(([from, name]): Override[] =>
+      env[from] ? [{ path: ["files", name], from, value: env[from] }] : [],
+    );
   const warnings = [...unknownVariables(Object.keys(env)), ...unknownTargets(env)];
   return { values, fallbacks, hasRustLog: Boolean(env.RUST_LOG), warnings };
 }

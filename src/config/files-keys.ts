@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { type FilePart, key, readBy } from "../base/config-key.ts";
-import { Fault } from "../base/fault.ts";
-import { parseFilesUrl, withFilesFolder } from "../base/files-url.ts";
+import { blobKeys, findKind, type KindSettings, kindOf } from "../blobs/open-blobs.ts";
 
 const MiB = 1024 * 1024;
 const maxDays = 3650;
@@ -9,29 +8,15 @@ const maxTimeoutMs = 600_000;
 const text = z.string().min(1);
 
 const filesUrl = readBy((value) => {
-  parseFilesUrl(value);
+  kindOf(value);
   return value;
 });
 
-const endpoint = readBy((value) => {
-  const url = URL.canParse(value) ? new URL(value) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new Fault("InvalidInput", "must begin with https:// (or http://), such as https://s3.example.com");
-  if (url.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    throw new Fault(
-      "InvalidInput",
-      "must not contain keys or options; write access_key_id and secret_access_key below [files]",
-    );
-  return value.replace(/\/+$/, "");
-});
-
-/** `folderPart` is the folder in a `file:` URL. */
+/** `folderPart` is the folder in the URL of a store that is one. */
 export const folderPart: FilePart = {
-  read(url) {
-    const location = parseFilesUrl(url);
-    return "folder" in location ? location.folder : undefined;
-  },
-  replace: (_, path) => withFilesFolder(path),
+  read: (url) => kindOf(url).folderOf?.(url),
+  // The folder is absolute, so that no other takes its place.
+  replace: (url) => url,
 };
 
 /** `filesKeys` say where the content of the buckets' files is kept. */
@@ -42,35 +27,7 @@ export const filesKeys = {
     "Where the content of files is stored: `file:///absolute/folder` or `s3://bucket/prefix`. Their names are then in the database. Without it, files are plain files below `static_path`. [storage.md](storage.md) helps you choose; `node-server migrate --files` moves files to another store.",
     { example: "file:///srv/node-server/blobs", file: folderPart, fileUse: "folder" },
   ),
-  endpoint: key(
-    "URL",
-    endpoint.optional(),
-    "The address of an S3-compatible store. Default: the environment variable `AWS_ENDPOINT_URL`, else Amazon S3 in `region`.",
-    { example: "https://s3.example.com" },
-  ),
-  region: key(
-    "text",
-    text.optional(),
-    "The region of the S3 bucket. Default: the environment variable `AWS_REGION`, else `us-east-1`.",
-    { example: "eu-central-1" },
-  ),
-  access_key_id: key(
-    "text",
-    text.optional(),
-    "The access key for S3. Default: the environment variable `AWS_ACCESS_KEY_ID`.",
-    { example: "AKIA…" },
-  ),
-  secret_access_key: key(
-    "text",
-    text.optional(),
-    "The secret of the access key. Default: the environment variable `AWS_SECRET_ACCESS_KEY`.",
-    { example: "…" },
-  ),
-  path_style: key(
-    "boolean",
-    z.boolean().default(true),
-    "Name the S3 bucket in the path (`https://host/bucket/…`), which most stores accept; false names it in the host (`https://bucket.host/…`), as some stores require.",
-  ),
+  ...blobKeys(),
   cache_path: key(
     "path",
     text.optional(),
@@ -98,38 +55,16 @@ export const filesKeys = {
   ),
 };
 
-/** `awsVariables` are the usual names of settings of S3 in the environment, each with the key that it stands in for. */
-export const awsVariables: Readonly<Record<string, keyof typeof filesKeys>> = {
-  AWS_ACCESS_KEY_ID: "access_key_id",
-  AWS_SECRET_ACCESS_KEY: "secret_access_key",
-  AWS_REGION: "region",
-  AWS_ENDPOINT_URL: "endpoint",
-};
+type FilesValues = KindSettings & { readonly url?: string | undefined };
 
-/** `isS3` returns whether the value of `url` names S3, valid or not. */
-export function isS3(url: unknown): boolean {
-  return typeof url === "string" && url.startsWith("s3:");
+/** `missingSettings` returns what the store that `url` names needs and does not have, for people. */
+export function missingSettings(files: FilesValues): string | undefined {
+  return findKind(files.url)?.missing?.(files);
 }
-
-interface FilesValues {
-  readonly url?: string | undefined;
-  readonly access_key_id?: string | undefined;
-  readonly secret_access_key?: string | undefined;
-}
-
-export function hasS3Keys({ url, access_key_id, secret_access_key }: FilesValues): boolean {
-  return !isS3(url) || (access_key_id !== undefined && secret_access_key !== undefined);
-}
-
-export const s3KeysMissing = {
-  path: ["files", "url"],
-  error:
-    "needs access_key_id and secret_access_key; write both below [files], or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
-};
 
 /** `hasConnections` returns whether PostgreSQL has a connection for the statements that a change of a file waits for. */
 export function hasConnections(
-  { url }: FilesValues,
+  { url }: Pick<FilesValues, "url">,
   database: { readonly database_url: string; readonly max_connections: number },
 ): boolean {
   return url === undefined || database.max_connections > 1 || database.database_url.startsWith("sqlite:");

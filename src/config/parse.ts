@@ -3,9 +3,9 @@ import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import type { z } from "zod";
 import { memberAt } from "../base/validation-issue.ts";
+import { findKind } from "../blobs/open-blobs.ts";
 import { Filter } from "../log/filter.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
-import { isS3 } from "./files-keys.ts";
 import { duplicateOn, nestedDeeper, type Position, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths, type SharedFile, sharedFiles } from "./paths.ts";
 import {
@@ -104,14 +104,17 @@ function withoutEffect(
     });
 }
 
-/** `overridesInEffect` adds the fallbacks for keys that are not set, if files are kept in S3. */
+/** `overridesInEffect` adds the fallbacks of the store that `files.url` names, for keys that are not set. */
 function overridesInEffect(
   written: Record<string, unknown>,
   { values, fallbacks }: Overrides,
 ): readonly Override[] {
   const raw = withOverrides(written, values);
-  if (!isS3(memberAt(raw, ["files", "url"]))) return values;
-  return [...values, ...fallbacks.filter(({ path }) => memberAt(raw, path) === undefined)];
+  const { variables = {} } = findKind(memberAt(raw, ["files", "url"])) ?? {};
+  const missing = fallbacks.filter(
+    ({ from, path }) => from in variables && memberAt(raw, path) === undefined,
+  );
+  return [...values, ...missing];
 }
 
 /** `withOverrides` returns the values of a text with those of the overrides in their place. */

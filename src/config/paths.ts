@@ -1,7 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { type FilePart, sqliteFilePart } from "../base/config-key.ts";
-import { folderPart, isS3 } from "./files-keys.ts";
+import { folderPart } from "./files-keys.ts";
 import { type CheckedConfig, type Config, settings } from "./schema.ts";
 import { linkKeyPaths, pathsBeside } from "./server-uuid.ts";
 
@@ -43,7 +43,9 @@ export function resolvePaths(
   }
   const database = sqliteFilePart.read(config.database.database_url) ?? resolve(folder, "data/node.db");
   const unix_socket_path = config.unix_socket_path ?? join(dirname(database), "node.sock");
-  if (isS3(config.files.url)) config.files.cache_path ??= join(dirname(database), "blob-cache");
+  const { url } = config.files;
+  if (url !== undefined && folderPart.read(url) === undefined)
+    config.files.cache_path ??= join(dirname(database), "blob-cache");
   return { config: { ...config, unix_socket_path }, relative };
 }
 

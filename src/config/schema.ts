@@ -5,7 +5,7 @@ import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
-import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
+import { connectionsMissing, filesKeys, hasConnections, missingSettings } from "./files-keys.ts";
 
 const MiB = 1024 * 1024;
 const maxDays = 3650;
@@ -491,7 +491,11 @@ export const configSchema = z
     error: 'needs tls_cert, too; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
   })
-  .refine(({ files }) => hasS3Keys(files), s3KeysMissing)
+  .check(({ value: { files }, issues }) => {
+    const message = missingSettings(files);
+    if (message !== undefined)
+      issues.push({ code: "custom", path: ["files", "url"], message, input: files.url });
+  })
   .refine(({ files, database }) => hasConnections(files, database), connectionsMissing);
 
 /** CheckedConfig is a configuration that passed the schema; its paths are as they were written. */

@@ -2,6 +2,7 @@ import { test } from "bun:test";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
 import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { S3Blobs, type S3BlobsOptions } from "../../src/blobs/s3.ts";
+import { memoryKind } from "./memory-blobs.ts";
 import { tempFolder } from "./node.ts";
 import { hasSeaweed, seaweed } from "./seaweed.ts";
 
@@ -25,8 +26,15 @@ export async function s3Blobs(options: Partial<S3BlobsOptions> = {}): Promise<S3
   return new S3Blobs({ ...location, prefix: crypto.randomUUID(), requestTimeoutMs: 30_000, ...options });
 }
 
+async function memoryBlobs(): Promise<TestBlobs> {
+  const url = `memory://${crypto.randomUUID()}`;
+  const store = memoryKind.open({ url, memory_password: "open", request_timeout_ms: 1000 }, { sync: true });
+  return { store, async [Symbol.asyncDispose]() {} };
+}
+
 const kinds: Readonly<Record<string, () => Promise<TestBlobs>>> = {
   folder: folderBlobs,
+  memory: memoryBlobs,
   ...(hasSeaweed && { s3: async () => ({ store: await s3Blobs(), [Symbol.asyncDispose]: async () => {} }) }),
 };
 

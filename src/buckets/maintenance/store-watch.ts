@@ -1,6 +1,7 @@
 import { atMost, type Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
+import { kindOf } from "../../blobs/open-blobs.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { DiskSpace, StoreHealth } from "../ports.ts";
@@ -112,10 +113,10 @@ export class StoreWatch implements StoreHealth {
   }
 }
 
-/** The interval of the checks that nobody asked for. Each is a handful of requests, which an S3 store may charge for. */
+/** The interval of the checks that nobody asked for. Each is a handful of requests, which a remote store may charge for. */
 const intervalMs = 30_000;
-/** An S3 store that was usable within this time is not checked again, however often readiness is asked for. */
-const minS3PauseMs = 5000;
+/** A remote store that was usable within this time is not checked again, however often readiness is asked for. */
+const minRemotePauseMs = 5000;
 /** A store that does not answer for this long is lost. */
 const maxCheckMs = 5000;
 const lateReason = "the store does not answer; check its network, or the mount of its folder";
@@ -129,7 +130,7 @@ interface BlobWatchOptions {
 
 /** watchBlobs reports that a blob store is lost and that it has returned: it writes, reads, lists and deletes a small blob. */
 export function watchBlobs(blobs: BlobStore, { url, log, clock }: BlobWatchOptions): StoreWatch {
-  const pauseMs = url.startsWith("s3:") ? minS3PauseMs : 0;
+  const pauseMs = kindOf(url).folderOf === undefined ? minRemotePauseMs : 0;
   let usableAt = Number.NEGATIVE_INFINITY;
   return new StoreWatch({
     what: "the file store",

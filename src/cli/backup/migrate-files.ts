@@ -1,8 +1,7 @@
 import { type CopyFilesReport, copyFiles, type NotMoved } from "../../backup/copy-files.ts";
 import { Fault } from "../../base/fault.ts";
-import { parseFilesUrl } from "../../base/files-url.ts";
+import { blobKinds, findKind, kindOf } from "../../blobs/open-blobs.ts";
 import { readOverrides } from "../../config/environment.ts";
-import { awsVariables, isS3 } from "../../config/files-keys.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { type DatabaseSettings, databaseFile } from "../../db/database.ts";
@@ -122,12 +121,12 @@ async function targetFiles(
 /** A target that is mistyped is not a problem of the configuration. */
 function assertTarget(target: string): void {
   try {
-    parseFilesUrl(target);
+    kindOf(target);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
-    const detail = /^(file|s3):/.test(target) ? `; the URL ${error.detail}` : "";
+    const detail = findKind(target) !== undefined ? `; the URL ${error.detail}` : "";
     throw new WrongUsage(
-      `--files is not a file store: write disk (plain files below static_path), file:///absolute/folder or s3://bucket/prefix${detail}`,
+      `--files is not a file store: write disk (plain files below static_path), ${blobKinds.map(({ form }) => form).join(" or ")}${detail}`,
     );
   }
 }
@@ -150,11 +149,10 @@ function reportLost(ctx: Context, lost: CopyFilesReport["lost"], from: string): 
     );
 }
 
-/** Says which settings of S3 came from this environment: the server may be started in another one. */
+/** Says which settings of the store came from this environment: the server may be started in another one. */
 function reportVariables(ctx: Context, files: Config["files"]): void {
-  if (!isS3(files.url)) return;
-  const used = Object.entries(awsVariables).filter(
-    ([variable, key]) => ctx.env[variable] && ctx.env[variable] === files[key],
+  const used = Object.entries(findKind(files.url)?.variables ?? {}).filter(
+    ([variable, key]) => ctx.env[variable] && ctx.env[variable] === (files as Record<string, unknown>)[key],
   );
   if (used.length === 0) return;
   const names = (which: 0 | 1) => used.map((pair) => pair[which]).join(", ");
