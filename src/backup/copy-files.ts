@@ -3,7 +3,7 @@ import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts
 import { UncachedContent } from "../blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
 import { RowVersions } from "../buckets/history/rows/versions.ts";
-import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
+import { copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
 import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
 import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
 import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
@@ -16,7 +16,7 @@ import { openHeads } from "../buckets/trees/rows/heads.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/load-target.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
-import type { StoreIdentityRows } from "../db/rows/store-rows.ts";
+import type { FileOfBlob, StoreIdentityRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 
 type Files = StorageSettings["files"];
@@ -62,7 +62,7 @@ export interface CopyFilesReport {
   readonly others: readonly string[];
   readonly failures: ReadonlyArray<{ readonly what: string; readonly why: string }>;
   /** Files whose content the source does not have either; only between two blob stores. */
-  readonly lost: ReadonlyArray<BlobOfFile>;
+  readonly lost: ReadonlyArray<FileOfBlob>;
   /** Rows that were deleted because they named content of an earlier object store. */
   readonly forgotten: number;
 }

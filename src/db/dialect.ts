@@ -67,8 +67,10 @@ export interface Dialect {
   jsonText(column: string, member: string): RawBuilder<string | null>;
   /** The number that the key of a row of `kv` begins with, as the text of an SQL expression that an index can have. */
   readonly numberOfKey: string;
-  /** Returns a text column as an SQL expression that compares and sorts by code points, whatever the collation of the database. */
-  byCodePoints(column: string): RawBuilder<string>;
+  /** Whether the value of a row of `kv` is JSON, as the text of an SQL condition: SQLite takes any text. */
+  readonly isJson: string;
+  /** Returns a text as the text of an SQL expression that compares and sorts by code points, whatever the collation of the database. */
+  byCodePoints(expression: string): string;
   /** Returns a JSON column as an SQL expression in which `amount` is added to an integer member of the object. */
   addToJson(column: string, member: string, amount: number): RawBuilder<unknown>;
   /** Returns the value of a JSON column that a statement read. */

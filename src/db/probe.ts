@@ -22,6 +22,7 @@ import {
   storeNamespace,
 } from "./rows/store-rows.ts";
 import { TokenRows } from "./rows/token-rows.ts";
+import { sqliteSql } from "./sqlite/sqlite.ts";
 
 /** DatabaseState is what a start would find; `ready` is a database of this server with a Super Token. */
 export type DatabaseState = "missing" | "empty" | "ready";
@@ -64,7 +65,11 @@ function probeSqlite(path: string): ProbedDatabase {
       return withoutContent("empty");
     refuseNewer(newerIn(file));
     if (file.query("SELECT 1 FROM token WHERE id = 1").get() === null) return withoutContent("empty");
-    return { state: "ready", namesContent: file.query(namesContent).get() !== null, store: storeIn(file) };
+    return {
+      state: "ready",
+      namesContent: file.query(namesContent(sqliteSql)).get() !== null,
+      store: storeIn(file),
+    };
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw new Fault("DatabaseError", `the database ${path} cannot be read: ${messageOf(error)}`, { path });

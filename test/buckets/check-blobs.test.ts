@@ -1,10 +1,21 @@
 import { expect } from "bun:test";
 import { rm, truncate } from "node:fs/promises";
 import { join } from "node:path";
+import type { BlobStore } from "../../src/blobs/blob-store.ts";
 import { checkBlobs } from "../../src/buckets/maintenance/check-blobs.ts";
 import { never } from "../support/blob-stores.ts";
 import { bothDatabases } from "../support/node.ts";
 import { agedBlob, fileValue, folderValue, objectRows, oldBlob } from "../support/object-rows.ts";
+
+/** A store that lists its blobs one by one. */
+function oneByOne(blobs: BlobStore): BlobStore {
+  const list = async function* () {
+    for await (const batch of blobs.list()) for (const blob of batch) yield [blob];
+  };
+  return new Proxy(blobs, {
+    get: (target, name) => (name === "list" ? list : Reflect.get(target, name, target).bind?.(target)),
+  });
+}
 
 const pathOf = (folder: string, blob: string | null) =>
   join(folder, "blobs", String(blob).slice(-2), String(blob));
@@ -37,8 +48,9 @@ bothDatabases("a check finds orphans, missing blobs and wrong sizes, and names t
 
   for (const file of [missing, removed, inRemoved]) await rm(pathOf(folder, file.blob));
   await truncate(pathOf(folder, cut.blob), 3);
-  for (const maxListed of [2, 1000]) {
-    const report = await checkBlobs({ ...options, maxListed });
+  // In one batch, and in batches of one.
+  for (const listed of [blobs, oneByOne(blobs)]) {
+    const report = await checkBlobs({ ...options, blobs: listed });
     expect({ ...report, broken: report.broken.toSorted((a, b) => a.size - b.size) }).toEqual({
       blobs: 4,
       bytes: 5 + 3 + 6 + 16,

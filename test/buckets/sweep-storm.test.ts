@@ -72,7 +72,7 @@ eachDatabase(
     try {
       for (let count = 0; count < sweeps; count += 1) {
         const { removed: rows } = (count % 2 === 0 ? first : second).database;
-        await sweep({ rows, blobs: first.blobs, signal: never, nowMs, maxListed: 5 });
+        await sweep({ rows, blobs: first.blobs, signal: never, nowMs, maxHeld: 5 });
       }
     } finally {
       isDone = true;

@@ -3,7 +3,10 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { type Database, openDatabase } from "../../src/db/database.ts";
+import { postgresSql } from "../../src/db/postgres/postgres.ts";
+import { blobOf, folderOf } from "../../src/db/rows/entry-rows.ts";
 import type { TokenRow } from "../../src/db/rows/token-rows.ts";
+import { sqliteSql } from "../../src/db/sqlite/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { bothDatabases, configText, newDatabase, tempFolder } from "../support/node.ts";
@@ -177,6 +180,45 @@ bothDatabases(
     expect(await insert("key-7")).toBe("taken");
     expect(await insert("Berta")).toBe("inserted");
     await database.close();
+    await place.drop();
+  },
+);
+
+bothDatabases(
+  "a database from before rows were found by their content gets the indexes, whatever its rows are",
+  async (kind) => {
+    await using folder = await tempFolder();
+    const place = await newDatabase(kind, folder.path);
+    await (await open(place.url)).close();
+    for (const index of ["idx_kv_blob", "idx_kv_folder"]) await place.run(`DROP INDEX ${index}`);
+    await place.run("DELETE FROM seaql_migrations WHERE version = 'm20261119_000002_rows_by_content'");
+    const values: Record<string, string> = {
+      "static-files/root": '{"blob":"b","hash":"h","size":1}',
+      "static-files/removed/site": '{"path":"f","entry":{"id":"f"},"at":1,"until":2}',
+      "static-files/list": "[1]",
+      "static-files/text": '"blob"',
+      mine: '{"blob":"c"}',
+    };
+    for (const [namespace, value] of Object.entries(values))
+      await place.run(`INSERT INTO kv (namespace, key, value) VALUES ('${namespace}', 'k', '${value}')`);
+    // SQLite takes any text as JSON.
+    if (kind === "sqlite")
+      await place.run("INSERT INTO kv (namespace, key, value) VALUES ('static-files/x', 'k', '{')");
+    const database = await open(place.url);
+    expect(await database.removed.current.namedAmong(["b", "c"])).toEqual(new Set(["b"]));
+    await database.close();
+    const dialect = kind === "sqlite" ? sqliteSql : postgresSql;
+    for (const [index, named] of [
+      ["idx_kv_blob", blobOf(dialect)],
+      ["idx_kv_folder", folderOf(dialect)],
+    ]) {
+      const question = `SELECT id FROM kv WHERE (${named}) IS NOT NULL AND (${named}) IN ('b', 'f')`;
+      const plan =
+        kind === "sqlite"
+          ? await read(place.url, `EXPLAIN QUERY PLAN ${question}`)
+          : await read(place.url, `SET enable_seqscan = off; EXPLAIN ${question}`);
+      expect(JSON.stringify(plan)).toContain(String(index));
+    }
     await place.drop();
   },
 );

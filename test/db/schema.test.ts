@@ -41,7 +41,12 @@ const indexes: Readonly<Record<string, readonly string[]>> = {
     "unique (username)",
     "unique (username_skeleton) where username_skeleton IS NOT NULL",
   ],
-  kv: ["unique (namespace, key)", "(namespace, the number of key) where removed"],
+  kv: [
+    "unique (namespace, key)",
+    "(namespace, the number of key) where removed",
+    "(blob of value) where it names one",
+    "(folder of value) where it names one",
+  ],
   crontab: ["unique (name)"],
   crontab_result: ["(cron_id)", "(cron_name)", "(relative_id)", "(run_time desc)"],
   js_worker: ["unique (name)", "unique (route_name)"],
@@ -185,6 +190,9 @@ function toWords(definition: string): string {
     )
   )
     return "(namespace, the number of key) where removed";
+  const [, named] =
+    /^CREATE INDEX "?idx_kv_(blob|folder)"? ON .* WHERE .* IS NOT NULL\)?$/is.exec(definition) ?? [];
+  if (named !== undefined) return `(${named} of value) where it names one`;
   const match = /^CREATE (UNIQUE )?INDEX .+? \(([^()]+)\)(?: WHERE \(?([^()]+)\)?)?$/.exec(
     definition.replaceAll('"', ""),
   );

@@ -21,6 +21,6 @@ process.stdout.write("begin\n");
 const { signal } = new AbortController();
 const shared = { rows: database.removed, blobs: new FolderBlobs(folder, { sync: false }), signal };
 const nowMs = minAge === undefined ? {} : { nowMs: Date.now() + dayMs - Number(minAge) };
-await sweep({ ...shared, maxListed: 20, ...nowMs });
+await sweep({ ...shared, maxHeld: 20, ...nowMs });
 await writeManifests(shared);
 await database.close();

@@ -1,13 +1,8 @@
-import { BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
-import { isFolderValue } from "../../db/rows/entry-rows.ts";
-import type { EntryValue } from "../../db/rows/entry-values.ts";
+import { type BlobInfo, BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { ObjectRows } from "../../db/rows/store-rows.ts";
-import { walkEntries } from "./manifest.ts";
-import { ListedBlobs, mayBeOrphan } from "./sweep.ts";
+import type { FileOfBlob } from "../../db/rows/store-rows.ts";
+import { mayBeOrphan } from "./sweep.ts";
 
-/** Blobs of the listing that are held in memory at once. */
-const maxListedBlobs = 1024 * 1024;
 /** Blobs that are checked at the same time. */
 const maxConcurrentChecks = 16;
 
@@ -15,26 +10,12 @@ interface CheckOptions {
   readonly rows: RemovedRows;
   readonly blobs: BlobStore;
   readonly signal: AbortSignal;
-  progress?(step: CheckStep): void;
-  /** The number of blobs that are held in memory at once; for tests. */
-  readonly maxListed?: number;
-}
-
-interface CheckStep {
-  readonly doing: "listing" | "comparing" | "naming";
-  /** Blobs, rows or files so far. */
-  readonly count: number;
+  /** Called with the number of blobs so far. */
+  progress?(blobs: number): void;
 }
 
 /** BrokenFile is a file whose content is missing, or has another size than it should. */
-export interface BrokenFile {
-  /** The path of the bucket and of the file in it; undefined for a row that nothing leads to. */
-  readonly location: { readonly bucket: string; readonly path: string } | undefined;
-  /** Whether it was deleted or replaced, and is kept for a while. */
-  readonly isRemoved: boolean;
-  readonly blob: string;
-  /** The size that it should have, in bytes. */
-  readonly size: number;
+export interface BrokenFile extends FileOfBlob {
   /** The size in the store; undefined if it has no such blob. */
   readonly storedSize: number | undefined;
 }
@@ -64,72 +45,57 @@ export async function checkBlobs(options: CheckOptions): Promise<BlobReport> {
 
 class Comparison {
   readonly #options: CheckOptions;
-  readonly #listed: ListedBlobs;
   /** Sizes in the store, by the keys of blobs whose row says another; undefined for those that the store does not have. */
   readonly #broken = new Map<string, number | undefined>();
   readonly #orphans = { count: 0, bytes: 0 };
   #blobs = 0;
   #bytes = 0;
   #recent = 0;
-  #names = 0;
 
   constructor(options: CheckOptions) {
     this.#options = options;
-    this.#listed = new ListedBlobs(options.maxListed ?? maxListedBlobs);
   }
 
   async run(): Promise<void> {
     const { blobs, rows, signal, progress } = this.#options;
     const now = await rows.now();
-    const young = new Set<string>();
     let after = "";
-    let last = "";
     for await (const batch of blobs.list()) {
       signal.throwIfAborted();
+      const listed = new Map(batch.map((blob) => [blob.key, blob]));
+      // A batch is compared once it is listed: what is stored later is looked for by `dropThoseThatExist`.
+      const upTo = batch.at(-1)?.key ?? after;
+      await this.#compare({ after, upTo }, listed);
+      after = upTo;
       for (const blob of batch) {
         this.#blobs += 1;
         this.#bytes += blob.size;
-        if (!mayBeOrphan(blob, now)) young.add(blob.key);
-        this.#listed.add(blob);
-        last = blob.key;
-        if (!this.#listed.isFull) continue;
-        await this.#compare({ after, upTo: last }, young);
-        after = last;
       }
-      progress?.({ doing: "listing", count: this.#blobs });
+      for (const blob of listed.values()) {
+        if (!mayBeOrphan(blob, now)) this.#recent += 1;
+        else {
+          this.#orphans.count += 1;
+          this.#orphans.bytes += blob.size;
+        }
+      }
+      progress?.(this.#blobs);
     }
-    await this.#compare({ after, upTo: undefined }, young);
+    await this.#compare({ after, upTo: undefined }, new Map());
   }
 
-  /** Compares one part of the listing with the names whose keys are in its range. */
+  /** Compares a part of the listing with the names in its range, and removes what is named. */
   async #compare(
-    { after, upTo }: { readonly after: string; readonly upTo: string | undefined },
-    young: Set<string>,
+    range: { readonly after: string; readonly upTo: string | undefined },
+    listed: Map<string, BlobInfo>,
   ): Promise<void> {
-    const { rows, signal, progress } = this.#options;
-    await rows.readSnapshot(async (names) => {
-      for await (const batch of names.all()) {
-        signal.throwIfAborted();
-        for (const { blob, size } of batch) {
-          if (blob === null || blob <= after || (upTo !== undefined && blob > upTo)) continue;
-          const stored = this.#listed.crossOut(blob);
-          if (stored !== size) this.#broken.set(blob, stored);
-        }
-        this.#names += batch.length;
-        progress?.({ doing: "comparing", count: this.#names });
+    for await (const batch of this.#options.rows.current.named(range)) {
+      this.#options.signal.throwIfAborted();
+      for (const { key, size } of batch) {
+        const stored = listed.get(key)?.size;
+        if (stored !== size) this.#broken.set(key, stored);
+        listed.delete(key);
       }
-    });
-    for (const unnamed of this.#listed.remaining(1000))
-      for (const { key, size } of unnamed) {
-        if (young.has(key)) {
-          this.#recent += 1;
-          continue;
-        }
-        this.#orphans.count += 1;
-        this.#orphans.bytes += size;
-      }
-    this.#listed.clear();
-    young.clear();
+    }
   }
 
   /** A blob that was stored after the listing is not missing. */
@@ -145,58 +111,15 @@ class Comparison {
   }
 
   async report(): Promise<BlobReport> {
+    const files = await this.#options.rows.current.filesOf([...this.#broken.keys()]);
     return {
       blobs: this.#blobs,
       bytes: this.#bytes,
       orphans: this.#orphans,
       recent: this.#recent,
-      broken: this.#broken.size === 0 ? [] : await this.#named(),
+      broken: files.map((file) => ({ ...file, storedSize: this.#broken.get(file.blob) })),
     };
   }
-
-  /** The files whose blobs are broken. Only their rows have no path: it takes a walk through all trees. */
-  async #named(): Promise<BrokenFile[]> {
-    const { rows, signal, progress } = this.#options;
-    const found: BrokenFile[] = [];
-    let count = 0;
-    await rows.readSnapshot(async (names) => {
-      for await (const { bucket, path, value, isRemoved } of everything(names)) {
-        signal.throwIfAborted();
-        count += 1;
-        progress?.({ doing: "naming", count });
-        if (isFolderValue(value) || value.blob === null || !this.#broken.has(value.blob)) continue;
-        const { blob, size } = value;
-        found.push({ location: { bucket, path }, isRemoved, blob, size, storedSize: this.#broken.get(blob) });
-      }
-    });
-    const unreached = new Set(this.#broken.keys());
-    for (const { blob } of found) unreached.delete(blob);
-    for (const blob of unreached)
-      found.push({ location: undefined, isRemoved: true, blob, size: 0, storedSize: this.#broken.get(blob) });
-    return found;
-  }
-}
-
-interface ReachedEntry {
-  readonly bucket: string;
-  readonly path: string;
-  readonly value: EntryValue;
-  readonly isRemoved: boolean;
-}
-
-/** `everything` yields the files and folders of all buckets, and removed ones. */
-export async function* everything(names: ObjectRows): AsyncGenerator<ReachedEntry> {
-  for await (const heads of names.heads())
-    for (const { key: bucket, value: head } of heads) {
-      for await (const entry of walkEntries(names, head.root)) yield { bucket, ...entry, isRemoved: false };
-      for await (const batch of names.removed(bucket))
-        for (const { value: removed } of batch) {
-          yield { bucket, path: removed.path, value: removed.entry, isRemoved: true };
-          if (!isFolderValue(removed.entry)) continue;
-          for await (const { path, value } of walkEntries(names, removed.entry.id))
-            yield { bucket, path: `${removed.path}/${path}`, value, isRemoved: true };
-        }
-    }
 }
 
 async function hasBlob(blobs: BlobStore, key: string, signal: AbortSignal): Promise<boolean> {

@@ -2,11 +2,9 @@ import { Fault } from "../../base/fault.ts";
 import { forEachConcurrently } from "../../base/for-each.ts";
 import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../../blobs/content.ts";
-import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { ObjectRow } from "../../db/rows/store-rows.ts";
+import type { FileOfBlob, NamedBlob } from "../../db/rows/store-rows.ts";
 import type { CopyMeter } from "../copy-bucket.ts";
-import { everything } from "./check-blobs.ts";
 
 /** Blobs that are copied at the same time. */
 const blobsAtOnce = 8;
@@ -24,29 +22,13 @@ interface BlobFailure {
   readonly fault: Fault;
 }
 
-/** BlobOfFile is a blob and a file that has it as its content. */
-export interface BlobOfFile {
-  readonly blob: string;
-  /** The path of the bucket and of the file in it; undefined for a row that nothing leads to. */
-  readonly location: { readonly bucket: string; readonly path: string } | undefined;
-  /** Whether the file was deleted or replaced, and is kept for a while. */
-  readonly isRemoved: boolean;
-}
-
 interface CopyBlobsReport {
   readonly copied: number;
   /** Blobs that the target had already, with the same content. */
   readonly unchanged: number;
   readonly failures: readonly BlobFailure[];
   /** Files whose content the source does not have either. */
-  readonly lost: readonly BlobOfFile[];
-}
-
-/** A blob with what its rows say about it. */
-interface NamedBlob {
-  readonly key: string;
-  readonly size: number;
-  readonly hash: string;
+  readonly lost: readonly FileOfBlob[];
 }
 
 /** `measureBlobs` counts the blobs that are named. Rows that name the same blob count once. */
@@ -89,7 +71,7 @@ export async function copyBlobs(options: CopyBlobsOptions): Promise<CopyBlobsRep
       report.failures.push({ blob: blob.key, fault: error });
     }
   });
-  return { ...report, lost: lost.size === 0 ? [] : await filesOfBlobs(rows, lost, signal) };
+  return { ...report, lost: lost.size === 0 ? [] : await rows.current.filesOf([...lost]) };
 }
 
 async function copyOne(
@@ -100,44 +82,9 @@ async function copyOne(
   await target.put(metered(content, meter), { path: key, key }, signal);
 }
 
-/** `filesOfBlobs` finds the files that have these blobs. Only a walk through all trees leads to their paths. */
-async function filesOfBlobs(
-  rows: RemovedRows,
-  blobs: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<BlobOfFile[]> {
-  const found: BlobOfFile[] = [];
-  const unreached = new Set(blobs);
-  await rows.readSnapshot(async (names) => {
-    for await (const { bucket, path, value, isRemoved } of everything(names)) {
-      signal.throwIfAborted();
-      if (isFolderValue(value) || value.blob === null || !blobs.has(value.blob)) continue;
-      unreached.delete(value.blob);
-      found.push({ blob: value.blob, location: { bucket, path }, isRemoved });
-    }
-  });
-  return [...found, ...[...unreached].map((blob) => ({ blob, location: undefined, isRemoved: true }))];
-}
-
-/**
- * `namedBlobs` yields the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of
- * texts of 16 characters.
- */
+/** `namedBlobs` yields the blobs that rows name, each once. */
 async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
-  const seen = new Set<string>();
-  for await (const batch of rows.current.all())
-    for (const name of batch) {
-      const blob = toNamed(name);
-      if (blob === undefined) continue;
-      const short = Buffer.from(blob.key.replaceAll("-", ""), "hex").toString("latin1");
-      if (seen.has(short)) continue;
-      seen.add(short);
-      yield blob;
-    }
-}
-
-function toNamed({ blob, size, hash }: ObjectRow): NamedBlob | undefined {
-  return blob === null || hash === null ? undefined : { key: blob, size, hash };
+  for await (const batch of rows.current.named()) yield* batch;
 }
 
 async function* metered(content: AsyncIterable<Uint8Array>, meter: CopyMeter): AsyncGenerator<Uint8Array> {
@@ -178,7 +125,7 @@ interface CheckContentOptions {
  * `checkContent` reads every blob that is named and compares its SHA-256 with that of its rows. It returns the files whose content is
  * not what was uploaded. A blob that is missing is not among them: `checkBlobs` reports it.
  */
-export async function checkContent(options: CheckContentOptions): Promise<BlobOfFile[]> {
+export async function checkContent(options: CheckContentOptions): Promise<FileOfBlob[]> {
   const { rows, blobs, signal, progress } = options;
   const damaged = new Set<string>();
   let bytes = 0;
@@ -188,5 +135,5 @@ export async function checkContent(options: CheckContentOptions): Promise<BlobOf
     bytes += blob.size;
     progress(bytes);
   });
-  return damaged.size === 0 ? [] : filesOfBlobs(rows, damaged, signal);
+  return damaged.size === 0 ? [] : rows.current.filesOf([...damaged]);
 }

@@ -50,21 +50,13 @@ export async function writeManifests({
       signal.throwIfAborted();
       // One state for each bucket: a long upload must not keep the database from clearing away what the others change.
       await rows.readSnapshot(async (names) => {
-        const head = await headOf(names, bucketPath);
+        const head = await names.head(bucketPath);
         if (head === undefined) return;
         await blobs.putManifest(manifestName(bucketPath), manifestOf(names, bucketPath, head), signal);
         written += 1;
       });
     }
   return written;
-}
-
-async function headOf(names: ObjectRows, bucketPath: string): Promise<HeadValue | undefined> {
-  for await (const heads of names.heads()) {
-    const found = heads.find(({ key }) => key === bucketPath);
-    if (found !== undefined) return found.value;
-  }
-  return undefined;
 }
 
 async function* manifestOf(

@@ -1,72 +1,35 @@
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
 
-/** Folders that one purge removes; the next one continues. */
-const maxFolders = 10_000;
-
-interface ExpiredFolder {
-  readonly bucketPath: string;
-  readonly key: string;
-  readonly id: string;
-}
-
 /** `purgeRemoved` deletes the rows of removed files and folders whose time has passed, in many small transactions. Returns how many. */
 export async function purgeRemoved(rows: RemovedRows, signal: AbortSignal): Promise<number> {
   const now = await rows.now();
-  const folders: ExpiredFolder[] = [];
   let purged = 0;
   for await (const heads of rows.current.heads())
     for (const { key: bucketPath } of heads)
       for await (const batch of rows.current.removed(bucketPath)) {
         signal.throwIfAborted();
-        const files: string[] = [];
-        for (const { key, value } of batch) {
-          if (value.until >= now) continue;
-          if (!isFolderValue(value.entry)) files.push(key);
-          else if (folders.length < maxFolders) folders.push({ bucketPath, key, id: value.entry.id });
+        const expired = batch.filter(({ value }) => value.until < now);
+        const files = expired.filter(({ value }) => !isFolderValue(value.entry));
+        purged += await rows.purgeFiles(
+          bucketPath,
+          files.map(({ key }) => key),
+        );
+        const folders = expired.filter(({ value }) => isFolderValue(value.entry));
+        for (const { key } of folders) {
+          signal.throwIfAborted();
+          purged += await purgeFolder(rows, bucketPath, key);
         }
-        purged += await rows.purgeFiles(bucketPath, files);
       }
-  return purged + (await purgeFolders(rows, folders, signal));
-}
-
-async function purgeFolders(
-  rows: RemovedRows,
-  folders: readonly ExpiredFolder[],
-  signal: AbortSignal,
-): Promise<number> {
-  if (folders.length === 0) return 0;
-  const shared = await namedTwice(rows, new Set(folders.map(({ id }) => id)), signal);
-  let purged = 0;
-  for (const { bucketPath, key } of folders) {
-    signal.throwIfAborted();
-    const folder = await rows.beginFolder(bucketPath, key);
-    if (folder === undefined) continue;
-    const content = shared.has(folder.id) ? undefined : folder;
-    purged += await rows.purgeFolder(bucketPath, { key, content });
-  }
   return purged;
 }
 
-/** `namedTwice` returns the folders that something else names beside the row of the removed one, so that their content must stay. */
-async function namedTwice(
-  rows: RemovedRows,
-  ids: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<ReadonlySet<string>> {
-  const once = new Set<string>();
-  const twice = new Set<string>();
-  await rows.readSnapshot(async (names) => {
-    for await (const batch of names.all()) {
-      signal.throwIfAborted();
-      for (const { folder } of batch) {
-        if (folder === null || !ids.has(folder)) continue;
-        if (once.has(folder)) twice.add(folder);
-        once.add(folder);
-      }
-    }
-  });
-  return twice;
+async function purgeFolder(rows: RemovedRows, bucketPath: string, key: string): Promise<number> {
+  // From here on nobody restores the folder, so that nothing else can begin to name it.
+  const folder = await rows.beginFolder(bucketPath, key);
+  if (folder === undefined) return 0;
+  const isShared = await rows.current.isNamedTwice(folder.id);
+  return rows.purgeFolder(bucketPath, { key, content: isShared ? undefined : folder });
 }
 
 /**
@@ -85,9 +48,5 @@ export async function forgetVersions(
     if (!recorded.has(path)) await rows.removeAll(path);
     await rows.expireAll(path);
   }
-  let deleted = 0;
-  // A purge takes a bounded number of folders.
-  for (let purged = await purgeRemoved(rows, signal); purged > 0; purged = await purgeRemoved(rows, signal))
-    deleted += purged;
-  return deleted;
+  return purgeRemoved(rows, signal);
 }

@@ -1,10 +1,11 @@
 import { openBlobs, proveBlobs } from "../../blobs/open-blobs.ts";
 import { type BlobReport, type BrokenFile, checkBlobs } from "../../buckets/maintenance/check-blobs.ts";
-import { type BlobOfFile, checkContent } from "../../buckets/maintenance/copy-blobs.ts";
+import { checkContent } from "../../buckets/maintenance/copy-blobs.ts";
 import { claimDisk } from "../../buckets/maintenance/store-identity.ts";
 import { assertOwner, claimStore } from "../../buckets/maintenance/store-mark.ts";
 import { deleteOrphans } from "../../buckets/maintenance/sweep.ts";
 import type { Config } from "../../config/schema.ts";
+import type { FileOfBlob } from "../../db/rows/store-rows.ts";
 import { refuseRunning } from "../backup/refuse-running.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -61,13 +62,13 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
       const line = new StatusLine(ctx);
       let report: BlobReport;
       let deleted = 0;
-      let damaged: readonly BlobOfFile[] = [];
+      let damaged: readonly FileOfBlob[] = [];
       try {
         report = await checkBlobs({
           rows,
           blobs,
           signal,
-          progress: ({ doing, count }) => line.update(() => `${doing}: ${count.toLocaleString("en-US")}`),
+          progress: (count) => line.update(() => `listing: ${count.toLocaleString("en-US")}`),
         });
         if (content)
           damaged = withoutBroken(
@@ -100,14 +101,14 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
 }
 
 /** A blob of another size is reported as that. */
-function withoutBroken(damaged: readonly BlobOfFile[], { broken }: BlobReport): readonly BlobOfFile[] {
+function withoutBroken(damaged: readonly FileOfBlob[], { broken }: BlobReport): readonly FileOfBlob[] {
   const known = new Set(broken.map(({ blob }) => blob));
   return damaged.filter(({ blob }) => !known.has(blob));
 }
 
 interface Findings extends BlobReport {
   /** Files whose content has the right size and is not what was uploaded; undefined if it was not read. */
-  readonly damaged: readonly BlobOfFile[] | undefined;
+  readonly damaged: readonly FileOfBlob[] | undefined;
   readonly deleted: number;
 }
 

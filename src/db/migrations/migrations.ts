@@ -1,7 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import { skeletonOf } from "../../base/skeleton.ts";
 import type { Dialect, Schema } from "../dialect.ts";
-import { isRemoved } from "../rows/entry-rows.ts";
+import { blobOf, folderOf, isRemoved } from "../rows/entry-rows.ts";
 import { createStatements } from "./tables.ts";
 
 /**
@@ -81,6 +81,14 @@ export const migrations: readonly Migration[] = [
     statements: ({ numberOfKey }) => [
       `CREATE INDEX "idx_kv_removed" ON "kv" ("namespace", (${numberOfKey})) WHERE ${isRemoved}`,
     ],
+  },
+  {
+    version: "m20261119_000002_rows_by_content",
+    effect: "expands",
+    statements: (dialect) =>
+      Object.entries({ idx_kv_blob: blobOf(dialect), idx_kv_folder: folderOf(dialect) }).map(
+        ([name, named]) => `CREATE INDEX "${name}" ON "kv" ((${named})) WHERE (${named}) IS NOT NULL`,
+      ),
   },
 ];
 

@@ -127,7 +127,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
 }
 
 /** `postgresSql` is the SQL of PostgreSQL, for which no connection is needed. */
-const postgresSql = {
+export const postgresSql = {
   kind: "postgres",
   columnTypes,
   rowWriter: postgresRowWriter,
@@ -137,7 +137,8 @@ const postgresSql = {
   jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
   jsonText: (column, member) => raw`${raw.ref(column)} ->> cast(${member} as text)`,
   numberOfKey: `CAST(substring("key" from '^[0-9]{1,18}') AS bigint)`,
-  byCodePoints: (column) => raw`${raw.ref(column)} COLLATE "C"`,
+  isJson: "true",
+  byCodePoints: (expression) => `(${expression}) COLLATE "C"`,
   addToJson: (column, member, amount) =>
     raw`${raw.ref(column)} || jsonb_build_object(cast(${member} as text), cast(${raw.ref(column)} ->> cast(${member} as text) as bigint) + cast(${amount} as bigint))`,
   // The driver would send a string for a jsonb parameter as a JSON string, so other values are passed unchanged; numbers and

@@ -24,6 +24,26 @@ export function folderNamespace(folder: string): string {
 /** `isRemoved` is the condition of the index of removed rows: a statement has to contain it as it stands. */
 export const isRemoved = `substr("namespace", 1, ${removedPrefix.length}) = '${removedPrefix}'`;
 
+/** The parts of a dialect that the expressions of the indexes are made of. */
+type ExpressionParts = Pick<Dialect, "isJson" | "byCodePoints">;
+
+/**
+ * `blobOf` and `folderOf` are what the row of a file or folder names, present or removed, as the text of an SQL expression that has an
+ * index; NULL for any other row, whose value may be of any form. A head is not in the index, because every change of a bucket writes it.
+ */
+export function blobOf(dialect: ExpressionParts): string {
+  return ofStore(dialect, `coalesce("value" ->> 'blob', "value" -> 'entry' ->> 'blob')`);
+}
+
+export function folderOf(dialect: ExpressionParts): string {
+  return ofStore(dialect, `coalesce("value" ->> 'id', "value" -> 'entry' ->> 'id')`);
+}
+
+function ofStore({ isJson, byCodePoints }: ExpressionParts, text: string): string {
+  const isOurs = `substr("namespace", 1, ${filesPrefix.length}) = '${filesPrefix}'`;
+  return byCodePoints(`CASE WHEN ${isOurs} AND ${isJson} THEN ${text} END`);
+}
+
 /** `removedNamespace` has what was deleted or replaced in a bucket. */
 export function removedNamespace(bucketPath: string): string {
   return removedPrefix + bucketPath;

@@ -1,7 +1,16 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
 import { Collection, damagedRow } from "../collection.ts";
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
-import { filesPrefix, folderNamespace, headsNamespace, isRemoved, removedNamespace } from "./entry-rows.ts";
+import {
+  blobOf,
+  filesPrefix,
+  folderNamespace,
+  folderOf,
+  headsNamespace,
+  isRemoved,
+  removedNamespace,
+  removedPrefix,
+} from "./entry-rows.ts";
 import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
 import { readClock } from "./lock-rows.ts";
 
@@ -67,15 +76,37 @@ async function readIdentity(rows: Collection<StoreValue>): Promise<StoreValue | 
 /** Rows of a batch: reading them takes SQLite, which stops everybody else meanwhile, about two milliseconds. */
 const batchRows = 500;
 
-/** ObjectRow is what one row names: a blob, a folder, or neither. */
-export interface ObjectRow {
-  readonly blob: string | null;
-  /** The size that the blob has by this row, in bytes. */
+/** NamedBlob is a blob with what a row says about it. */
+export interface NamedBlob {
+  readonly key: string;
+  /** In bytes. */
   readonly size: number;
-  /** SHA-256 of the blob by this row, in hexadecimal. */
-  readonly hash: string | null;
-  /** The id of a folder: one in the tree, a removed one, or the root of a bucket or a deploy. */
-  readonly folder: string | null;
+  /** SHA-256 in hexadecimal. */
+  readonly hash: string;
+}
+
+/** FileOfBlob is a row that names a blob, under the path that leads to it. */
+export interface FileOfBlob {
+  readonly blob: string;
+  /** The size that the blob has by the row, in bytes; 0 if nothing leads to the row. */
+  readonly size: number;
+  /** The path of the bucket and of the file in it; undefined if nothing leads to the row. */
+  readonly location: { readonly bucket: string; readonly path: string } | undefined;
+  /** Whether the file was deleted or replaced, and is kept for a while. */
+  readonly isRemoved: boolean;
+}
+
+/** Above is where a folder is: in a bucket, below a path that is empty or ends with a slash. */
+interface Above {
+  readonly bucket: string;
+  readonly path: string;
+  readonly isRemoved: boolean;
+}
+
+interface StoredRow {
+  readonly namespace: string;
+  readonly key: string;
+  readonly value: unknown;
 }
 
 /** NamedRow is a row of one namespace. */
@@ -90,50 +121,144 @@ interface RemovedVersion {
   readonly removed: readonly RemovedValue[];
 }
 
-/**
- * `namesContent` is a statement that has a row if any file of an object store has content. Values of other namespaces are not
- * ours, and may be of any form.
- */
-export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(namespace, 1, ${filesPrefix.length}) = '${filesPrefix}'
-  THEN coalesce(value ->> 'blob', value -> 'entry' ->> 'blob') END IS NOT NULL LIMIT 1`;
+type ObjectDialect = Pick<Dialect, "fromJson" | "byCodePoints" | "isJson" | "numberOfKey">;
 
-/** ObjectRows reads the rows of the object store as they were at one moment. */
+/** `namesContent` is a statement that has a row if any file of an object store has content. */
+export function namesContent(dialect: Pick<Dialect, "byCodePoints" | "isJson">): string {
+  return `SELECT 1 AS found FROM kv WHERE (${blobOf(dialect)}) IS NOT NULL LIMIT 1`;
+}
+
+/** ObjectRows reads the rows of the object store: as they are, or as they were at one moment. */
 export class ObjectRows {
   readonly #query: Kysely<Schema>;
-  readonly #dialect: Pick<Dialect, "fromJson" | "byCodePoints" | "numberOfKey">;
+  readonly #dialect: ObjectDialect;
+  readonly #blob: RawBuilder<string>;
+  readonly #folder: RawBuilder<string>;
 
-  constructor(query: Kysely<Schema>, dialect: Pick<Dialect, "fromJson" | "byCodePoints" | "numberOfKey">) {
+  constructor(query: Kysely<Schema>, dialect: ObjectDialect) {
     this.#query = query;
     this.#dialect = dialect;
+    this.#blob = sql.raw(blobOf(dialect));
+    this.#folder = sql.raw(folderOf(dialect));
   }
 
   /** Whether any row names content: a store without it is not the one of this database, or not mounted. */
   async haveContent(): Promise<boolean> {
-    return (await sql.raw(namesContent).execute(this.#query)).rows.length > 0;
+    return (await sql.raw(namesContent(this.#dialect)).execute(this.#query)).rows.length > 0;
   }
 
-  /** all yields what the rows of all buckets name, removed and deployed files included, in batches and in no order. */
-  async *all(): AsyncGenerator<readonly ObjectRow[]> {
-    // Values of other namespaces are not ours, and may be of any form.
-    const isOurs = sql`substr(namespace, 1, ${sql.lit(filesPrefix.length)}) = ${sql.lit(filesPrefix)}`;
-    const either = (name: string) =>
-      sql`coalesce(value ->> ${sql.lit(name)}, value -> 'entry' ->> ${sql.lit(name)})`;
-    for (let after = 0n; ; ) {
-      const { rows } = await sql<ScannedRow>`
-        SELECT id, CASE WHEN ${isOurs} THEN ${either("blob")} END AS blob, CASE WHEN ${isOurs} THEN ${either("size")} END AS size,
-          CASE WHEN ${isOurs} THEN ${either("hash")} END AS hash,
-          CASE WHEN ${isOurs} THEN coalesce(${either("id")}, value ->> 'root') END AS folder
-        FROM kv WHERE id > ${after} ORDER BY id LIMIT ${sql.lit(batchRows)}`.execute(this.#query);
-      const names = rows.filter(({ blob, folder }) => blob !== null || folder !== null);
-      yield names.map(({ blob, size, hash, folder }) => ({ blob, size: Number(size), hash, folder }));
+  /** Returns those of these blobs that any row names, as they are at one moment. */
+  async namedAmong(blobs: readonly string[]): Promise<ReadonlySet<string>> {
+    const rows = await this.#naming(this.#blob, blobs).select(this.#blob.as("blob")).distinct().execute();
+    return new Set(rows.map(({ blob }) => blob));
+  }
+
+  /** named yields the blobs after `after` and up to `upTo` that rows name, in batches, each once and in the order of their keys. */
+  async *named({
+    after = "",
+    upTo,
+  }: {
+    readonly after?: string;
+    readonly upTo?: string | undefined;
+  } = {}): AsyncGenerator<NamedBlob[]> {
+    const either = (member: string) =>
+      sql`coalesce(value ->> ${sql.lit(member)}, value -> 'entry' ->> ${sql.lit(member)})`;
+    for (let last = after; ; ) {
+      const rows = await this.#query
+        .selectFrom("kv")
+        .select([
+          this.#blob.as("blob"),
+          sql<number | string>`${either("size")}`.as("size"),
+          sql<string>`${either("hash")}`.as("hash"),
+        ])
+        .where(sql<SqlBool>`(${this.#blob}) is not null`)
+        .where(sql<SqlBool>`(${this.#blob}) > ${last}`)
+        .$if(upTo !== undefined, (query) => query.where(sql<SqlBool>`(${this.#blob}) <= ${upTo}`))
+        .orderBy(this.#blob)
+        .limit(batchRows)
+        .execute();
+      // Of one blob that has more rows than a batch the others say the same.
+      const batch = rows.filter(({ blob }, at) => blob !== rows[at - 1]?.blob);
+      yield batch.map(({ blob, size, hash }) => ({ key: blob, size: Number(size), hash }));
       if (rows.length < batchRows) return;
-      after = BigInt(rows.at(-1)?.id ?? 0);
+      last = rows.at(-1)?.blob ?? last;
     }
+  }
+
+  /** Whether more than one row names a folder, the heads of buckets included. */
+  async isNamedTwice(folder: string): Promise<boolean> {
+    return (await this.#namingFolder(folder)).length > 1;
+  }
+
+  /** Returns the rows that name a folder, and the heads of buckets whose root it is. */
+  async #namingFolder(folder: string): Promise<StoredRow[]> {
+    const columns = ["namespace", "key", "value"] as const;
+    const rows = await this.#naming(this.#folder, [folder]).select(columns).execute();
+    const heads = await this.#query
+      .selectFrom("kv")
+      .select(columns)
+      .where("namespace", "=", headsNamespace)
+      .where(sql<SqlBool>`value ->> 'root' = ${folder}`)
+      .execute();
+    return [...rows, ...heads];
+  }
+
+  /** Returns the files of these blobs, and each blob that has none without a location. */
+  async filesOf(blobs: readonly string[]): Promise<FileOfBlob[]> {
+    const files: FileOfBlob[] = [];
+    const above = new Map<string, Above[]>();
+    for (let at = 0; at < blobs.length; at += batchRows) {
+      const some = blobs.slice(at, at + batchRows);
+      const unreached = new Set(some);
+      const rows = await this.#naming(this.#blob, some)
+        .select(["namespace", "key", "value", this.#blob.as("blob")])
+        .execute();
+      for (const { namespace, key, value, blob } of rows)
+        for (const { bucket, path, isRemoved } of await this.#above({ namespace, key, value }, above)) {
+          const { size } = entryIn(this.#dialect.fromJson(value));
+          unreached.delete(blob);
+          files.push({ blob, size, location: { bucket, path }, isRemoved });
+        }
+      for (const blob of unreached) files.push({ blob, size: 0, location: undefined, isRemoved: true });
+    }
+    return files;
+  }
+
+  /** Returns the paths that lead to a row. `known` has those of the folders that were asked for. */
+  async #above({ namespace, key, value }: StoredRow, known: Map<string, Above[]>): Promise<Above[]> {
+    if (namespace === headsNamespace) return [{ bucket: key, path: "", isRemoved: false }];
+    if (namespace.startsWith(removedPrefix)) {
+      const { path } = this.#dialect.fromJson(value) as RemovedValue;
+      return [{ bucket: namespace.slice(removedPrefix.length), path, isRemoved: true }];
+    }
+    const folder = namespace.slice(filesPrefix.length);
+    const above = known.get(folder) ?? (await this.#aboveFolder(folder, known));
+    return above.map((one) => ({ ...one, path: one.path === "" ? key : `${one.path}/${key}` }));
+  }
+
+  async #aboveFolder(folder: string, known: Map<string, Above[]>): Promise<Above[]> {
+    // No folder is in itself, but a row that was written by hand may say so.
+    known.set(folder, []);
+    const above: Above[] = [];
+    for (const row of await this.#namingFolder(folder)) above.push(...(await this.#above(row, known)));
+    known.set(folder, above);
+    return above;
+  }
+
+  #naming(expression: RawBuilder<string>, names: readonly string[]) {
+    return this.#query
+      .selectFrom("kv")
+      .where(sql<SqlBool>`(${expression}) is not null`)
+      .where(expression, "in", names);
   }
 
   /** The buckets that have files in the object store, by the paths of their records. */
   heads(): AsyncGenerator<ReadonlyArray<NamedRow<HeadValue>>> {
     return this.#rows<HeadValue>(headsNamespace);
+  }
+
+  head(bucketPath: string): Promise<HeadValue | undefined> {
+    return this.#value<HeadValue>(headsNamespace, bucketPath);
   }
 
   /** The files and folders of a folder, in batches, sorted as the database does. */
@@ -145,19 +270,23 @@ export class ObjectRows {
   inOrder(folderId: string, after?: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
     return this.#rows<EntryValue>(folderNamespace(folderId), {
       after,
-      key: this.#dialect.byCodePoints("key"),
+      key: sql.raw(this.#dialect.byCodePoints('"key"')),
     });
   }
 
   /** One file or folder of a folder; undefined if there is none of that name. */
-  async entry(folderId: string, name: string): Promise<EntryValue | undefined> {
+  entry(folderId: string, name: string): Promise<EntryValue | undefined> {
+    return this.#value<EntryValue>(folderNamespace(folderId), name);
+  }
+
+  async #value<V>(namespace: string, key: string): Promise<V | undefined> {
     const row = await this.#query
       .selectFrom("kv")
       .select("value")
-      .where("namespace", "=", folderNamespace(folderId))
-      .where("key", "=", name)
+      .where("namespace", "=", namespace)
+      .where("key", "=", key)
       .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as EntryValue);
+    return row && (this.#dialect.fromJson(row.value) as V);
   }
 
   removed(bucketPath: string): AsyncGenerator<ReadonlyArray<NamedRow<RemovedValue>>> {
@@ -220,10 +349,8 @@ export class ObjectRows {
   }
 }
 
-interface ScannedRow {
-  readonly id: number | bigint;
-  readonly blob: string | null;
-  readonly size: number | string | null;
-  readonly hash: string | null;
-  readonly folder: string | null;
+/** The row of a file that names a blob: one in a tree, or a removed one. */
+function entryIn(value: unknown): { readonly size: number } {
+  const { entry, size } = value as { readonly entry?: { readonly size: number }; readonly size: number };
+  return entry ?? { size };
 }

@@ -117,7 +117,7 @@ export async function openSqlite(file: SqliteFile, options: SqliteOptions): Prom
 }
 
 /** `sqliteSql` is the SQL of SQLite and what it has nothing to do for, none of which needs the file. */
-const sqliteSql = {
+export const sqliteSql = {
   kind: "sqlite",
   columnTypes,
   rowWriter: sqliteRowWriter,
@@ -128,7 +128,8 @@ const sqliteSql = {
   jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
   jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
   numberOfKey: 'CAST("key" AS INTEGER)',
-  byCodePoints: (column) => raw`${raw.ref(column)}`,
+  isJson: 'json_valid("value")',
+  byCodePoints: (expression) => expression,
   addToJson: (column, member, amount) => {
     const path = `$.${member}`;
     return raw`json_set(${raw.ref(column)}, ${path}, json_extract(${raw.ref(column)}, ${path}) + ${amount})`;
