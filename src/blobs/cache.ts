@@ -3,7 +3,7 @@ import { type FileCalls, fileCallsFor, syncFileCalls } from "../base/local-fs/fi
 import type { BlobStore, ByteRange, StoredBlob } from "./blob-store.ts";
 import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
 import {
-  type BlobContent,
+  type Content,
   type ContentSource,
   fetchVerified,
   type HeldContent,
@@ -57,7 +57,7 @@ export class BlobCache implements ContentSource {
     return held;
   }
 
-  async open(blob: StoredBlob): Promise<BlobContent> {
+  async open(blob: StoredBlob): Promise<Content> {
     const local = await this.#openLocal(blob);
     if (local !== undefined) return local;
     if (blob.size <= maxShortBytes) return new MemoryContent(await this.#fetch(blob));
@@ -73,7 +73,7 @@ export class BlobCache implements ContentSource {
     this.#closing.abort(new Error("the server stops"));
   }
 
-  async #openLocal(blob: StoredBlob): Promise<BlobContent | undefined> {
+  async #openLocal(blob: StoredBlob): Promise<Content | undefined> {
     const { key } = blob;
     if (!this.#folder.has(key)) return undefined;
     try {

@@ -1,3 +1,4 @@
+import { pulledStream } from "../base/pulled-stream.ts";
 import { BlobDamagedFault, type BlobStore, type ByteRange, type StoredBlob } from "./blob-store.ts";
 
 /** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
@@ -14,17 +15,33 @@ export interface ChunkOptions {
   readonly reusesMemory?: boolean;
 }
 
-/** BlobContent is content that is open for reading. It is to be disposed once, or given away by `body`. */
-export interface BlobContent extends AsyncDisposable {
+/** Content is content that is open for reading, of a file or a blob. It is to be disposed once, or given away by `bodyOf`. */
+export interface Content extends AsyncDisposable {
   /** The whole content in memory, as long as it was when it was opened. Fails if it became shorter since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /** The content, or a range of it, read while it is consumed. Fails if it became shorter than that. */
   chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array>;
   /**
-   * The content, or a range of it, for a `Response`. It disposes the content when it needs it no more. The response must be returned to the
-   * HTTP server without waiting for I/O after this call, or the content may be gone.
+   * The content, or a range of it, if it is in memory, or in a file of this machine that the kernel can send; undefined otherwise.
+   * It gives the content away, as `bodyOf` does.
    */
-  body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
+  blob?(range?: ByteRange): Blob | undefined;
+}
+
+/**
+ * `bodyOf` returns content, or a range of it, for a `Response`, and disposes the content when it needs it no more. The response must
+ * be returned to the HTTP server without waiting for I/O after this call, or the content may be gone.
+ */
+export function bodyOf(content: Content, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+  const close = () => content[Symbol.asyncDispose]();
+  return content.blob?.(range) ?? pulledStream(content.chunks(range), { interrupt: close, onEnd: close });
+}
+
+/** `sha256Of` reads content whole and returns its SHA-256, in hexadecimal. */
+export async function sha256Of(content: Pick<Content, "chunks">): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256");
+  for await (const chunk of content.chunks(undefined, { reusesMemory: true })) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 /** ContentSource opens blobs to send them: from the folder that they are in, or through a cache on the local disk. */
@@ -34,7 +51,7 @@ export interface ContentSource {
   /** The content as a file of a local disk, for the kernel to send; undefined if it is not there. Synchronous. */
   hold(blob: StoredBlob): HeldContent | undefined;
   /** Opens a blob, once the store has begun to answer. Throws what `BlobStore.get` throws. */
-  open(blob: StoredBlob): Promise<BlobContent>;
+  open(blob: StoredBlob): Promise<Content>;
 }
 
 /** Blobs up to this size are read into memory as a whole, and again if they arrived damaged. */

@@ -32,8 +32,8 @@ import {
   storeUnusable,
 } from "./blob-store.ts";
 import {
-  type BlobContent,
   type ChunkOptions,
+  type Content,
   type ContentSource,
   type HeldContent,
   verified,
@@ -360,7 +360,7 @@ export class FolderContent implements ContentSource {
     return this.#isLocal ? holdLocalBlob(blob, this.#paths.ofBlob(blob.key)) : undefined;
   }
 
-  async open(blob: StoredBlob): Promise<BlobContent> {
+  async open(blob: StoredBlob): Promise<Content> {
     try {
       return await openLocalBlob(blob, {
         path: this.#paths.ofBlob(blob.key),
@@ -601,7 +601,7 @@ interface LocalBlobOptions {
 }
 
 /** LocalBlob is a blob that is a file of this machine, held open. Deleting the file does not end reading it. */
-class LocalBlob extends LocalContent implements BlobContent {
+class LocalBlob extends LocalContent implements Content {
   readonly #blob: StoredBlob;
   readonly #verifies: boolean;
 
@@ -634,7 +634,7 @@ class LocalBlob extends LocalContent implements BlobContent {
 }
 
 /** openLocalBlob opens the file of a blob. Throws the system's error, or BlobMissingFault if the file has another size. */
-export async function openLocalBlob(blob: StoredBlob, options: LocalBlobOptions): Promise<BlobContent> {
+export async function openLocalBlob(blob: StoredBlob, options: LocalBlobOptions): Promise<Content> {
   const handle = await options.calls.open(options.path, openFlags);
   try {
     if ((await handle.stat()).size !== blob.size) throw new BlobDamagedFault(blob.key);

@@ -96,7 +96,7 @@ export abstract class LocalContent implements AsyncDisposable {
    * Bun sends a file with `sendfile` only if it may open it itself, from the held path, and it does so in the same event-loop tick in
    * which the handler's promise is fulfilled (Bun 1.4.4, plain and TLS). So our own handle is closed in the next tick.
    */
-  body({ start, end } = this.#whole()): Blob {
+  blob({ start, end } = this.#whole()): Blob {
     setImmediate(() => void this.handle.close());
     // Cut to the size in the headers: more may be appended to the file while it is sent.
     return Bun.file(this.heldPath).slice(start, end + 1);

@@ -1,12 +1,11 @@
 import { constants } from "node:fs";
 import { Fault } from "../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor, writeAll } from "../base/local-fs/file-calls.ts";
-import { pulledStream } from "../base/pulled-stream.ts";
 import { BlobDamagedFault, type BlobStore, type ByteRange, type StoredBlob } from "./blob-store.ts";
-import { type BlobContent, type ContentSource, fetchVerified, maxShortBytes, verified } from "./content.ts";
+import { type Content, type ContentSource, fetchVerified, maxShortBytes, verified } from "./content.ts";
 
 /** MemoryContent is a short blob, fetched whole. */
-export class MemoryContent implements BlobContent {
+export class MemoryContent implements Content {
   readonly #bytes: Uint8Array<ArrayBuffer>;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
@@ -21,7 +20,7 @@ export class MemoryContent implements BlobContent {
     yield this.#part(range);
   }
 
-  body(range?: ByteRange): Blob {
+  blob(range?: ByteRange): Blob {
     return new Blob([this.#part(range)]);
   }
 
@@ -39,7 +38,7 @@ interface RemoteContentOptions {
 }
 
 /** RemoteContent is a blob that is read from its store while it is sent, through a file of the cache where there is one. */
-export class RemoteContent implements BlobContent {
+export class RemoteContent implements Content {
   readonly #blob: StoredBlob;
   readonly #options: RemoteContentOptions;
   readonly #stop = new AbortController();
@@ -76,11 +75,6 @@ export class RemoteContent implements BlobContent {
     yield* await this.#options.store.get(this.#blob.key, rest, this.#stop.signal);
   }
 
-  body(range?: ByteRange): ReadableStream<Uint8Array> {
-    const interrupt = () => this.#stop.abort(new Error("the reader went away"));
-    return pulledStream(this.chunks(range), { interrupt });
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stop.abort(new Error("the file was closed"));
   }
@@ -104,7 +98,7 @@ export class UncachedContent implements ContentSource {
     return undefined;
   }
 
-  async open(blob: StoredBlob): Promise<BlobContent> {
+  async open(blob: StoredBlob): Promise<Content> {
     if (blob.size <= maxShortBytes) return new MemoryContent(await fetchVerified(this.#store, blob, never));
     return new RemoteContent(blob, { store: this.#store });
   }

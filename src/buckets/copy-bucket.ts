@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import { forEachConcurrently } from "../base/for-each.ts";
-import { retryDamaged } from "../blobs/content.ts";
+import { retryDamaged, sha256Of } from "../blobs/content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 import type { Failure, FileEntry, FileReader, TreeFiles } from "./ports.ts";
 import { walk } from "./tree-ops.ts";
@@ -188,9 +188,7 @@ async function storedHashOf(reader: FileReader, path: TreePath): Promise<string 
 
 async function hashOf(reader: FileReader, path: TreePath): Promise<string> {
   await using file = await reader.open(path);
-  const hash = new Bun.CryptoHasher("sha256");
-  for await (const chunk of file.chunks(undefined, { reusesMemory: true })) hash.update(chunk);
-  return hash.digest("hex");
+  return await sha256Of(file);
 }
 
 function damaged(path: TreePath, when: string): Fault {

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";
-import type { BlobContent, HeldContent } from "../blobs/content.ts";
+import type { Content, HeldContent } from "../blobs/content.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
@@ -82,7 +82,7 @@ export interface ResolvedPath {
  * OpenFile is a file of a bucket, open for reading: its content stays readable whatever happens to its name. Reading fails with a Fault
  * when the store does. It is to be disposed once, or given away by `body`.
  */
-export interface OpenFile extends BlobContent {
+export interface OpenFile extends Content {
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;

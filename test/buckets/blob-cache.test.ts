@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Fault } from "../../src/base/fault.ts";
 import { BlobMissingFault, type ByteRange, type StoredBlob } from "../../src/blobs/blob-store.ts";
 import { BlobCache } from "../../src/blobs/cache.ts";
+import { bodyOf } from "../../src/blobs/content.ts";
 import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -63,7 +64,7 @@ async function sent(cache: BlobCache, blob: StoredBlob, range?: ByteRange): Prom
   using server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
-    fetch: async () => new Response((await cache.open(blob)).body(range)),
+    fetch: async () => new Response(bodyOf(await cache.open(blob), range)),
   });
   return await (await fetch(server.url)).bytes();
 }
@@ -160,7 +161,7 @@ test("a part of a large blob does not fetch all of it", async () => {
   await using cached = await cachedStore();
   const blob = await cached.put(5 * mib);
   const content = await cached.cache.open(blob);
-  const part = await new Response(content.body({ start: mib, end: mib + 9 })).bytes();
+  const part = await new Response(bodyOf(content, { start: mib, end: mib + 9 })).bytes();
   expect(part.length).toBe(10);
   await cached.nothingUnfinished();
   expect(cached.cache.has(blob.key)).toBe(false);
@@ -259,7 +260,7 @@ for (const [size, cacheBytes] of [
 test("a fill that nobody reads any more ends, and the next reader gets the blob", async () => {
   await using cached = await cachedStore();
   const blob = await cached.put(15 * mib);
-  const reader = new Response((await cached.cache.open(blob)).body()).body?.getReader();
+  const reader = new Response(bodyOf(await cached.cache.open(blob))).body?.getReader();
   await reader?.read();
   await reader?.cancel();
   await cached.nothingUnfinished();

@@ -6,6 +6,7 @@
 
 import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange } from "../../blobs/blob-store.ts";
+import { bodyOf } from "../../blobs/content.ts";
 import type { OpenFile } from "../../buckets/ports.ts";
 import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
 import type { CompressedStream } from "./compression.ts";
@@ -132,14 +133,14 @@ function release(body: Body): void {
 
 /**
  * toSend returns the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see
- * `OpenFile.body`); the body needs no release afterwards.
+ * `bodyOf`); the body needs no release afterwards.
  */
 function toSend(body: SizedBody, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
   switch (body.kind) {
     case "memory":
       return range === undefined ? body.blob : body.blob.slice(range.start, range.end + 1);
     case "file":
-      return body.file.body(range);
+      return bodyOf(body.file, range);
   }
 }
 

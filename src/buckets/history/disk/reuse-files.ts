@@ -1,5 +1,6 @@
 import { rm } from "node:fs/promises";
 import { syncFiles } from "../../../base/local-fs/sync.ts";
+import { sha256Of } from "../../../blobs/content.ts";
 import { splitPath, type TreePath } from "../../path.ts";
 import type { ReuseOptions, WantedFile } from "../../ports.ts";
 import { copyOpenFile } from "../../trees/disk/copy.ts";
@@ -12,8 +13,6 @@ import { storeHash } from "../../trees/disk/stored-hash.ts";
 
 /** Files of a folder that are compared and copied at a time. */
 const maxRunning = 8;
-/** Content up to this size is hashed as a whole. */
-const maxWholeBytes = 1024 * 1024;
 
 export interface ReuseFilesOptions extends Pick<ReuseOptions, "signal" | "sourcesOf"> {
   readonly source: DiskReader;
@@ -100,16 +99,9 @@ async function openSame(
   if (found?.kind !== "file" || found.stats.size !== size) return undefined;
   const file = await reader.openOrFind(path);
   if (file === undefined || "kind" in file) return undefined;
-  if (file.stats.size === size && (await hashOf(file)) === sha256) return file;
+  if (file.stats.size === size && (await sha256Of(file)) === sha256) return file;
   await file[Symbol.asyncDispose]();
   return undefined;
-}
-
-async function hashOf(file: DiskFile): Promise<string> {
-  const hash = new Bun.CryptoHasher("sha256");
-  if (file.stats.size <= maxWholeBytes) return hash.update(await file.bytes()).digest("hex");
-  for await (const chunk of file.chunks(undefined, { reusesMemory: true })) hash.update(chunk);
-  return hash.digest("hex");
 }
 
 /** False if another program changed the file while it was read and copied. */

@@ -1,5 +1,4 @@
 import type { DiskUsage } from "../../../base/local-fs/stat.ts";
-import { pulledStream } from "../../../base/pulled-stream.ts";
 import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import {
   BlobMissingFault,
@@ -7,7 +6,7 @@ import {
   type ByteRange,
   type StoredBlob,
 } from "../../../blobs/blob-store.ts";
-import type { BlobContent, ChunkOptions } from "../../../blobs/content.ts";
+import type { ChunkOptions, Content, ContentSource } from "../../../blobs/content.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../../db/rows/entry-values.ts";
 import type { Logger } from "../../../log/hub.ts";
@@ -141,8 +140,8 @@ export class EntryReader implements FileReader {
     return new ObjectFile({
       value,
       snapshot: () => entry.snapshot(),
-      isLocal: ({ key }) => this.#options.content.has(key),
-      openBlob: (blob) => this.#openBlob(entry.path, value, () => this.#options.content.open(blob)),
+      source: this.#options.content,
+      report: (fault) => this.#report(entry.path, value, fault),
     });
   }
 
@@ -210,23 +209,11 @@ export class EntryReader implements FileReader {
     return value && new ObjectEntry(this.#options, { path, value, head });
   }
 
-  async #openBlob(
-    path: TreePath,
-    { blob }: FileValue,
-    open: () => Promise<BlobContent>,
-  ): Promise<BlobContent> {
+  #report(path: TreePath, { blob }: FileValue, fault: BlobStoreFault): void {
     const { bucket, log, onBlobStoreFault } = this.#options;
-    const report = (fault: BlobStoreFault) => {
-      if (fault instanceof BlobMissingFault)
-        log.event("blob.missing", fault.publicDetail, { bucket, path, blob: blob ?? "" });
-      else onBlobStoreFault?.(fault);
-    };
-    try {
-      return new ReportedContent(await open(), report);
-    } catch (error) {
-      if (error instanceof BlobStoreFault) report(error);
-      throw error;
-    }
+    if (fault instanceof BlobMissingFault)
+      log.event("blob.missing", fault.publicDetail, { bucket, path, blob: blob ?? "" });
+    else onBlobStoreFault?.(fault);
   }
 }
 
@@ -241,10 +228,9 @@ function folderOf(located: LocatedPath): FolderValue {
 interface ObjectFileOptions {
   readonly value: FileValue;
   readonly snapshot: () => FileSnapshot;
-  /** Whether the content is on a local disk. Synchronous. */
-  readonly isLocal: (blob: StoredBlob) => boolean;
-  /** Opens the content. Throws a Fault, also for a blob that is missing. */
-  readonly openBlob: (blob: StoredBlob) => Promise<BlobContent>;
+  readonly source: ContentSource;
+  /** Called if the store fails, or has lost the content. */
+  readonly report: (fault: BlobStoreFault) => void;
 }
 
 /**
@@ -256,8 +242,8 @@ class ObjectFile implements OpenFile {
   readonly contentKey: string;
   readonly #blob: StoredBlob | undefined;
   readonly #options: ObjectFileOptions;
-  #content: Promise<BlobContent> | undefined;
-  #opened: BlobContent | undefined;
+  #content: Promise<Content> | undefined;
+  #opened: Content | undefined;
 
   constructor(options: ObjectFileOptions) {
     this.#options = options;
@@ -267,28 +253,32 @@ class ObjectFile implements OpenFile {
   }
 
   get isRemote(): boolean {
-    return this.#blob !== undefined && !this.#options.isLocal(this.#blob);
+    return this.#blob !== undefined && !this.#options.source.has(this.#blob.key);
   }
 
   async prepare(): Promise<void> {
-    await this.#open();
+    await this.#reported(() => this.#open());
   }
 
-  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    return (await this.#open())?.bytes() ?? new Uint8Array();
+  bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#reported(async () => (await this.#open())?.bytes() ?? new Uint8Array());
   }
 
   async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
-    const content = await this.#open();
-    if (content !== undefined) yield* content.chunks(range, options);
+    try {
+      const content = await this.#open();
+      if (content !== undefined) yield* content.chunks(range, options);
+    } catch (error) {
+      throw this.#noted(error);
+    }
   }
 
-  body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+  /** Without `prepare`, the blob is opened when the client has room for the first bytes. */
+  blob(range?: ByteRange): Blob | undefined {
     if (this.#blob === undefined) return new Blob([]);
-    const opened = this.#opened;
-    if (opened === undefined) return this.#lateBody(range);
-    this.#content = undefined;
-    return opened.body(range);
+    const blob = this.#opened?.blob?.(range);
+    if (blob !== undefined) this.#content = undefined;
+    return blob;
   }
 
   async snapshot(): Promise<FileSnapshot> {
@@ -302,73 +292,23 @@ class ObjectFile implements OpenFile {
     await content?.[Symbol.asyncDispose]();
   }
 
-  /** Without `prepare`, the blob is opened when the client has room for the first bytes. */
-  #lateBody(range: ByteRange | undefined): ReadableStream<Uint8Array> {
-    return pulledStream(this.chunks(range), { onEnd: () => this[Symbol.asyncDispose]() });
-  }
-
-  async #open(): Promise<BlobContent | undefined> {
+  async #open(): Promise<Content | undefined> {
     if (this.#blob === undefined) return undefined;
-    this.#content ??= this.#options.openBlob(this.#blob);
+    this.#content ??= this.#options.source.open(this.#blob);
     this.#opened = await this.#content;
     return this.#opened;
   }
-}
 
-/** ReportedContent is the content of a blob that calls `report` if the store fails while it is read. */
-class ReportedContent implements BlobContent {
-  readonly #content: BlobContent;
-  readonly #report: (fault: BlobStoreFault) => void;
-
-  constructor(content: BlobContent, report: (fault: BlobStoreFault) => void) {
-    this.#content = content;
-    this.#report = report;
-  }
-
-  bytes(): ReturnType<BlobContent["bytes"]> {
-    return this.#observe(this.#content.bytes());
-  }
-
-  async *chunks(range?: ByteRange, options?: ChunkOptions): AsyncGenerator<Uint8Array> {
+  async #reported<T>(read: () => Promise<T>): Promise<T> {
     try {
-      yield* this.#content.chunks(range, options);
-    } catch (error) {
-      throw this.#noted(error);
-    }
-  }
-
-  /** A file of the disk is given on as it is: the kernel sends it. */
-  body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {
-    const body = this.#content.body(range);
-    if (body instanceof Blob) return body;
-    const reader = body.getReader();
-    return new ReadableStream<Uint8Array>(
-      {
-        pull: async (controller) => {
-          const { done, value } = await this.#observe(reader.read());
-          if (value !== undefined) controller.enqueue(value);
-          if (done) controller.close();
-        },
-        cancel: (reason) => reader.cancel(reason),
-      },
-      { highWaterMark: 0 },
-    );
-  }
-
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#content[Symbol.asyncDispose]();
-  }
-
-  async #observe<T>(work: Promise<T>): Promise<T> {
-    try {
-      return await work;
+      return await read();
     } catch (error) {
       throw this.#noted(error);
     }
   }
 
   #noted(error: unknown): unknown {
-    if (error instanceof BlobStoreFault) this.#report(error);
+    if (error instanceof BlobStoreFault) this.#options.report(error);
     return error;
   }
 }
