@@ -31,6 +31,7 @@ eachStore("what is sent is counted, also a part of it, and nothing else", async 
   expect([head.status, head.headers.get("accept-ranges")]).toEqual([200, "none"]);
   expect(await answer(address, { headers: { "if-none-match": etag } })).toEqual([304, ""]);
   expect(await answer(address, { headers: { "if-match": '"x"' } })).toEqual([412, ""]);
+  expect(await answer(address, { headers: { range: "bytes=10-" } })).toEqual([416, ""]);
   expect(await answer(address, { headers: { range: "bytes=1-" } })).toEqual([206, "123456789"]);
   const listed = (await node.call("static-bucket_links", [node.superToken, node.bucket])) as Listed[];
   expect(listed.map(({ downloads }) => downloads)).toEqual([1]);

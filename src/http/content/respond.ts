@@ -31,12 +31,8 @@ export function respond(request: Request, representation: Representation): Respo
 
 function respondRange(request: Request, representation: Representation, body: SizedBody): Response {
   const { headers } = representation;
-  const header = request.headers.get("range");
   const size = sizeOf(body);
-  const ranges =
-    header !== null && mayUseRange(request.headers.get("if-range"), representation)
-      ? parseRanges(header, size)
-      : undefined;
+  const ranges = rangesOf(request, representation, size);
   if (ranges === undefined) return respondWhole(request, representation);
   if (ranges === "unsatisfiable") {
     release(body);
@@ -115,6 +111,22 @@ function multipart(
 /** needsContent returns whether the answer to a GET or HEAD has a body: not if the client has the content already. */
 export function needsContent({ method, headers }: Request, validators: Validators): boolean {
   return method !== "HEAD" && evaluateConditions(headers, validators) === "send";
+}
+
+/** isRangeMissing returns whether a GET asks for a range that the content does not have: the answer is 416, without a part of it. */
+export function isRangeMissing(request: Request, validators: Validators, size: number): boolean {
+  return rangesOf(request, validators, size) === "unsatisfiable";
+}
+
+/** The ranges that a request asks for; undefined if the whole has to be sent. */
+function rangesOf(
+  { headers }: Request,
+  validators: Validators,
+  size: number,
+): ReturnType<typeof parseRanges> {
+  return mayUseRange(headers.get("if-range"), validators)
+    ? parseRanges(headers.get("range"), size)
+    : undefined;
 }
 
 /** The length in bytes. */

@@ -3,7 +3,7 @@ import type { OpenFile } from "../../buckets/ports.ts";
 import { toValidators } from "../content/conditions.ts";
 import { sandboxed } from "../content/media-type.ts";
 import { errorReason } from "../content/plain.ts";
-import { needsContent, respond } from "../content/respond.ts";
+import { isRangeMissing, needsContent, respond } from "../content/respond.ts";
 import { plainVariant } from "../content/variants.ts";
 import { HttpError } from "../request/http-error.ts";
 import type { LinkRequest } from "./link-request.ts";
@@ -13,7 +13,8 @@ export async function download(linked: LinkRequest): Promise<Response | undefine
   const { request, link, path, files, audit, bucket } = linked;
   const found = await files.reader.openOrFind(path);
   if (found === undefined || "kind" in found) return undefined;
-  const isSent = needsContent(request, toValidators(found.stats));
+  const validators = toValidators(found.stats);
+  const isSent = needsContent(request, validators) && !isRangeMissing(request, validators, found.stats.size);
   if (isSent) await count(linked, found);
   const plain = await plainVariant(found, path, request);
   const response = respond(request, { ...plain, headers: sandboxed(plain.headers) });
