@@ -103,9 +103,14 @@ export function archiveName(bucket: string, folder: TreePath): string {
   return (splitPath(folder).name || bucket).replace(/^([A-Za-z]):/, "$1_");
 }
 
+/** A code, wherever it stands: `/node//link/<code>` is not the address of a link, but the code is good at the right address. */
+const anyCode = /AQ[AEIM][AB][\w-]{32,48}/g;
+
 /** `withoutLinkCodes` hides the codes in a URL: whoever reads a log must not get the links of others. */
 export function withoutLinkCodes(url: string): string {
   // Asked for every request, of which few have one.
-  if (!url.includes("/node/link/") && !url.includes("/node/preview/")) return url;
-  return url.replace(/(\/node\/(?:link|preview)\/+)[^/?#]+/g, "$1***");
+  const mayHaveCode = url.includes("AQ");
+  if (!mayHaveCode && !url.includes("/node/link/") && !url.includes("/node/preview/")) return url;
+  const hidden = url.replace(/(\/node\/(?:link|preview)\/+)[^/?#]+/g, "$1***");
+  return mayHaveCode ? hidden.replace(anyCode, "***") : hidden;
 }

@@ -18,6 +18,9 @@ test("no log has the code of a link, whatever it logs, and no password of one", 
     answer(plain.address, { headers: { referer: `${node.url}${locked.address}?x` } }),
     answer(plain.address.replace("/link/", "/link//")),
     answer(plain.address.replace("/link/", "/preview/")),
+    ...["/node//link/", "/NODE/Link/", "/%6eode/link/", "/node/%6cink/", "/node/link;x/"].map((prefix) =>
+      answer(locked.address.replace("/node/link/", prefix)),
+    ),
     answer(locked.address, { method: "POST", body: new URLSearchParams({ password: "pass-and-word" }) }),
     answer(`${plain.address}?download`),
     put(box.address, "new.txt", "new"),
@@ -26,6 +29,8 @@ test("no log has the code of a link, whatever it logs, and no password of one", 
   const lines = [
     '"GET /node/link/***/site/a.txt HTTP/1.1" 200',
     '"GET /node/link/***/site/a.txt? HTTP/1.1" 200',
+    '"GET /node//link/***/site/a.txt HTTP/1.1" 404',
+    '"GET /node/link;x/***/site/a.txt HTTP/1.1" 404',
     '"PUT /node/link/***/site/in/new.txt HTTP/1.1" 201',
     '/node/link/***/site/a.txt" ',
   ];
