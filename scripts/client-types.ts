@@ -3,7 +3,7 @@ import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
-import { type NamedTypes, typeText } from "../src/rpc/discover.ts";
+import { type NamedTypes, requirementsOf, typeText } from "../src/rpc/discover.ts";
 import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
 import type { Services } from "../src/services.ts";
@@ -32,6 +32,9 @@ export function clientTypes(): string {
     const credential = credentialParam(method);
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
+  const requirements = Object.entries(table).map(
+    ([name, method]) => `  ${JSON.stringify(name)}: ${JSON.stringify(requirementsOf(method))},`,
+  );
   const families = [...ownFamilies].map(([family, actions]) => `  ${family}: ${JSON.stringify(actions)},`);
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
@@ -46,6 +49,11 @@ ${rows.join("\n")}
 /** The param that holds the caller's token, which the client fills in. */
 export const credentialParams: Readonly<Record<string, string>> = {
 ${credentials.join("\n")}
+};
+
+/** What the caller of a method must hold; one entry of its list is enough. */
+export const requirements: { readonly [M in keyof Methods]: readonly Requirement[] } = {
+${requirements.join("\n")}
 };
 
 /** The families of permissions that this server uses, with the actions of each. */

@@ -49,6 +49,7 @@ export interface TokenRecord {
   readonly name: string | null;
   readonly created_at: number | null;
   readonly last_used_at: number | null;
+  readonly super?: true;
 }
 
 interface TokenDeletion {
@@ -195,6 +196,7 @@ export class Tokens {
       name: row.name,
       created_at: row.createdAt,
       last_used_at: this.#uses.lastUse(row.id, row.lastUsedAt),
+      ...(row.isSuper && { super: true }),
     };
   }
 

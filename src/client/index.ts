@@ -67,6 +67,7 @@ export {
   type PublishedDeploy,
   permissionFamilies,
   type Requirement,
+  requirements,
   type Scope,
   type StoredLink,
   type Token,

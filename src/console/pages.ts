@@ -23,8 +23,6 @@ export interface PageEntry {
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
-const isSuper = ({ isSuper }: Rights) => isSuper;
-
 /** Every page, in the order of the menu. */
 export const pages: readonly PageEntry[] = [
   {
@@ -48,7 +46,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.activity;
     },
     icon: "activity",
-    shown: (rights) => rights.globally({ node: "read_logs" }),
+    shown: (rights) => rights.may("log_list"),
     get needs() {
       return t.frame.needsLogs;
     },
@@ -62,7 +60,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.logs;
     },
     icon: "logs",
-    shown: (rights) => rights.globally({ node: "read_logs" }),
+    shown: (rights) => rights.may("log_list"),
     get needs() {
       return t.frame.needsLogs;
     },
@@ -90,7 +88,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.sql;
     },
     icon: "sql",
-    shown: (rights) => rights.globally({ node: "exec_sql" }),
+    shown: (rights) => rights.may("node-server_exec_sql"),
     get needs() {
       return t.frame.needsSql;
     },
@@ -104,7 +102,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.config;
     },
     icon: "config",
-    shown: isSuper,
+    shown: (rights) => rights.may("node-server_read_config"),
     get needs() {
       return t.frame.needsSuperToken;
     },
@@ -118,7 +116,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.tokens;
     },
     icon: "tokens",
-    shown: (rights) => rights.globally({ token: "create" }),
+    shown: (rights) => rights.may("token_create"),
     // Everybody can see what the own token may do.
     opens: () => true,
     get needs() {
@@ -134,7 +132,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.update;
     },
     icon: "update",
-    shown: isSuper,
+    shown: (rights) => rights.may("node-server_self_update"),
     get needs() {
       return t.frame.needsSuperToken;
     },

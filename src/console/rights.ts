@@ -1,16 +1,50 @@
-import type { Limit, Permission, Scope, Token } from "../client/index.ts";
+import {
+  type Limit,
+  type Methods,
+  type Permission,
+  type Requirement,
+  requirements,
+  type Scope,
+  type Token,
+} from "../client/index.ts";
 
 /** Rights of a token, so that the console can hide actions that would be refused. The server decides. */
 export class Rights {
   readonly #limits: readonly Limit[];
 
-  constructor(
-    token: Token,
-    readonly isSuper: boolean,
-  ) {
+  readonly isSuper: boolean;
+
+  constructor(token: Token) {
+    this.isSuper = token.super === true;
     const stored: unknown = token.token_limit;
     // Unreadable limits in the database grant nothing.
     this.#limits = Array.isArray(stored) && stored.every(isLimit) ? stored : [];
+  }
+
+  /** Whether the token may call a method, for this bucket or for any; true if that depends on further params. */
+  may(method: keyof Methods, bucket?: string): boolean {
+    return this.meetsOneOf(requirements[method], bucket);
+  }
+
+  meetsOneOf(requirements: readonly Requirement[], bucket?: string): boolean {
+    return this.isSuper || requirements.some((requirement) => this.#meets(requirement, bucket));
+  }
+
+  #meets(requirement: Requirement, bucket?: string): boolean {
+    switch (requirement.kind) {
+      case "super":
+        return false;
+      case "all":
+        if (requirement.scope.kind === "global")
+          return requirement.permissions.every((permission) => this.globally(permission));
+        if (requirement.scope.kind === "static_bucket" && bucket !== undefined)
+          return this.inBucket(bucket, ...requirement.permissions);
+        return requirement.permissions.every((permission) => this.anywhere(permission));
+      case "anywhere":
+        return requirement.permissions.some((permission) => this.anywhere(permission));
+      default:
+        return true;
+    }
   }
 
   /** Whether the token has the permission in scope `global`. */

@@ -61,6 +61,7 @@ const tokenRecord = z
       .describe(
         "to the minute; a use on another node can be missing for up to a minute; null if the token was never used, or if it was not recorded",
       ),
+    super: z.literal(true).optional().describe("set for the Super Token"),
   })
   .meta({ id: "Token" });
 
@@ -155,6 +156,7 @@ export const token = {
             name: null,
             created_at: 1794707501291,
             last_used_at: 1794707561000,
+            super: true,
           },
         ],
       },

@@ -132,7 +132,7 @@ export function needWords<S>(method: Method<S>): string {
 }
 
 /** Every need that a method can have, depending on its params; for most methods there is one. */
-function requirementsOf<S>(method: Method<S>): Requirement[] {
+export function requirementsOf<S>(method: Method<S>): Requirement[] {
   return needsOf(method).map((need) => toRequirement(need, method.names));
 }
 

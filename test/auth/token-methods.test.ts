@@ -81,7 +81,7 @@ eachForm("token_get shows the caller's own token, in both forms of credentials",
   };
   expect(await call("token_get", { token: `${made.key}:${made.secret}` })).toEqual(own);
   expect(await call("token_get", { token: `${anna}|secret-word` })).toEqual(own);
-  const root = { ...own, token_key: superToken.split(":")[0], username: "root" };
+  const root = { ...own, token_key: superToken.split(":")[0], username: "root", super: true };
   expect(await call("token_get", { token: superToken })).toEqual(root);
   expect(await call("token_get", { token: `root|${rootPassword}` })).toEqual(root);
 });
@@ -122,7 +122,9 @@ eachForm(
       username: "root",
       created_by: null,
       ...labelAndTimes,
+      super: true,
     });
+    expect(tokens.slice(1).some((token) => "super" in token)).toBe(false);
   },
   testNode,
 );

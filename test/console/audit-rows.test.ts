@@ -90,7 +90,8 @@ test("filters are combined, and words of the search may stand in any order", () 
 test("a token is the same one whether it acted by its key or by its user name", () => {
   const token = (token_key: string, username: string | null, name: string | null) =>
     ({ token_key, username, name }) as Token;
-  const actors = new Actors([token("super", "root", null), token("k1", "alice", "Alice's laptop")]);
+  const superToken = { ...token("super", "root", null), super: true as const };
+  const actors = new Actors([superToken, token("k1", "alice", "Alice's laptop")]);
   const byName = { ...written(0, "a").fields, token_key: undefined, username: "alice" };
   const [first, second] = auditRows([written(0, "a"), { ...written(1, "b"), fields: byName }]);
   if (first === undefined || second === undefined) throw new Error("no rows");

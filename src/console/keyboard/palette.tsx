@@ -31,7 +31,9 @@ export function Palette({ session, onClose }: KeyboardDialogProps) {
   const { client, rights } = session;
   const buckets = useLoad(
     async (signal) =>
-      rights.isSuper ? await client.call("static-bucket_list", {}, { signal }) : rights.namedBuckets,
+      rights.may("static-bucket_list")
+        ? await client.call("static-bucket_list", {}, { signal })
+        : rights.namedBuckets,
     [client],
   );
   const found = matching(
@@ -138,8 +140,8 @@ function actions({ rights }: Session): readonly Command[] {
     run: () => go(linkTo("buckets", [], { new: "yes" })),
   };
   return [
-    ...(rights.anywhere({ static_bucket: "write" }) ? [newBucket] : []),
-    ...(rights.globally({ token: "create" }) ? [newToken] : []),
+    ...(rights.may("static-bucket_create") ? [newBucket] : []),
+    ...(rights.may("token_create") ? [newToken] : []),
     { label: t.frame.systemColours, icon: "system", run: () => chooseTheme("system") },
     { label: t.frame.lightColours, icon: "sun", run: () => chooseTheme("light") },
     { label: t.frame.darkColours, icon: "moon", run: () => chooseTheme("dark") },

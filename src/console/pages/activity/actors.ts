@@ -18,10 +18,8 @@ export class Actors {
   readonly #byUsername = new Map<string, Actor>();
 
   constructor(tokens: readonly Token[]) {
-    for (const [at, { token_key, username, name }] of tokens.entries()) {
-      const label = name ?? username ?? token_key;
-      // The Super Token is the first.
-      const actor = { id: token_key, label, isSuper: at === 0, exists: true };
+    for (const { token_key, username, name, super: isSuper = false } of tokens) {
+      const actor = { id: token_key, label: name ?? username ?? token_key, isSuper, exists: true };
       this.#byKey.set(token_key, actor);
       if (username !== null) this.#byUsername.set(username, actor);
     }

@@ -43,7 +43,7 @@ function ChangedObject({ row: { count, folder = "" }, event, actors }: ChangedOb
   const isOne = count === 1;
   const path = "path" in event ? (isOne ? event.path : folder) : "";
   const text = <FileName name={path === "" ? bucket : `${bucket}/${path}${isOne ? "" : "/"}`} />;
-  const mayList = rights.inBucket(withoutDeploy(bucket), { static_bucket_file: "list" });
+  const mayList = rights.may("static-bucket-file_list", withoutDeploy(bucket));
   const link = mayList ? linkOf(event, path, isOne) : undefined;
   return link === undefined ? text : <a href={link}>{text}</a>;
 }

@@ -57,7 +57,7 @@ function Memory() {
   return (
     <p class="muted">
       {rich(sentences(memory, t.activity.wholeTrail), {
-        key: rights.isSuper ? <a href={linkTo("config")}>{key}</a> : key,
+        key: rights.may("node-server_read_config") ? <a href={linkTo("config")}>{key}</a> : key,
       })}
     </p>
   );

@@ -12,10 +12,10 @@ export function useActors(rows: readonly AuditRow[] | undefined): Actors {
   const newestChange = rows?.find(({ event }) => event?.event.startsWith("token."))?.key;
   const { value } = useLoad(
     async (signal) =>
-      rights.isSuper
+      rights.may("token_list_all_tokens")
         ? new Actors((await client.call("token_list_all_tokens", {}, { signal })).tokens)
         : undefined,
-    [client, rights.isSuper, newestChange],
+    [client, rights.may("token_list_all_tokens"), newestChange],
   );
   const [none] = useState(() => new Actors([]));
   return value ?? none;

@@ -5,7 +5,6 @@ import {
   ClientError,
   FileNotFound,
   type NodeServerClient,
-  type Permission,
 } from "../../../client/index.ts";
 import { type Session, serverUrl } from "../../session.ts";
 import { t } from "../../text/text.ts";
@@ -64,10 +63,15 @@ export async function openAccess(
   bucket: Bucket | undefined,
 ): Promise<BucketAccess> {
   const files = client.bucket(name);
-  const may = (action: "list" | "read") => rights.inBucket(name, filePermission(action));
   const readers = bucket && readersOf(bucket);
   const readOnly = (why: string, readers: Readers | undefined) =>
-    overRpc(client, name, { files: undefined, why, mayList: may("list"), mayRead: may("read"), readers });
+    overRpc(client, name, {
+      files: undefined,
+      why,
+      mayList: rights.may("static-bucket-file_list", name),
+      mayRead: rights.may("static-bucket-file_read", name),
+      readers,
+    });
   const switchedOff = (why: string) => readOnly(why, "nobody");
   if (bucket?.enable === false) return switchedOff(t.buckets.switchedOff);
   if (!rights.overWebdav(name)) return readOnly(t.buckets.needsAllFour, readers);
@@ -82,10 +86,6 @@ async function readersSeen(name: string): Promise<Readers> {
   const address = publicUrl(serverUrl, { name, path: "" }).replace(/\/$/, "");
   const { status } = await fetch(address, { method: "HEAD", redirect: "manual" });
   return status === 401 ? "tokens" : "anybody";
-}
-
-function filePermission(action: "list" | "read"): Permission {
-  return { static_bucket_file: action };
 }
 
 /** Whether the bucket exists and is on, for a token that may not read its record. */
@@ -192,10 +192,10 @@ const batchSize = 500;
 
 /** All buckets for the Super Token, which alone can list them; for other tokens, those that their limits name. */
 export async function loadBuckets({ client, rights }: Session, signal: AbortSignal): Promise<BucketRecord[]> {
-  const names = rights.isSuper
+  const names = rights.may("static-bucket_list")
     ? await client.call("static-bucket_list", {}, { signal })
     : rights.namedBuckets;
-  const readable = names.filter((name) => rights.inBucket(name, { static_bucket: "read" }));
+  const readable = names.filter((name) => rights.may("static-bucket_read", name));
   const known = new Map<string, Bucket | null>();
   for (let at = 0; at < readable.length; at += batchSize) {
     const part = readable.slice(at, at + batchSize);
@@ -219,7 +219,7 @@ async function loadUsage(
   names: readonly string[],
   signal: AbortSignal,
 ): Promise<ReadonlyMap<string, BucketUsage | null>> {
-  const listed = names.filter((name) => rights.inBucket(name, filePermission("list")));
+  const listed = names.filter((name) => rights.may("static-bucket_usage", name));
   const usage = new Map<string, BucketUsage | null>();
   for (let at = 0; at < listed.length; at += batchSize) {
     const part = listed.slice(at, at + batchSize);

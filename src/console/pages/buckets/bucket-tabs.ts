@@ -1,4 +1,4 @@
-import type { Permission } from "../../../client/index.ts";
+import type { Methods } from "../../../client/index.ts";
 import type { Rights } from "../../rights.ts";
 import { linkTo } from "../../route.ts";
 import { t } from "../../text/text.ts";
@@ -12,16 +12,16 @@ export interface BucketTab {
 
 /** Tabs of a bucket that a token can use. */
 export function bucketTabs(rights: Rights, name: string): BucketTab[] {
-  const may = (...permissions: Permission[]) => rights.inBucket(name, ...permissions);
-  const maySee = may({ static_bucket_file: "list" });
-  const mayLink = maySee || may({ static_bucket_file: "read" }) || may({ static_bucket_file: "write" });
-  const mayChange = may({ static_bucket: "write" }) || may({ static_bucket: "delete" });
+  const may = (method: keyof Methods) => rights.may(method, name);
+  const mayChange = may("static-bucket_update") || may("static-bucket_delete");
   return [
     { name: "files", title: t.bucketTabs.files },
-    ...(maySee ? [{ name: "deploys", title: t.bucketTabs.deploys } as const] : []),
-    ...(mayLink ? [{ name: "links", title: t.bucketTabs.links } as const] : []),
-    ...(maySee ? [{ name: "trash", title: t.bucketTabs.trash } as const] : []),
-    ...(mayChange && may({ static_bucket: "read" })
+    ...(may("static-bucket_deploy_list") ? [{ name: "deploys", title: t.bucketTabs.deploys } as const] : []),
+    ...(may("static-bucket_links") || may("static-bucket-file_link")
+      ? [{ name: "links", title: t.bucketTabs.links } as const]
+      : []),
+    ...(may("static-bucket-file_history") ? [{ name: "trash", title: t.bucketTabs.trash } as const] : []),
+    ...(mayChange && may("static-bucket_read")
       ? [{ name: "settings", title: t.bucketTabs.settings } as const]
       : []),
   ];

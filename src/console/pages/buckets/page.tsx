@@ -38,7 +38,7 @@ function BucketPage({ name }: { readonly name: string }) {
   const { value, error, reload } = useLoad(
     async (signal): Promise<OpenBucket> => {
       const { client, rights } = session;
-      const bucket = rights.inBucket(name, { static_bucket: "read" })
+      const bucket = rights.may("static-bucket_read", name)
         ? await client.call("static-bucket_read", { name }, { signal })
         : undefined;
       if (bucket === null) throw new Error(t.buckets.noBucket(name));

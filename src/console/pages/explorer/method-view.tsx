@@ -7,7 +7,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { type Answer, AnswerView, Code, fieldOf } from "./answer.tsx";
-import { cannotCall, type MethodInfo } from "./openrpc.ts";
+import type { MethodInfo } from "./openrpc.ts";
 import { ParamField } from "./param-field.tsx";
 import { curlLine, type Entries, maskedRequest, parseEntries } from "./request.ts";
 import { StreamView } from "./stream-view.tsx";
@@ -49,7 +49,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       <p class="muted">
         {sentences(
           t.api.needs(method.need.replaceAll("`", "")),
-          cannotCall(method.requirements, rights) && t.api.notYours,
+          !rights.meetsOneOf(method.requirements) && t.api.notYours,
         )}
       </p>
       <form

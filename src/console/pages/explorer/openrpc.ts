@@ -1,5 +1,4 @@
 import type { Effect, MethodDescription, OpenRpcDocument, Requirement } from "../../../client/index.ts";
-import type { Rights } from "../../rights.ts";
 import { t } from "../../text/text.ts";
 
 /** Method as the server describes it. */
@@ -131,24 +130,4 @@ function kindOf(schema: Schema): ParamKind {
 function choicesOf(schema: Schema): readonly string[] {
   const all = schema.const === undefined ? (schema.enum ?? []) : [schema.const];
   return all.every((one) => typeof one === "string") ? all : [];
-}
-
-/** True if the token can never call a method with these requirements, of which one is enough; false in doubt. */
-export function cannotCall(requirements: readonly Requirement[], rights: Rights): boolean {
-  return !rights.isSuper && !requirements.some((requirement) => mayMeet(requirement, rights));
-}
-
-function mayMeet(requirement: Requirement, rights: Rights): boolean {
-  switch (requirement.kind) {
-    case "super":
-      return false;
-    case "all":
-      if (requirement.scope.kind === "global")
-        return requirement.permissions.every((permission) => rights.globally(permission));
-      return requirement.permissions.every((permission) => rights.anywhere(permission));
-    case "anywhere":
-      return requirement.permissions.some((permission) => rights.anywhere(permission));
-    default:
-      return true;
-  }
 }

@@ -9,7 +9,7 @@ import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { MethodView } from "./method-view.tsx";
-import { cannotCall, findMethods, type MethodInfo, readMethods } from "./openrpc.ts";
+import { findMethods, type MethodInfo, readMethods } from "./openrpc.ts";
 
 export default function ExplorerPage() {
   const { client } = useSession();
@@ -89,7 +89,7 @@ function MethodList({
                   >
                     {name.slice(namespace.length + 1)}
                   </a>
-                  {cannotCall(requirements, rights) && <span class="badge warn">{t.api.notWithToken}</span>}
+                  {!rights.meetsOneOf(requirements) && <span class="badge warn">{t.api.notWithToken}</span>}
                   {deprecated !== undefined && <span class="badge">{t.api.old}</span>}
                 </li>
               ))}

@@ -16,7 +16,7 @@ export function AboutCard({ isOpen }: { readonly isOpen: boolean }) {
     >
       <summary>{t.overview.about}</summary>
       {wasOpen && <ServerCard />}
-      {wasOpen && rights.globally({ node: "read_storage" }) && <StorageCard />}
+      {wasOpen && rights.may("storage_read") && <StorageCard />}
     </details>
   );
 }

@@ -18,7 +18,7 @@ const maxRead = 200;
 /** The newest audit entries; undefined without the permission. */
 export function useAudit(): LoadState<readonly LogEntry[] | undefined> {
   const { client, rights } = useSession();
-  const isAllowed = rights.globally({ node: "read_logs" });
+  const isAllowed = rights.may("audit_list");
   const loaded = useLoad(
     async (signal) => (isAllowed ? client.call("audit_list", { limit: maxRead }, { signal }) : undefined),
     [client, isAllowed],

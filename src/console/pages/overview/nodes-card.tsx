@@ -17,7 +17,7 @@ type ClusterNode = Answer["nodes"][number];
 /** Nodes that use the same database; undefined without the permission. */
 export function useNodes(): LoadState<Answer | undefined> {
   const { client, rights } = useSession();
-  const isAllowed = rights.globally({ node: "read_nodes" });
+  const isAllowed = rights.may("cluster_nodes");
   const loaded = useLoad(
     async (signal) => (isAllowed ? client.call("cluster_nodes", {}, { signal }) : undefined),
     [client, isAllowed],

@@ -43,8 +43,8 @@ export default function OverviewPage() {
     errors: entries && recentErrors(entries, now),
     failedSignIns: audit.value && recentFailedSignIns(audit.value, now),
   });
-  const seesMetrics = rights.globally({ node: "metrics" });
-  const seesLogs = rights.globally({ node: "read_logs" });
+  const seesMetrics = rights.may("node-server_metrics");
+  const seesLogs = rights.may("log_list");
   return (
     <Page title={t.frame.overview}>
       <StatusCard status={status} isMeasuring={seesMetrics && metrics.error === undefined} />

@@ -17,7 +17,7 @@ const maxRowsInMemory = 500;
 /** Warnings and errors, live; undefined without the permission. */
 export function useProblems(): LogFeed | undefined {
   const session = useSession();
-  const isAllowed = session.rights.globally({ node: "read_logs" });
+  const isAllowed = session.rights.may("log_stream");
   const [feed] = useState(() => (isAllowed ? new LogFeed(session, maxRowsInMemory) : undefined));
   useEffect(() => {
     void feed?.follow(filter);

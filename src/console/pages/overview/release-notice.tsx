@@ -12,7 +12,7 @@ const refreshMs = 3_600_000;
 /** Tells of a newer version. A release server that is away, or none at all, is not a problem of this server and shows nothing. */
 export function ReleaseNotice() {
   const { client, rights } = useSession();
-  const isAllowed = rights.globally({ node: "metrics" });
+  const isAllowed = rights.may("node-server_latest_release");
   const { value, reload } = useLoad(
     async (signal) => (isAllowed ? client.call("node-server_latest_release", {}, { signal }) : undefined),
     [client, isAllowed],
@@ -25,7 +25,7 @@ export function ReleaseNotice() {
     <p class="notice good overview-release">
       <Icon name="update" />
       <span>
-        {text} {rights.isSuper && <a href={link}>{t.frame.update}</a>}
+        {text} {rights.may("node-server_self_update") && <a href={link}>{t.frame.update}</a>}
       </span>
     </p>
   );

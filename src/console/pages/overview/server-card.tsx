@@ -15,7 +15,7 @@ const refreshMs = 30_000;
 /** Version, uptime, database and UUID of the server. */
 export function ServerCard() {
   const { client, rights } = useSession();
-  const mayAskDatabase = rights.globally({ node: "get_database_type" });
+  const mayAskDatabase = rights.may("node-server_get_database_type");
   const { value, error, reload } = useLoad(
     async (signal) => {
       const [version, uuid, uptime, database] = await Promise.all([

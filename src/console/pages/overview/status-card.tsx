@@ -93,19 +93,35 @@ interface Target {
 }
 
 function targetOf(where: Where): Target | undefined {
-  const readsLogs = (rights: Rights) => rights.globally({ node: "read_logs" });
-  const isSuper = (rights: Rights) => rights.isSuper;
   switch (where) {
     case "errors":
-      return { page: "logs", query: { filter: "error" }, title: t.frame.logs, isShown: readsLogs };
+      return {
+        page: "logs",
+        query: { filter: "error" },
+        title: t.frame.logs,
+        isShown: (rights) => rights.may("log_list"),
+      };
     case "signIns":
-      return { page: "activity", query: { kind: "sign_in" }, title: t.frame.activity, isShown: readsLogs };
+      return {
+        page: "activity",
+        query: { kind: "sign_in" },
+        title: t.frame.activity,
+        isShown: (rights) => rights.may("audit_list"),
+      };
     case "buckets":
       return { page: "buckets", title: t.frame.buckets, isShown: ({ seesBuckets }) => seesBuckets };
     case "config":
-      return { page: "config", title: t.frame.config, isShown: isSuper };
+      return {
+        page: "config",
+        title: t.frame.config,
+        isShown: (rights) => rights.may("node-server_read_config"),
+      };
     case "update":
-      return { page: "update", title: t.frame.update, isShown: isSuper };
+      return {
+        page: "update",
+        title: t.frame.update,
+        isShown: (rights) => rights.may("node-server_self_update"),
+      };
     case "nodes":
     case "none":
       return undefined;

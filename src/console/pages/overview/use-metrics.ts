@@ -17,7 +17,7 @@ export interface MetricsView {
 /** Present values and history, refreshed while the tab is visible; only new values are transferred. Undefined without the permission. */
 export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
   const { client, rights } = useSession();
-  const isAllowed = rights.globally({ node: "metrics" });
+  const isAllowed = rights.may("node-server_metrics");
   const history = useRef<History>(undefined);
   const loaded = useLoad(
     async (signal) => {

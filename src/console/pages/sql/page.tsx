@@ -28,7 +28,7 @@ export default function SqlPage() {
   const editor = useRef<EditorHandle>(null);
   const [shown, setShown] = useState<"history" | "saved">();
   const close = () => setShown(undefined);
-  const mayAsk = session.rights.globally({ node: "get_database_type" });
+  const mayAsk = session.rights.may("node-server_get_database_type");
   const schema = useLoad((signal) => readSchema(session.client, mayAsk, signal), [session]);
   const dialect = schema.value?.dialect;
   const saved = useMemo(

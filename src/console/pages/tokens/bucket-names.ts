@@ -5,7 +5,8 @@ import { useLoad } from "../../ui/load.ts";
 export function useBucketNames(): { readonly names: readonly string[]; readonly complete: boolean } {
   const { client, rights } = useSession();
   const { value } = useLoad(
-    async (signal) => (rights.isSuper ? await client.call("static-bucket_list", {}, { signal }) : undefined),
+    async (signal) =>
+      rights.may("static-bucket_list") ? await client.call("static-bucket_list", {}, { signal }) : undefined,
     [client],
   );
   return { names: value ?? rights.namedBuckets, complete: value !== undefined };

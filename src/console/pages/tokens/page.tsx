@@ -22,7 +22,13 @@ export default function TokensPage() {
   const { rights } = useSession();
   return (
     <>
-      {rights.isSuper ? <AllTokens /> : rights.globally({ token: "create" }) ? <OnlyCreate /> : <OwnToken />}
+      {rights.may("token_list_all_tokens") ? (
+        <AllTokens />
+      ) : rights.may("token_create") ? (
+        <OnlyCreate />
+      ) : (
+        <OwnToken />
+      )}
       <NewSecretDialog />
     </>
   );
@@ -92,9 +98,9 @@ function EditView({ token, onDone, onCancel }: EditedProps) {
   return <p>{rich(t.tokens.notEditable, { link: <a href="#/tokens">{t.tokens.toAllTokens}</a> })}</p>;
 }
 
-/** Token with this key. The Super Token, which is first in the list, cannot be edited. */
+/** Token with this key. The Super Token cannot be edited. */
 function editable(tokens: readonly Token[], key: string): Token | undefined {
-  return tokens.slice(1).find(({ token_key }) => token_key === key);
+  return tokens.find((token) => token.token_key === key && token.super !== true);
 }
 
 /** Whether a route shows the list and no form. */

@@ -13,13 +13,14 @@ export interface ListedToken {
   readonly text: string;
 }
 
-/** Prepares tokens in the server's order: the Super Token has the lowest id and is first. `everything` says what it may do. */
+/** Prepares tokens, in the server's order. `everything` says what the Super Token may do. */
 export function toListed(tokens: readonly Token[], everything: string): ListedToken[] {
-  return tokens.map((token, at) => {
+  return tokens.map((token) => {
     const { token_key, name, username, created_by, token_limit } = token;
-    const rights = at === 0 ? [everything] : limitSummary(token_limit);
+    const isSuper = token.super === true;
+    const rights = isSuper ? [everything] : limitSummary(token_limit);
     const text = [token_key, name ?? "", username ?? "", created_by ?? "", ...rights].join(" ").toLowerCase();
-    return { token, isSuper: at === 0, rights, text };
+    return { token, isSuper, rights, text };
   });
 }
 

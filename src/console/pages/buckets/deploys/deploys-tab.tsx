@@ -24,8 +24,8 @@ export function DeploysTab({ name }: { readonly name: string }) {
     [client, name],
   );
   const [problems, setProblems] = useState<PublishedDeploy["problems"]>([]);
-  const mayDeploy = rights.inBucket(name, { static_bucket_file: "write" }, { static_bucket_file: "delete" });
-  const mayRead = rights.inBucket(name, { static_bucket_file: "read" });
+  const mayDeploy = rights.may("static-bucket_deploy_publish", name);
+  const mayRead = rights.may("static-bucket_deploy_preview", name);
   const previous = value?.find(({ state }) => state === "previous");
 
   const publish = async (deploy: Deploy) => {

@@ -16,7 +16,7 @@ import { linkKinds, MakeLink } from "./link-form.tsx";
 export function LinksTab({ name }: { readonly name: string }) {
   const session = useSession();
   const { client, rights } = session;
-  const maySee = rights.inBucket(name, { static_bucket_file: "list" });
+  const maySee = rights.may("static-bucket_links", name);
   const mayRevokeAll = rights.inBucket(name, { static_bucket: "write" });
   const { value, error, reload } = useLoad(
     async (signal) => (maySee ? client.call("static-bucket_links", { name }, { signal }) : []),

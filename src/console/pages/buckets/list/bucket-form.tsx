@@ -31,7 +31,7 @@ export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProp
   const [hosts, setHosts] = useState("");
   const [cleanUrls, setCleanUrls] = useState(false);
   const [refusal, setRefusal] = useState<unknown>();
-  const allowed = name === "" || rights.inBucket(name, { static_bucket: "write" });
+  const allowed = name === "" || rights.may("static-bucket_create", name);
   const field = refusal instanceof InvalidInput ? refusal.data.field : undefined;
   const faultOf = (which: string) => (field === which ? explain(refusal) : undefined);
 

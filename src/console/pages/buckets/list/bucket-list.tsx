@@ -19,7 +19,7 @@ export function BucketList() {
   const session = useSession();
   const { value: records, error, reload } = useLoad((signal) => loadBuckets(session, signal), [session]);
   const { rights } = session;
-  const mayCreate = rights.anywhere({ static_bucket: "write" });
+  const mayCreate = rights.may("static-bucket_create");
   const isRequested = mayCreate && route.value.query.has("new");
   const [suggested, setCreating] = useState<string>();
   const creating = suggested ?? (isRequested ? "" : undefined);
@@ -39,12 +39,12 @@ export function BucketList() {
         )
       }
     >
-      {!rights.isSuper && <OpenByName />}
+      {!rights.may("static-bucket_list") && <OpenByName />}
       {error !== undefined && <Problem error={error} retry={reload} />}
       {records === undefined && error === undefined && <Skeleton />}
       {records?.length === 0 && (
         <div class="card empty">
-          <p>{rights.isSuper ? t.buckets.none : t.buckets.noneNamed}</p>
+          <p>{rights.may("static-bucket_list") ? t.buckets.none : t.buckets.noneNamed}</p>
           <p>{t.buckets.about}</p>
         </div>
       )}

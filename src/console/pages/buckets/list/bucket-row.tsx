@@ -52,7 +52,7 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
         <Addresses record={record} />
       </td>
       <td class="buckets-actions">
-        {bucket === null && rights.inBucket(name, { static_bucket: "write" }) && (
+        {bucket === null && rights.may("static-bucket_create", name) && (
           <Button onClick={() => onCreate(name)}>{t.buckets.createIt}</Button>
         )}
         {actions.length > 0 && <MoreMenu label={t.buckets.actionsOf(name)} items={actions} />}
@@ -134,13 +134,13 @@ function useActions(record: BucketRecord, onChange: () => void): MenuItem[] {
       },
     });
   if (bucket === undefined) return actions;
-  if (rights.inBucket(name, { static_bucket: "write" }))
+  if (rights.may("static-bucket_update", name))
     actions.unshift({
       label: t.buckets.settings,
       icon: "settings",
       onSelect: () => go(linkTo("buckets", [name, "settings"])),
     });
-  if (rights.inBucket(name, { static_bucket: "delete" }))
+  if (rights.may("static-bucket_delete", name))
     actions.push({
       label: t.buckets.deleteBucket,
       icon: "trash",

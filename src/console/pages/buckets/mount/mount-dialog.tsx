@@ -23,7 +23,7 @@ export function MountDialog({ bucket, onClose }: { readonly bucket: string; read
         })}
       </p>
       {me.username !== null && !fitsBasicAuth(me.username) && <p class="notice">{basicAuthHint()}</p>}
-      {rights.globally({ token: "create" }) && (
+      {rights.may("token_create") && (
         <p>
           {rich(t.buckets.mountOthers, {
             link: <a href={linkTo("tokens", [], { preset: "webdav", bucket })}>{t.buckets.mountToken}</a>,

@@ -24,11 +24,9 @@ export function SettingsTab({ bucket, onChange }: SettingsTabProps) {
   const { name } = bucket;
   return (
     <>
-      {rights.inBucket(name, { static_bucket: "write" }) && (
-        <SettingsForm bucket={bucket} onChange={onChange} />
-      )}
-      {rights.inBucket(name, { static_bucket_file: "read" }) && <SiteProblems bucket={bucket} />}
-      {rights.inBucket(name, { static_bucket: "delete" }) && <DangerZone bucket={bucket} />}
+      {rights.may("static-bucket_update", name) && <SettingsForm bucket={bucket} onChange={onChange} />}
+      {rights.may("static-bucket_site_problems", name) && <SiteProblems bucket={bucket} />}
+      {rights.may("static-bucket_delete", name) && <DangerZone bucket={bucket} />}
     </>
   );
 }

@@ -39,8 +39,8 @@ export function TrashTab({ name }: { readonly name: string }) {
     },
     [client, name, wanted],
   );
-  const mayRestore = rights.inBucket(name, { static_bucket_file: "write" });
-  const mayPurge = rights.inBucket(name, { static_bucket_file: "delete" });
+  const mayRestore = rights.may("static-bucket-file_restore", name);
+  const mayPurge = rights.may("static-bucket-file_purge", name);
   const restore = async ({ path, version }: FileVersion) => {
     await client.call("static-bucket-file_restore", { name, path, version });
     toast(t.bucketTabs.restored(visibleText(path)));
@@ -88,8 +88,8 @@ export function TrashTab({ name }: { readonly name: string }) {
       {value === undefined && error === undefined && <Skeleton />}
       {days === 0 && (
         <div class="card empty">
-          <p>{rights.isSuper ? t.bucketTabs.trashOff : t.bucketTabs.nothingKept}</p>
-          {rights.isSuper && (
+          <p>{rights.may("node-server_edit_config") ? t.bucketTabs.trashOff : t.bucketTabs.nothingKept}</p>
+          {rights.may("node-server_edit_config") && (
             <Button kind="primary" onClick={turnOn}>
               {t.bucketTabs.turnOn}
             </Button>
