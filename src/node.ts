@@ -425,6 +425,7 @@ function newServices(core: Core, { cluster, background, metrics, control }: Node
   return {
     clock,
     uptimeMs,
+    readiness: cluster.readiness,
     roster: cluster.roster,
     hub,
     metrics,

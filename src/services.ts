@@ -19,6 +19,8 @@ export interface Services {
   readonly serverUuid: string;
   /** The id of the store of the files, equal for all nodes that share it; `disk` for plain files. */
   readonly storeId: string;
+  /** Whether the node can do its work: the parts that it needs and does not have. Does not reject. */
+  readonly readiness: { missing(): Promise<readonly string[]> };
   /** The nodes that use the database. */
   readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */

@@ -69,6 +69,7 @@ export {
   type Requirement,
   requirements,
   type Scope,
+  type StatusReason,
   type StoredLink,
   type Token,
   type VersionRecord,

@@ -36,6 +36,8 @@ export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { k
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
+export type StatusReason = { code: "database" | "schema" | "store" | "readOnly" | "draining" | "descriptors" | "connections" | "nodes"; level: "attention" | "trouble" } | { code: "disk"; level: "attention" | "trouble"; disk: string; free_bytes: number } | { code: "failing"; level: "attention" | "trouble"; share: number } | { code: "slow"; level: "attention" | "trouble"; seconds: number } | { code: "nodeLost" | "nodeNotReady"; level: "attention" | "trouble"; names: string[] } | { code: "errors"; level: "attention" | "trouble"; count: number; newest: string } | { code: "signIns"; level: "attention" | "trouble"; count: number };
+
 export type StoredLink = { id: string; kind: "download" | "upload" | "zip"; path: string; selected?: number; by: string; created: number; expires: number; password: boolean; max_downloads?: number; downloads?: number };
 
 export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null; created_by: string | null; name: string | null; created_at: number | null; last_used_at: number | null; super?: true };
@@ -70,6 +72,8 @@ export interface Methods {
   "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
   /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
+  /** Says whether the server is well, and why not. Reasons about other nodes need `Node::ReadNodes`, too, and those about errors in the log and failed sign-ins `Node::ReadLogs`. `failing`, `slow`, `disk` and others look at the last five minutes, `errors` at the last hour, `signIns` at the last ten minutes. */
+  "node-server_status": { readonly params: { token?: string | undefined }; readonly result: { verdict: "well" | "attention" | "trouble"; reasons: StatusReason[] }; };
   /** Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second. */
   "node-server_metrics": { readonly params: { token?: string | undefined; since?: number | null | undefined; series?: string[] | null | undefined }; readonly result: { time: number; metrics: MetricFamily[]; history: MetricHistory[] }; };
   /** Replaces the server's binary with the release `tag`, newer or older, and restarts into it 3 seconds after the answer. The process id stays the same. Nothing happens if that version already runs. The log shows the progress. */
@@ -183,6 +187,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_stream_log": "token",
   "node-server_get_database_type": "token",
   "node-server_database_storage": "token",
+  "node-server_status": "token",
   "node-server_metrics": "token",
   "node-server_self_update": "token",
   "node-server_latest_release": "token",
@@ -248,6 +253,7 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   "node-server_unsubscribe_stream_log": [{"kind":"owner"}],
   "node-server_get_database_type": [{"kind":"all","permissions":[{"node":"get_database_type"}],"scope":{"kind":"global"}}],
   "node-server_database_storage": [{"kind":"super"}],
+  "node-server_status": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],
   "node-server_metrics": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],
   "node-server_self_update": [{"kind":"super"}],
   "node-server_latest_release": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],

@@ -1,7 +1,12 @@
 import { z } from "zod";
+import { holds } from "../auth/limit.ts";
 import { globally } from "../auth/need.ts";
+import type { Permission } from "../auth/permission.ts";
 import { Fault } from "../base/fault.ts";
+import type { LogRing } from "../log/ring.ts";
 import type { Family, HistogramCounts, Sample } from "../metrics/family.ts";
+import { judge, levels, measuredFacts, type NodeFacts } from "../metrics/verdict.ts";
+import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 
 const labels = z.record(z.string(), z.string());
@@ -42,8 +47,65 @@ const historyPart = z
   })
   .meta({ id: "MetricHistory" });
 
-/** `nodeMetrics` is the method of the `node-server` namespace about what the server measures of itself. */
+const level = z.enum(levels);
+const reason = <C extends [string, ...string[]], F extends z.ZodRawShape>(codes: C, facts: F) =>
+  z.object({ code: z.enum(codes), level, ...facts });
+
+const statusReason = z
+  .union([
+    reason(
+      ["database", "schema", "store", "readOnly", "draining", "descriptors", "connections", "nodes"],
+      {},
+    ),
+    reason(["disk"], { disk: z.string(), free_bytes: z.number() }),
+    reason(["failing"], { share: z.number() }),
+    reason(["slow"], { seconds: z.number() }),
+    reason(["nodeLost", "nodeNotReady"], { names: z.array(z.string()).readonly() }),
+    reason(["errors"], { count: z.int(), newest: z.string() }),
+    reason(["signIns"], { count: z.int() }),
+  ])
+  .meta({ id: "StatusReason" });
+
+/** `nodeMetrics` are the methods of the `node-server` namespace about what the server measures of itself. */
 export const nodeMetrics = {
+  "node-server_status": method({
+    doc: "Says whether the server is well, and why not. Reasons about other nodes need `Node::ReadNodes`, too, and those about errors in the log and failed sign-ins `Node::ReadLogs`. `failing`, `slow`, `disk` and others look at the last five minutes, `errors` at the last hour, `signIns` at the last ten minutes.",
+    need: globally("node.metrics"),
+    effect: "reads",
+    params: {},
+    result: z.object({
+      verdict: z.enum(["well", ...levels]),
+      reasons: z.array(statusReason).readonly().describe("why the server is not well, the gravest first"),
+    }),
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: {
+        verdict: "attention",
+        reasons: [{ code: "disk", level: "attention", disk: "static", free_bytes: 1_850_000_000 }],
+      },
+    },
+    run: async (services) => {
+      const { caller, metrics, readiness, roster, ring, auditRing, clock } = services;
+      const may = (permission: Permission) =>
+        caller.isSuper || holds(caller.limits, permission, { in: "global" });
+      const [missing, nodes] = await Promise.all([
+        readiness.missing(),
+        // Without a database there is no list of nodes, and that is a reason of its own.
+        may("node.read_nodes") ? nodeFacts(roster).catch(() => undefined) : undefined,
+      ]);
+      const now = clock.now();
+      const [hour] = metrics.history({ since: now - recentMs });
+      return judge({
+        missing,
+        measured: measuredFacts(metrics.families, hour),
+        nodes,
+        ...(may("node.read_logs") && {
+          errors: recentErrors(ring, now),
+          failedSignIns: recentFailedSignIns(auditRing, now),
+        }),
+      });
+    },
+  }),
   "node-server_metrics": method({
     doc: "Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second.",
     need: globally("node.metrics"),
@@ -113,4 +175,34 @@ function toHistogram({ labels, value }: Sample<HistogramCounts>) {
     return { le, count: upTo };
   });
   return { labels, count: upTo + (counts[bounds.length] ?? 0), sum, buckets };
+}
+
+/** What the verdict takes from the history. */
+const recentMs = 300_000;
+
+async function nodeFacts(roster: Services["roster"]): Promise<NodeFacts> {
+  const { nodes, warnings } = await roster.view();
+  return {
+    lost: nodes.filter(({ alive }) => !alive).map(({ name }) => name),
+    notReady: nodes.filter(({ alive, ready }) => alive && !ready).map(({ name }) => name),
+    hasWarnings: warnings.length > 0,
+  };
+}
+
+/** Errors of the last hour in the log that is in memory, with the message of the newest. */
+function recentErrors(ring: LogRing, now: number) {
+  const errors = ring
+    .entries()
+    .filter(({ level, timestamp }) => level === "ERROR" && now - Date.parse(timestamp) < 3_600_000);
+  return { count: errors.length, newest: errors.at(-1)?.message ?? "" };
+}
+
+/** Failed sign-ins of the last ten minutes. */
+function recentFailedSignIns(auditRing: LogRing, now: number): number {
+  return auditRing
+    .entries()
+    .filter(
+      ({ fields, timestamp }) => fields.event === "sign_in.failed" && now - Date.parse(timestamp) < 600_000,
+    )
+    .reduce((sum, { fields }) => sum + Number(fields.count ?? 1), 0);
 }

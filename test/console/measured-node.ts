@@ -55,11 +55,8 @@ const gauge = (name: string, values: Readonly<Record<string, number>>, label = "
   samples: Object.entries(values).map(([key, value]) => ({ labels: { [label]: key }, value })),
 });
 
-/**
- * Methods of a server that has measured itself for `measuredMs`, a day unless it is given. `failing`: the disk of its buckets is
- * almost full.
- */
-export function measuredMethods({ asked = [] as unknown[], failing = false, measuredMs = day } = {}) {
+/** Methods of a server that has measured itself for `measuredMs`, a day unless it is given. */
+export function measuredMethods({ asked = [] as unknown[], measuredMs = day } = {}) {
   return {
     "node-server_metrics": method({
       doc: "Answers like a server that has run for a day.",
@@ -72,7 +69,7 @@ export function measuredMethods({ asked = [] as unknown[], failing = false, meas
         return {
           time: Date.now(),
           metrics: [
-            gauge("node_server_disk_free_bytes", { static: failing ? 1e9 : 420e9 }),
+            gauge("node_server_disk_free_bytes", { static: 420e9 }),
             gauge("node_server_disk_size_bytes", { static: 1e12 }),
             gauge("node_server_bucket_files", { site: 1204, media: 318, backups: 12 }, "bucket"),
             gauge("node_server_bucket_bytes", { site: 48e6, media: 9.3e9, backups: 2.1e9 }, "bucket"),

@@ -149,16 +149,27 @@ inBrowser("a token for buckets starts where it can work, and others see what the
 });
 
 inBrowser("the overview says in a word whether the server is well, why not, and where to look", async () => {
-  const asked: unknown[] = [];
-  await using node = await testNode({
-    methods: measuredMethods({ asked, failing: true }),
-    logging: 'memory_log_filter = "info"',
+  const fullDisk = method({
+    effect: "reads",
+    doc: "Says that a disk is full.",
+    need: anyone,
+    params: {},
+    result: z.unknown(),
+    run: () => ({
+      verdict: "trouble",
+      reasons: [{ code: "disk", level: "trouble", disk: "static", free_bytes: 1e9 }],
+    }),
   });
+  await using full = await testNode({ methods: { "node-server_status": fullDisk } });
+  await using other = await openConsole(full);
+  await status(other.page).getByText("Unhealthy").waitFor();
+  await status(other.page).getByText("Only 1 GB free on the disk of the buckets").waitFor();
+
+  await using node = await testNode({ logging: 'memory_log_filter = "info"' });
+  node.node.hub.logger("task").error("the nightly backup failed");
   await using tab = await openConsole(node);
   const { page } = tab;
-  await status(page).getByText("Unhealthy").waitFor();
-  await status(page).getByText("Only 1 GB free on the disk of the buckets").waitFor();
-  node.node.hub.logger("task").error("the nightly backup failed");
+  await status(page).getByText("Needs attention").waitFor();
   await status(page)
     .getByText("1 error in the log of the last hour. Newest: the nightly backup failed")
     .waitFor();

@@ -157,7 +157,7 @@ inBrowser("who may not make tokens sees what the own token may do, from the name
 
 const base = { token_limit: [], timestamp_from: null, timestamp_to: null, created_by: null } as const;
 const tokens = [
-  { ...base, token_key: "k0", name: null, username: "root", created_at: 5, last_used_at: 9 },
+  { ...base, token_key: "k0", name: null, username: "root", created_at: 5, last_used_at: 9, super: true },
   { ...base, token_key: "k1", name: "b 10", username: null, created_at: 1, last_used_at: null },
   {
     ...base,

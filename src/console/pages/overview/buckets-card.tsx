@@ -2,7 +2,7 @@ import { bytes } from "../../format.ts";
 import { linkTo } from "../../route.ts";
 import { t } from "../../text/text.ts";
 import { FileName } from "../../ui/visible-text.tsx";
-import type { BucketSize } from "./metric-facts.ts";
+import type { BucketSize } from "./bucket-sizes.ts";
 
 const maxShown = 6;
 

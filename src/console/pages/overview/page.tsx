@@ -1,4 +1,3 @@
-import { connection } from "../../connection.ts";
 import { sentences } from "../../format.ts";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
@@ -8,18 +7,17 @@ import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AboutCard } from "./about-card.tsx";
 import { ActivityCard, useAudit } from "./activity-card.tsx";
+import { bucketSizes } from "./bucket-sizes.ts";
 import { BucketsCard } from "./buckets-card.tsx";
 import { ChartCard } from "./chart-card.tsx";
 import { measureOf } from "./measures.ts";
-import { bucketSizes, metricFacts, nodeFacts, recentErrors, recentFailedSignIns } from "./metric-facts.ts";
 import { NodesCard, useNodes } from "./nodes-card.tsx";
 import { ProblemsCard, useProblems } from "./problems-card.tsx";
 import { ReleaseNotice } from "./release-notice.tsx";
-import { judge } from "./status.ts";
+import { useStatus } from "./status.ts";
 import { StatusCard } from "./status-card.tsx";
 import { Tiles } from "./tiles.tsx";
 import { useMetrics } from "./use-metrics.ts";
-import { useMissing } from "./use-missing.ts";
 
 /** Whether the server is well, what it does, and what happened on it: as much of it as the token may see. */
 export default function OverviewPage() {
@@ -31,23 +29,13 @@ export default function OverviewPage() {
   const nodes = useNodes();
   const audit = useAudit();
   const problems = useProblems();
-  const missing = useMissing();
+  const status = useStatus();
   const { families, history } = metrics.value ?? {};
-  const entries = problems?.shown.value.flatMap((row) => (row.kind === "entry" ? row.entry : []));
-  const now = Date.now();
-  const status = judge({
-    isOffline: connection.value === "offline",
-    missing,
-    metrics: families && history && metricFacts(families, history.hour),
-    nodes: nodes.value && nodeFacts(nodes.value),
-    errors: entries && recentErrors(entries, now),
-    failedSignIns: audit.value && recentFailedSignIns(audit.value, now),
-  });
   const seesMetrics = rights.may("node-server_metrics");
   const seesLogs = rights.may("log_list");
   return (
     <Page title={t.frame.overview}>
-      <StatusCard status={status} isMeasuring={seesMetrics && metrics.error === undefined} />
+      <StatusCard status={status} />
       <ReleaseNotice />
       {metrics.error !== undefined && <Problem error={metrics.error} retry={metrics.reload} />}
       {history !== undefined && <Tiles hour={history.hour} chosen={measure} />}

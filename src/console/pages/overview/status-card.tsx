@@ -5,7 +5,9 @@ import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
-import type { Reason, ServerStatus, Verdict, Where } from "./status.ts";
+import type { Reason, ShownStatus } from "./status.ts";
+
+type Verdict = ShownStatus["verdict"];
 
 const icons: Readonly<Record<Verdict, IconName>> = {
   unknown: "help",
@@ -20,26 +22,23 @@ const colours: Readonly<Record<Verdict, string>> = {
   trouble: "bad",
 };
 
-export interface StatusCardProps {
-  readonly status: ServerStatus;
-  /** True while measurements are read, which decide the verdict. */
-  readonly isMeasuring: boolean;
-}
-
 /** The state of the server in one word, with the reasons and where to go for each. */
-export function StatusCard({ status: { verdict, reasons }, isMeasuring }: StatusCardProps) {
+export function StatusCard({ status }: { readonly status: ShownStatus | undefined }) {
+  const { verdict, reasons } = status ?? { verdict: "unknown", reasons: [] };
   return (
     <section class={`overview-status ${colours[verdict]}`} aria-labelledby="status">
       <Icon name={icons[verdict]} />
       <div role="status">
         <h2 id="status">{t.overview.verdicts[verdict]}</h2>
         {verdict === "well" && <p>{t.overview.wellReason}</p>}
-        {verdict === "unknown" && <p>{isMeasuring ? t.overview.measuring : t.overview.unknownReason}</p>}
+        {verdict === "unknown" && (
+          <p>{status === undefined ? t.overview.measuring : t.overview.unknownReason}</p>
+        )}
         {reasons.length > 0 && (
           <ul>
             {reasons.map((reason) => (
               <li key={keyOf(reason)}>
-                {reasonText(reason)} <ReasonLink where={reason.where} />
+                {reasonText(reason)} <ReasonLink of={reason} />
               </li>
             ))}
           </ul>
@@ -59,7 +58,7 @@ function reasonText(reason: Reason): string {
     case "disk":
       return texts.disk(
         t.overview.disks[reason.disk === "database" ? "database" : "static"],
-        bytes(reason.free),
+        bytes(reason.free_bytes),
       );
     case "failing":
       return texts.failing(number(Math.ceil(reason.share * 100)));
@@ -78,9 +77,9 @@ function reasonText(reason: Reason): string {
 }
 
 /** Where to mend or examine it, if this token may go there. */
-function ReasonLink({ where }: { readonly where: Where }) {
+function ReasonLink({ of }: { readonly of: Reason }) {
   const { rights } = useSession();
-  const target = targetOf(where);
+  const target = targetOf(of);
   if (target === undefined || !target.isShown(rights)) return null;
   return <a href={linkTo(target.page, [], target.query ?? {})}>{target.title}</a>;
 }
@@ -92,8 +91,12 @@ interface Target {
   readonly isShown: (rights: Rights) => boolean;
 }
 
-function targetOf(where: Where): Target | undefined {
-  switch (where) {
+function targetOf({ code }: Reason): Target | undefined {
+  switch (code) {
+    case "database":
+    case "readOnly":
+    case "store":
+    case "failing":
     case "errors":
       return {
         page: "logs",
@@ -108,22 +111,21 @@ function targetOf(where: Where): Target | undefined {
         title: t.frame.activity,
         isShown: (rights) => rights.may("audit_list"),
       };
-    case "buckets":
+    case "disk":
       return { page: "buckets", title: t.frame.buckets, isShown: ({ seesBuckets }) => seesBuckets };
-    case "config":
+    case "connections":
       return {
         page: "config",
         title: t.frame.config,
         isShown: (rights) => rights.may("node-server_read_config"),
       };
-    case "update":
+    case "schema":
       return {
         page: "update",
         title: t.frame.update,
         isShown: (rights) => rights.may("node-server_self_update"),
       };
-    case "nodes":
-    case "none":
+    default:
       return undefined;
   }
 }

@@ -1,180 +1,49 @@
-/** Facts about the server; those that the token may not read are undefined. */
-export interface ServerFacts {
-  readonly isOffline: boolean;
-  /** What `GET /node/ready` finds missing. */
-  readonly missing?: readonly string[] | undefined;
-  readonly metrics?: MetricFacts | undefined;
-  readonly nodes?: NodeFacts | undefined;
-  /** Errors in the log of the last hour. */
-  readonly errors?: { readonly count: number; readonly newest: string } | undefined;
-  /** Failed sign-ins of the last ten minutes. */
-  readonly failedSignIns?: number | undefined;
-}
+import type { ResultOf, StatusReason } from "../../../client/index.ts";
+import { connection, consoleFetch } from "../../connection.ts";
+import { type Session, serverUrl, useSession } from "../../session.ts";
+import { useLoad } from "../../ui/load.ts";
+import { usePolling } from "../../ui/polling.ts";
 
-export interface MetricFacts {
-  readonly isDatabaseUp: boolean;
-  readonly isDatabaseWritable: boolean;
-  readonly isStoreUp: boolean;
-  readonly isDraining: boolean;
-  readonly disks: ReadonlyArray<{ readonly disk: string; readonly free: number; readonly size: number }>;
-  readonly descriptors: Share;
-  readonly connections: Share;
-  /** Sums of the last five minutes. */
-  readonly requests: number;
-  readonly failedRequests: number;
-  /** 99th percentile of the delay of the event loop in the last five minutes, in seconds. */
-  readonly delaySeconds: number;
-}
+/** As often as the server measures. */
+const refreshMs = 10_000;
 
-export interface NodeFacts {
-  readonly lost: readonly string[];
-  readonly notReady: readonly string[];
-  readonly hasWarnings: boolean;
-}
+export type Reason = StatusReason | { readonly code: "offline" };
 
-/** A count and its limit; without a limit undefined. */
-export type Share = { readonly used: number; readonly limit: number } | undefined;
-
-export type Verdict = "well" | "attention" | "trouble" | "unknown";
-
-/** Why the server is not well. `where` is the page of the console on which to mend or to examine it. */
-export type Reason =
-  | { readonly code: SimpleCode; readonly level: Verdict; readonly where: Where }
-  | {
-      readonly code: "disk";
-      readonly level: Verdict;
-      readonly where: Where;
-      readonly disk: string;
-      readonly free: number;
-    }
-  | { readonly code: "failing"; readonly level: Verdict; readonly where: Where; readonly share: number }
-  | { readonly code: "slow"; readonly level: Verdict; readonly where: Where; readonly seconds: number }
-  | {
-      readonly code: "nodeLost" | "nodeNotReady";
-      readonly level: Verdict;
-      readonly where: Where;
-      readonly names: readonly string[];
-    }
-  | {
-      readonly code: "errors";
-      readonly level: Verdict;
-      readonly where: Where;
-      readonly count: number;
-      readonly newest: string;
-    }
-  | { readonly code: "signIns"; readonly level: Verdict; readonly where: Where; readonly count: number };
-
-type SimpleCode =
-  | "offline"
-  | "database"
-  | "schema"
-  | "store"
-  | "readOnly"
-  | "draining"
-  | "descriptors"
-  | "connections"
-  | "nodes";
-
-export type Where = "errors" | "buckets" | "config" | "update" | "signIns" | "nodes" | "none";
-
-export interface ServerStatus {
-  readonly verdict: Verdict;
-  /** The gravest first; empty if all is well. */
+/** What the server says of itself. Without the permission to ask it is unknown whether it is well. */
+export interface ShownStatus {
+  readonly verdict: ResultOf<"node-server_status">["verdict"] | "unknown";
   readonly reasons: readonly Reason[];
 }
 
-const gigabyte = 1e9;
-/** A disk is low below both of these: a tenth of a large disk is plenty. */
-const lowDisk = { share: 0.1, bytes: 20 * gigabyte };
-const fullDisk = { share: 0.03, bytes: 2 * gigabyte };
-/** Fewer failed answers than this are ignored. */
-const minFailed = 5;
-const attentionShare = 0.01;
-const troubleShare = 0.2;
-/** Everybody waits that long. */
-const slowSeconds = 0.25;
-const nearLimit = 0.9;
-const manySignIns = 20;
-
-/** Judges whether the server is well. Facts that are not known are no reason to worry; only measurements prove that it is well. */
-export function judge(facts: ServerFacts): ServerStatus {
-  const reasons = [
-    ...(facts.isOffline ? [simple("offline", "trouble", "none")] : []),
-    ...missingReasons(facts),
-    ...(facts.metrics === undefined ? [] : metricReasons(facts.metrics)),
-    ...(facts.nodes === undefined ? [] : nodeReasons(facts.nodes)),
-    ...logReasons(facts),
-  ].sort((a, b) => rank[b.level] - rank[a.level]);
-  const calm = facts.metrics === undefined ? "unknown" : "well";
-  return { verdict: reasons[0]?.level ?? calm, reasons };
+/** The state of the server, refreshed while the tab is visible; undefined while it is read. */
+export function useStatus(): ShownStatus | undefined {
+  const session = useSession();
+  const { value, reload } = useLoad((signal) => readStatus(session, signal), [session, connection.value]);
+  usePolling(reload, refreshMs);
+  return connection.value === "offline" ? { verdict: "trouble", reasons: [{ code: "offline" }] } : value;
 }
 
-const rank: Readonly<Record<Verdict, number>> = { unknown: 0, well: 0, attention: 1, trouble: 2 };
-
-function simple(code: SimpleCode, level: Verdict, where: Where): Reason {
-  return { code, level, where };
+async function readStatus({ client, rights }: Session, signal: AbortSignal): Promise<ShownStatus> {
+  const status = rights.may("node-server_status")
+    ? await client.call("node-server_status", {}, { signal }).catch(() => undefined)
+    : undefined;
+  // Without a database no token can be checked, so the server refuses the call; anybody may ask what it lacks.
+  return status ?? fromReadiness(await readMissing(signal));
 }
 
-/** missingReasons lists each missing part once: readiness and metrics report the same parts. */
-function missingReasons({ missing = [], metrics }: ServerFacts): Reason[] {
-  const lacks = (part: string) => missing.includes(part);
-  const reasons: Reason[] = [];
-  if (lacks("database") || metrics?.isDatabaseUp === false)
-    reasons.push(simple("database", "trouble", "errors"));
-  else if (metrics?.isDatabaseWritable === false) reasons.push(simple("readOnly", "trouble", "errors"));
-  if (lacks("schema")) reasons.push(simple("schema", "trouble", "update"));
-  if (lacks("store") || metrics?.isStoreUp === false) reasons.push(simple("store", "trouble", "errors"));
-  if (lacks("draining") || metrics?.isDraining) reasons.push(simple("draining", "attention", "none"));
-  return reasons;
+type MissingCode = "database" | "schema" | "store" | "draining";
+
+function fromReadiness(missing: readonly MissingCode[]): ShownStatus {
+  const reasons = missing.map(
+    (code) => ({ code, level: code === "draining" ? "attention" : "trouble" }) as const,
+  );
+  const gravest = reasons.find(({ level }) => level === "trouble") ?? reasons[0];
+  return { verdict: gravest?.level ?? "unknown", reasons };
 }
 
-function metricReasons(metrics: MetricFacts): Reason[] {
-  const { disks, descriptors, connections, requests, failedRequests, delaySeconds } = metrics;
-  const reasons: Reason[] = [];
-  for (const { disk, free, size } of disks) {
-    const isBelow = (bound: typeof lowDisk) => free < bound.bytes && free < size * bound.share;
-    if (isBelow(lowDisk))
-      reasons.push({
-        code: "disk",
-        level: isBelow(fullDisk) ? "trouble" : "attention",
-        where: "buckets",
-        disk,
-        free,
-      });
-  }
-  const share = requests === 0 ? 0 : failedRequests / requests;
-  if (failedRequests >= minFailed && share > attentionShare)
-    reasons.push({
-      code: "failing",
-      level: share > troubleShare ? "trouble" : "attention",
-      where: "errors",
-      share,
-    });
-  if (delaySeconds > slowSeconds)
-    reasons.push({ code: "slow", level: "attention", where: "none", seconds: delaySeconds });
-  if (isNear(descriptors)) reasons.push(simple("descriptors", "attention", "none"));
-  if (isNear(connections)) reasons.push(simple("connections", "attention", "config"));
-  return reasons;
-}
-
-function isNear(share: Share): boolean {
-  return share !== undefined && share.limit > 0 && share.used > share.limit * nearLimit;
-}
-
-function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
-  const reasons: Reason[] = [];
-  if (lost.length > 0) reasons.push({ code: "nodeLost", level: "attention", where: "nodes", names: lost });
-  if (notReady.length > 0)
-    reasons.push({ code: "nodeNotReady", level: "attention", where: "nodes", names: notReady });
-  if (hasWarnings) reasons.push(simple("nodes", "attention", "nodes"));
-  return reasons;
-}
-
-function logReasons({ errors, failedSignIns = 0 }: ServerFacts): Reason[] {
-  const reasons: Reason[] = [];
-  if (errors !== undefined && errors.count > 0)
-    reasons.push({ code: "errors", level: "attention", where: "errors", ...errors });
-  if (failedSignIns >= manySignIns)
-    reasons.push({ code: "signIns", level: "attention", where: "signIns", count: failedSignIns });
-  return reasons;
+async function readMissing(signal: AbortSignal): Promise<readonly MissingCode[]> {
+  const response = await consoleFetch(`${serverUrl}/node/ready`, { signal, credentials: "omit" });
+  if (response.ok) return [];
+  const { missing } = (await response.json()) as { readonly missing?: readonly MissingCode[] };
+  return missing ?? [];
 }

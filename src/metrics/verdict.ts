@@ -1,0 +1,188 @@
+import type { Family } from "./family.ts";
+import type { HistoryPart } from "./history.ts";
+
+// Whether the server is well, and why not. The console, the command line and the alerts all show this verdict.
+
+export const levels = ["attention", "trouble"] as const;
+export type Level = (typeof levels)[number];
+
+/** Reason is why the server is not well, with the facts that a sentence about it needs. */
+export type Reason = { readonly level: Level } & (
+  | {
+      readonly code:
+        | "database"
+        | "schema"
+        | "store"
+        | "readOnly"
+        | "draining"
+        | "descriptors"
+        | "connections"
+        | "nodes";
+    }
+  | { readonly code: "disk"; readonly disk: string; readonly free_bytes: number }
+  | { readonly code: "failing"; readonly share: number }
+  | { readonly code: "slow"; readonly seconds: number }
+  | { readonly code: "nodeLost" | "nodeNotReady"; readonly names: readonly string[] }
+  | { readonly code: "errors"; readonly count: number; readonly newest: string }
+  | { readonly code: "signIns"; readonly count: number }
+);
+
+export interface Verdict {
+  readonly verdict: "well" | Level;
+  /** The gravest first; empty if all is well. */
+  readonly reasons: readonly Reason[];
+}
+
+/** Facts about the server; those that the caller may not know are undefined. */
+export interface Facts {
+  /** The parts that the server needs and does not have, as readiness names them. */
+  readonly missing: readonly string[];
+  readonly measured: MeasuredFacts;
+  readonly nodes?: NodeFacts | undefined;
+  /** Errors in the log of the last hour. */
+  readonly errors?: { readonly count: number; readonly newest: string } | undefined;
+  /** Failed sign-ins of the last ten minutes. */
+  readonly failedSignIns?: number | undefined;
+}
+
+export interface MeasuredFacts {
+  readonly isDatabaseUp: boolean;
+  readonly isDatabaseWritable: boolean;
+  readonly isStoreUp: boolean;
+  readonly isDraining: boolean;
+  readonly disks: ReadonlyArray<{ readonly disk: string; readonly free: number; readonly size: number }>;
+  readonly descriptors: Share;
+  readonly connections: Share;
+  /** Sums of the last five minutes. */
+  readonly requests: number;
+  readonly failedRequests: number;
+  /** The median of the 99th percentiles of the delay of the event loop in the last five minutes. */
+  readonly delaySeconds: number;
+}
+
+export interface NodeFacts {
+  readonly lost: readonly string[];
+  readonly notReady: readonly string[];
+  readonly hasWarnings: boolean;
+}
+
+/** A count and its limit; without a limit undefined. */
+export type Share = { readonly used: number; readonly limit: number } | undefined;
+
+const gigabyte = 1e9;
+/** A disk is low below both of these: a tenth of a large disk is plenty. */
+const lowDisk = { share: 0.1, bytes: 20 * gigabyte };
+const fullDisk = { share: 0.03, bytes: 2 * gigabyte };
+/** Fewer failed answers than this are ignored. */
+const minFailed = 5;
+const attentionShare = 0.01;
+const troubleShare = 0.2;
+/** Everybody waits that long. */
+const slowSeconds = 0.25;
+const nearLimit = 0.9;
+const manySignIns = 20;
+
+/** Judges whether the server is well. Facts that are not known are no reason to worry. */
+export function judge(facts: Facts): Verdict {
+  const reasons = [
+    ...missingReasons(facts),
+    ...measuredReasons(facts.measured),
+    ...(facts.nodes === undefined ? [] : nodeReasons(facts.nodes)),
+    ...logReasons(facts),
+  ].sort((a, b) => levels.indexOf(b.level) - levels.indexOf(a.level));
+  return { verdict: reasons[0]?.level ?? "well", reasons };
+}
+
+/** Lists each missing part once: readiness and measurements report the same parts. */
+function missingReasons({ missing, measured }: Facts): Reason[] {
+  const lacks = (part: string) => missing.includes(part);
+  const reasons: Reason[] = [];
+  if (lacks("database") || !measured.isDatabaseUp) reasons.push({ code: "database", level: "trouble" });
+  else if (!measured.isDatabaseWritable) reasons.push({ code: "readOnly", level: "trouble" });
+  if (lacks("schema")) reasons.push({ code: "schema", level: "trouble" });
+  if (lacks("store") || !measured.isStoreUp) reasons.push({ code: "store", level: "trouble" });
+  if (lacks("draining") || measured.isDraining) reasons.push({ code: "draining", level: "attention" });
+  return reasons;
+}
+
+function measuredReasons(measured: MeasuredFacts): Reason[] {
+  const { disks, descriptors, connections, requests, failedRequests, delaySeconds } = measured;
+  const reasons: Reason[] = [];
+  for (const { disk, free, size } of disks) {
+    const isBelow = (bound: typeof lowDisk) => free < bound.bytes && free < size * bound.share;
+    const level = isBelow(fullDisk) ? "trouble" : "attention";
+    if (isBelow(lowDisk)) reasons.push({ code: "disk", level, disk, free_bytes: free });
+  }
+  const share = requests === 0 ? 0 : failedRequests / requests;
+  if (failedRequests >= minFailed && share > attentionShare)
+    reasons.push({ code: "failing", level: share > troubleShare ? "trouble" : "attention", share });
+  if (delaySeconds > slowSeconds) reasons.push({ code: "slow", level: "attention", seconds: delaySeconds });
+  if (isNear(descriptors)) reasons.push({ code: "descriptors", level: "attention" });
+  if (isNear(connections)) reasons.push({ code: "connections", level: "attention" });
+  return reasons;
+}
+
+function isNear(share: Share): boolean {
+  return share !== undefined && share.limit > 0 && share.used > share.limit * nearLimit;
+}
+
+function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
+  const reasons: Reason[] = [];
+  if (lost.length > 0) reasons.push({ code: "nodeLost", level: "attention", names: lost });
+  if (notReady.length > 0) reasons.push({ code: "nodeNotReady", level: "attention", names: notReady });
+  if (hasWarnings) reasons.push({ code: "nodes", level: "attention" });
+  return reasons;
+}
+
+function logReasons({ errors, failedSignIns = 0 }: Facts): Reason[] {
+  const reasons: Reason[] = [];
+  if (errors !== undefined && errors.count > 0)
+    reasons.push({ code: "errors", level: "attention", ...errors });
+  if (failedSignIns >= manySignIns)
+    reasons.push({ code: "signIns", level: "attention", count: failedSignIns });
+  return reasons;
+}
+
+/** `measuredFacts` reads what decides the verdict from the present values and the history of the last five minutes. */
+export function measuredFacts(families: readonly Family[], hour: HistoryPart | undefined): MeasuredFacts {
+  const value = (name: string, label?: string) =>
+    samplesOf(families, name).find(
+      ({ labels }) => label === undefined || Object.values(labels).includes(label),
+    )?.value;
+  const isOn = (name: string, label?: string) => value(name, label) !== 0;
+  const recent = (isWanted: (series: string) => boolean) =>
+    Object.entries(hour?.series ?? {}).flatMap(([series, values]) =>
+      isWanted(series) ? values.filter((rate) => rate !== null) : [],
+    );
+  const total = (isWanted: (series: string) => boolean) =>
+    recent(isWanted).reduce((sum, rate) => sum + rate * (hour?.step_seconds ?? 0), 0);
+  return {
+    isDatabaseUp: isOn("node_server_component_up", "database"),
+    isStoreUp: isOn("node_server_component_up", "store"),
+    isDatabaseWritable: isOn("node_server_database_writable"),
+    isDraining: value("node_server_draining") === 1,
+    disks: samplesOf(families, "node_server_disk_free_bytes").map(({ labels, value: free }) => {
+      const { disk = "" } = labels;
+      return { disk, free, size: value("node_server_disk_size_bytes", disk) ?? 0 };
+    }),
+    descriptors: share(value("process_open_fds"), value("process_max_fds")),
+    connections: share(value("node_server_rpc_connections"), value("node_server_rpc_connections_limit")),
+    requests: total((series) => series.startsWith("requests_") && series !== "requests_in_flight"),
+    failedRequests: total((series) => series === "responses_5xx"),
+    delaySeconds: median(recent((series) => series === "event_loop_delay_seconds_p99")),
+  };
+}
+
+/** One slow moment is not a slow server. */
+function median(values: readonly number[]): number {
+  return values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
+}
+
+function share(used: number | undefined, limit: number | undefined): Share {
+  return used === undefined || limit === undefined ? undefined : { used, limit };
+}
+
+function samplesOf(families: readonly Family[], name: string) {
+  const family = families.find((one) => one.name === name);
+  return family === undefined || family.type === "histogram" ? [] : [...family.samples()];
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "bun:test";
+import { type Facts, judge, type MeasuredFacts } from "../../src/metrics/verdict.ts";
+import { eachDatabase, testNode } from "../support/node.ts";
+
+const calm: MeasuredFacts = {
+  isDatabaseUp: true,
+  isDatabaseWritable: true,
+  isStoreUp: true,
+  isDraining: false,
+  disks: [{ disk: "static", free: 5e11, size: 1e12 }],
+  descriptors: { used: 100, limit: 1024 },
+  connections: { used: 3, limit: 100 },
+  requests: 1000,
+  failedRequests: 2,
+  delaySeconds: 0.01,
+};
+
+/** Facts of a healthy server, with changes. */
+const facts = (measured: Partial<MeasuredFacts> = {}, others: Partial<Facts> = {}): Facts => ({
+  missing: [],
+  measured: { ...calm, ...measured },
+  nodes: { lost: [], notReady: [], hasWarnings: false },
+  errors: { count: 0, newest: "" },
+  failedSignIns: 3,
+  ...others,
+});
+
+const said = (known: Facts) => {
+  const { verdict, reasons } = judge(known);
+  return [verdict, ...reasons.map(({ code }) => code)].join(" ");
+};
+
+test("a server without a reason to worry is well", () => {
+  expect(said(facts())).toBe("well");
+  // A tenth of a large disk is plenty, and five failures of a thousand requests are none of the server's troubles.
+  expect(said(facts({ disks: [{ disk: "static", free: 9e11, size: 1e13 }] }))).toBe("well");
+  expect(said(facts({ requests: 1000, failedRequests: 5 }))).toBe("well");
+  expect(said(facts({ requests: 2, failedRequests: 2 }))).toBe("well");
+});
+
+test("each thing that is wrong is named, the gravest first", () => {
+  const disk = (free: number) => facts({ disks: [{ disk: "static", free, size: 1e11 }] });
+  expect(said(disk(9e9))).toBe("attention disk");
+  expect(said(disk(1e9))).toBe("trouble disk");
+  expect(said(facts({ failedRequests: 20 }))).toBe("attention failing");
+  expect(said(facts({ failedRequests: 300 }))).toBe("trouble failing");
+  expect(said(facts({ delaySeconds: 0.5 }))).toBe("attention slow");
+  expect(said(facts({ descriptors: { used: 1000, limit: 1024 } }))).toBe("attention descriptors");
+  expect(said(facts({ connections: { used: 95, limit: 100 } }))).toBe("attention connections");
+  expect(said(facts({ isDatabaseWritable: false }))).toBe("trouble readOnly");
+  expect(said(facts({ isDraining: true }, { missing: ["draining"] }))).toBe("attention draining");
+  expect(said(facts({}, { missing: ["schema"] }))).toBe("trouble schema");
+  expect(said(facts({ isStoreUp: false }, { missing: ["store"] }))).toBe("trouble store");
+  expect(said(facts({}, { missing: ["database"] }))).toBe("trouble database");
+  expect(said(facts({}, { errors: { count: 2, newest: "the disk is on fire" } }))).toBe("attention errors");
+  expect(said(facts({}, { failedSignIns: 25 }))).toBe("attention signIns");
+  const nodes = { lost: ["b"], notReady: ["c"], hasWarnings: true };
+  expect(said(facts({ isStoreUp: false }, { nodes }))).toBe("trouble store nodeLost nodeNotReady nodes");
+});
+
+type Answer = { readonly verdict: string; readonly reasons: readonly unknown[] };
+
+eachDatabase("a real server is well, and says what is wrong to those who may know it", async (database) => {
+  await using node = await testNode({ database, logging: 'memory_log_filter = "info"' });
+  const ask = (token: string) => node.call("node-server_status", { token }) as Promise<Answer>;
+  const tokenFor = (...names: string[]) =>
+    node.newToken([{ scopes: ["global"], permissions: names.map((name) => ({ node: name })) }]);
+  const [measuring, reading] = [await tokenFor("metrics"), await tokenFor("metrics", "read_logs")];
+  expect(await ask(node.superToken)).toEqual({ verdict: "well", reasons: [] });
+  node.node.hub.logger("task").error("the nightly backup failed");
+  expect(await ask(reading)).toEqual({
+    verdict: "attention",
+    reasons: [{ code: "errors", level: "attention", count: 1, newest: "the nightly backup failed" }],
+  });
+  expect(await ask(measuring)).toEqual({ verdict: "well", reasons: [] });
+  const without = await tokenFor("read_logs", "read_nodes");
+  expect((await node.refused("node-server_status", { token: without })).data).toMatchObject({
+    reason: "missing_permission",
+  });
+});
