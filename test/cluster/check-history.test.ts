@@ -95,6 +95,20 @@ test("a leased read may be a second old, and older while its node has no databas
   expect(rulesOf([...chain, read("b", [9900, 9901])], { outages })).toEqual(["stale read"]);
 });
 
+test("in an outage a node goes on with what was true when it last answered the path", () => {
+  const later = [...chain, write("c", "d", [2000, 2001])];
+  const outages = [{ node: 1, begin: 3001, end: 9000 }];
+  const stale = read("c", [3100, 3101], { leased: true, node: 1 });
+  const asked = (at: number) => read("c", [at, at + 1], { leased: true, node: 1 });
+  expect(rulesOf([...later, asked(900), stale], { outages })).toEqual([]);
+  expect(rulesOf([...later, asked(2999), stale], { outages })).toEqual([]);
+  // It answered the path when the write was a second old, and so it knows of the write.
+  const fresh = read("d", [3002, 3003], { leased: true, node: 1 });
+  expect(rulesOf([...later, fresh, stale], { outages: [{ node: 1, begin: 3050, end: 9000 }] })).toEqual([
+    "stale read",
+  ]);
+});
+
 test("a leased read may be older while PostgreSQL keeps strict reads of its node waiting for 200 ms", () => {
   const stale = read("b", [1500, 1501], { leased: true });
   const strict = (end: number, node = 0) => read("c", [900, end], { node });

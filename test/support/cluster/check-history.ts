@@ -153,12 +153,36 @@ class Register {
     if (read.broken !== undefined)
       return [this.#violation(read.broken.includes("places") ? "moved folder" : "broken answer", read)];
     if (saw === undefined) return [];
-    const horizon = horizonOf(read, this.history);
+    const horizon = this.#horizonOf(read);
     if (saw === absent) return this.#judgeAbsence(read, horizon);
     const written = this.#byChild.get(saw);
     if (written === undefined || written.begin > read.end) return [this.#violation("body", read)];
     const replaced = this.#byParent.get(saw)?.filter((write) => this.#doneAt(write) < horizon) ?? [];
     return replaced.length > 0 ? [this.#violation("stale read", written, ...replaced, read)] : [];
+  }
+
+  /**
+   * What was done before this time must be seen. While a node cannot reach its database, plain HTTP goes on with what is known: of
+   * each path what was true when the node last answered it.
+   */
+  #horizonOf({ isStrict, node, begin, end }: Read): number {
+    if (isStrict) return begin;
+    const { outages, staleMs } = this.history;
+    const own = outages.filter((outage) => outage.node === node);
+    let knownAt = begin;
+    for (const outage of own.toSorted((one, other) => other.end - one.end))
+      if (outage.end >= knownAt - maxAgeMs && outage.begin <= end) knownAt = Math.min(knownAt, outage.begin);
+    if (knownAt < begin) knownAt = this.#answeredAt(node, knownAt);
+    return Math.max(knownAt, begin - staleMs) - maxAgeMs;
+  }
+
+  /** When the last answer about this register began that a node gave before some time. */
+  #answeredAt(node: number, before: number): number {
+    const answers = [
+      ...this.#reads.filter(({ saw }) => saw !== undefined),
+      ...this.#writes.filter(({ outcome }) => outcome === "done"),
+    ].filter((answer) => answer.node === node && answer.end <= before);
+    return answers.reduce((latest, { begin }) => Math.max(latest, begin), Number.NEGATIVE_INFINITY);
   }
 
   /** A register that was created, and that nobody has tried to remove since, exists. */
@@ -181,17 +205,6 @@ class Register {
       at = before;
     return at;
   }
-}
-
-/** What was done before this time must be seen. While a node cannot reach its database, plain HTTP goes on with what is known. */
-function horizonOf({ isStrict, node, begin, end }: Read, { outages, staleMs }: History): number {
-  if (isStrict) return begin;
-  let horizon = begin - maxAgeMs;
-  for (const outage of outages
-    .filter((one) => one.node === node)
-    .toSorted((one, other) => other.end - one.end))
-    if (outage.end >= horizon && outage.begin <= end) horizon = Math.min(horizon, outage.begin - maxAgeMs);
-  return Math.max(horizon, begin - staleMs - maxAgeMs);
 }
 
 function lockViolations(subject: string, operations: readonly Operation[]): Violation[] {
