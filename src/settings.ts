@@ -105,24 +105,33 @@ export type BackendSettings = Pick<
   | "database"
   | "files"
   | "keep_deploys"
+  | "keep_removed_days"
   | "link_key_file"
   | "server_uuid"
   | "static_path"
   | "sync_uploads"
-  | "trash_days"
 >;
 
 export function backendSettings({
   database,
   files,
   keep_deploys,
+  keep_removed_days,
   link_key_file,
   server_uuid,
   static_path,
   sync_uploads,
-  trash_days,
 }: Config): BackendSettings {
-  return { database, files, keep_deploys, link_key_file, server_uuid, static_path, sync_uploads, trash_days };
+  return {
+    database,
+    files,
+    keep_deploys,
+    keep_removed_days,
+    link_key_file,
+    server_uuid,
+    static_path,
+    sync_uploads,
+  };
 }
 
 /** `filesSource` is where a backup reads the files of the buckets. */
@@ -132,8 +141,13 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
 }
 
 /** `storageSettings` returns which store keeps the files of the buckets, and how. */
-export function storageSettings({ files, static_path, sync_uploads, trash_days }: BackendSettings) {
-  return { files, staticPath: static_path, syncUploads: sync_uploads, trashDays: trash_days };
+export function storageSettings({ files, keep_removed_days, static_path, sync_uploads }: BackendSettings) {
+  return {
+    files,
+    keepRemovedDays: keep_removed_days,
+    staticPath: static_path,
+    syncUploads: sync_uploads,
+  };
 }
 
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */

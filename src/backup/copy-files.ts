@@ -44,6 +44,8 @@ export interface CopyFilesOptions {
   readonly serverUuid: string;
   readonly from: Files;
   readonly to: Files;
+  /** For how many days the target keeps what it replaces; plain files are not kept. */
+  readonly keepRemovedDays: number;
   /** Whether files that only the target has are deleted there. */
   readonly deletesOthers: boolean;
   /** Called when it is known how much there is to copy. */
@@ -200,14 +202,14 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
 
 function openTarget(
   database: Database,
-  { staticPath, serverUuid, hub }: CopyFilesOptions,
+  { staticPath, serverUuid, keepRemovedDays, hub }: CopyFilesOptions,
   files: Files,
 ): Promise<BucketStorage> {
   return openStorage(database, {
     // What is read back must come from the store.
     files: { ...files, cache_bytes: 0 },
     staticPath,
-    trashDays: 0,
+    keepRemovedDays: files.url === undefined ? 0 : keepRemovedDays,
     syncUploads: true,
     serverUuid,
     staleSeconds: 0,

@@ -15,14 +15,13 @@ export interface FilesSettings extends Omit<BlobSettings, "url"> {
   /** Set if `url` names a remote store. */
   readonly cache_path?: string | undefined;
   readonly cache_bytes: number;
-  readonly keep_removed_days: number;
 }
 
 export interface StorageSettings {
   readonly files: FilesSettings;
   readonly staticPath: string;
-  /** For how many days deleted and replaced plain files are kept. */
-  readonly trashDays: number;
+  /** For how many days deleted and replaced files are kept. */
+  readonly keepRemovedDays: number;
   readonly syncUploads: boolean;
   readonly serverUuid: string;
   readonly staleSeconds: number;
@@ -53,7 +52,7 @@ export async function openStorage(database: Database, settings: StorageSettings)
     health: watchBlobs(blobs, { url, log, clock }),
     maintenance: storageMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
-    keepRemovedDays: files.keep_removed_days,
+    keepRemovedDays: settings.keepRemovedDays,
     staleSeconds: settings.staleSeconds,
     log,
   });

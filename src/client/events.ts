@@ -97,9 +97,9 @@ export interface ServerEvents {
   "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
   /** The daily maintenance of an object store failed; the server tries again after `retry_ms`. */
   "files.care_failed": { reason: string; retry_ms: number };
-  /** A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`). Its path is too long for the trash, or the disk was full. */
+  /** A plain file or folder was deleted or replaced without a copy in the trash (`keep_removed_days`). Its path is too long for the trash, or the disk was full. */
   "trash.skipped": { bucket: string; path: string; reason: string };
-  /** Plain files that had been in the trash for `trash_days` were deleted for good. */
+  /** Plain files that had been in the trash for `keep_removed_days` were deleted for good. */
   "trash.purged": { purged: number; elapsed_ms: number };
   /** The trash of plain files could not be purged; the server tries again after `retry_ms`. */
   "trash.purge_failed": { reason: string; retry_ms: number };

@@ -3,7 +3,6 @@ import { type FilePart, key, readBy } from "../base/config-key.ts";
 import { blobKeys, findKind, type KindSettings, kindOf } from "../blobs/open-blobs.ts";
 
 const MiB = 1024 * 1024;
-const maxDays = 3650;
 const maxTimeoutMs = 600_000;
 const text = z.string().min(1);
 
@@ -41,12 +40,6 @@ export const filesKeys = {
       .nonnegative()
       .default(1024 * MiB),
     "The maximum size of the cache. The content that was least recently read is removed first. 0 turns the cache off.",
-  ),
-  keep_removed_days: key(
-    "days",
-    z.int().nonnegative().max(maxDays).default(7),
-    "How long deleted and replaced files can be restored. A backup of the database alone can be restored for the same time, because the content of its files still exists.",
-    { initial: 30 },
   ),
   request_timeout_ms: key(
     "ms",

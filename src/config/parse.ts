@@ -5,7 +5,7 @@ import type { z } from "zod";
 import { memberAt } from "../base/validation-issue.ts";
 import { findKind } from "../blobs/open-blobs.ts";
 import { Filter } from "../log/filter.ts";
-import { noOverrides, type Overrides } from "./environment.ts";
+import { noOverrides, type Overrides, variableOf } from "./environment.ts";
 import { duplicateOn, nestedDeeper, type Position, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths, type SharedFile, sharedFiles } from "./paths.ts";
 import {
@@ -22,7 +22,7 @@ import {
   tomlForm,
   type Warning,
 } from "./problem.ts";
-import { isRetired, retiredKeys, type Translation, translateRetired } from "./retired-keys.ts";
+import { isRetired, type Replacement, retiredKeys } from "./retired-keys.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
 /** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
@@ -53,19 +53,23 @@ export function parseConfig(
   const inEffect = overridesInEffect(written, overrides);
   const source = new Source(text, file, inEffect);
   const given = withOverrides(written, inEffect);
-  const translated = translateRetired(given);
-  const raw = withOverrides(given, translated);
+  const raw = withOverrides(given, replacementsOf(given));
   const read = configSchema.safeParse(raw);
   const unknown = unknownKeys(source, written);
-  if (!read.success) {
-    const wrong = read.error.issues.map((issue) => toProblem(source, issue, { raw, translated }));
+  const issues = [...(read.error?.issues ?? []), ...retiredIssues(given)];
+  if (!read.success || issues.length > 0) {
+    const wrong = issues.map((issue) => toProblem(source, issue, raw));
     // A misspelt key is often the reason why another one is missing.
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
   const { config, relative } = resolvePaths(read.data, dirname(path));
   const shared = sharedFiles(config, path);
   if (shared.length > 0) throw new ConfigFault(shared.map((both) => sharedProblem(source, both, raw)));
-  const warnings = [...unknown, ...retiredWarnings(source, written), ...unknownTargets(source, config)];
+  const warnings = [
+    ...unknown,
+    ...retiredWarnings(source, written, given),
+    ...unknownTargets(source, config),
+  ];
   return { config, relative, overrides: inEffect, warnings };
 }
 
@@ -148,28 +152,62 @@ function sharedProblem(source: Source, { keys, names }: SharedFile, raw: unknown
   );
 }
 
-/** `toProblem` explains an issue of the schema. A wrong value of a retired key has the place of that key. */
-function toProblem(
-  source: Source,
-  issue: z.core.$ZodIssue,
-  { raw, translated }: { readonly raw: unknown; readonly translated: readonly Translation[] },
-): Problem {
+function toProblem(source: Source, issue: z.core.$ZodIssue, raw: unknown): Problem {
   const path = issue.path.map(String);
-  const from = translated.findLast((one) => Bun.deepEquals(one.path, path))?.from ?? path;
-  const isText = source.overrideOf(from) === undefined;
-  return locateProblem(source, from, explain(issue, raw, isText ? tomlForm : plainForm));
+  const isText = source.overrideOf(path) === undefined;
+  return locateProblem(source, path, explain(issue, raw, isText ? tomlForm : plainForm));
+}
+
+/** `replacementsOf` returns what the retired keys among the values say in the keys of today; a key of today that is set wins. */
+function replacementsOf(given: unknown): Replacement[] {
+  return retiredKeys.flatMap(({ path, replace }) => {
+    const value = memberAt(given, path);
+    const replacement = value === undefined ? undefined : replace?.(value, given);
+    return replacement === undefined || memberAt(given, replacement.path) !== undefined ? [] : [replacement];
+  });
+}
+
+/** `retiredIssues` finds wrong values of retired keys. The value of a key without effect does not matter. */
+function retiredIssues(given: unknown): z.core.$ZodIssue[] {
+  return retiredKeys.flatMap(({ path, type, replace }) => {
+    const value = memberAt(given, path);
+    if (value === undefined || replace === undefined) return [];
+    return (type.safeParse(value).error?.issues ?? []).map((issue) => ({ ...issue, path: [...path] }));
+  });
 }
 
 /** `retiredWarnings` says for each retired key in the text and its overrides what to write instead. */
-function retiredWarnings(source: Source, written: Record<string, unknown>): Warning[] {
-  return retiredKeys.flatMap(({ path, advice }): Warning[] => {
+function retiredWarnings(source: Source, written: Record<string, unknown>, given: unknown): Warning[] {
+  return retiredKeys.flatMap(({ path, advice, replace }): Warning[] => {
     const about = { field: path.join("."), about: "key" } as const;
-    const { from } = source.overrideOf(path) ?? {};
+    const { from, value = memberAt(written, path) } = source.overrideOf(path) ?? {};
+    if (value === undefined) return [];
+    const instead = replace?.(value, given);
+    const why = (shown: (instead: Replacement) => string) => {
+      if (replace === undefined) return advice;
+      if (instead === undefined) return "has no effect in this configuration; remove it";
+      const today = memberAt(given, instead.path);
+      const name = instead.path.at(-1);
+      if (today === undefined) return `is now ${shown(instead)}; write that, and remove this one`;
+      return `has no effect, because ${name} = ${JSON.stringify(today)} is set; remove it`;
+    };
     return [
-      ...(memberAt(written, path) === undefined ? [] : [{ ...locateKey(source, path, advice), ...about }]),
-      ...(from === undefined ? [] : [{ from, why: advice, ...about }]),
+      ...(memberAt(written, path) === undefined
+        ? []
+        : [{ ...locateKey(source, path, why(asLine)), ...about }]),
+      ...(from === undefined ? [] : [{ from, why: why(asVariable), ...about }]),
     ];
   });
+}
+
+/** `asLine` writes a key of today as a line of the file, and says where the line belongs. */
+function asLine({ path, value }: Replacement): string {
+  const [name, table] = [...path].reverse();
+  return `${name} = ${JSON.stringify(value)} ${table === undefined ? "above the first [table]" : `below [${table}]`}`;
+}
+
+function asVariable({ path, value }: Replacement): string {
+  return `${variableOf({ path })}=${value}`;
 }
 
 function parseToml(source: Source): Record<string, unknown> {

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { memberAt } from "../base/validation-issue.ts";
+import { retentionDays } from "./schema.ts";
 
 /** RetiredKey is a key of earlier versions. It is still read, with a warning that says what to write. */
 export interface RetiredKey {
@@ -8,11 +9,12 @@ export interface RetiredKey {
   readonly type: z.ZodType;
   /** What an operator must know and do, as sentences behind the name of the key. */
   readonly advice: string;
-  /** Returns the value that a key of today gets by it; undefined if it has no effect. */
+  /** Returns the key of today that says the same; undefined if the key has no effect beside the others in `raw`. */
   readonly replace?: (value: unknown, raw: unknown) => Replacement | undefined;
 }
 
-interface Replacement {
+/** Replacement is a key of today with its value. */
+export interface Replacement {
   readonly path: readonly string[];
   readonly value: unknown;
 }
@@ -20,30 +22,30 @@ interface Replacement {
 const unboundedLog =
   "has no effect: the server no longer rotates its logs, and nothing bounds the file. Let logrotate do it, and remove this key";
 
-/** `retiredKeys` are in the order of the file. A later one wins over an earlier one that replaces the same key. */
+const retentionKey = ["keep_removed_days"];
+const hasBlobs = (raw: unknown) => memberAt(raw, ["files", "url"]) !== undefined;
+
+/** `retiredKeys` are in the order of the file. */
 export const retiredKeys: readonly RetiredKey[] = [
+  {
+    path: ["trash_days"],
+    type: retentionDays,
+    advice: "write `keep_removed_days`, which is for plain files and for `[files] url`",
+    replace: (value, raw) => (hasBlobs(raw) ? undefined : { path: retentionKey, value }),
+  },
   ...["json_log_max_bytes", "json_log_keep", "access_log_max_bytes", "access_log_keep"].map(
     (name): RetiredKey => ({ path: ["logging", name], type: z.number(), advice: unboundedLog }),
   ),
+  {
+    path: ["files", "keep_removed_days"],
+    type: retentionDays,
+    advice: "write it above the first table, where it is for plain files, too",
+    replace: (value, raw) => (hasBlobs(raw) ? { path: retentionKey, value } : undefined),
+  },
 ];
 
 const retiredPaths = new Set(retiredKeys.map(({ path }) => path.join(".")));
 
 export function isRetired(path: readonly string[]): boolean {
   return retiredPaths.has(path.join("."));
-}
-
-/** Translation is what the retired keys of a configuration say in the keys of today. */
-export interface Translation extends Replacement {
-  /** The retired key that said it. */
-  readonly from: readonly string[];
-}
-
-/** `translateRetired` reads the retired keys among the values of a configuration. */
-export function translateRetired(raw: unknown): Translation[] {
-  return retiredKeys.flatMap(({ path: from, replace }): Translation[] => {
-    const value = memberAt(raw, from);
-    const replacement = value === undefined ? undefined : replace?.(value, raw);
-    return replacement === undefined ? [] : [{ ...replacement, from }];
-  });
 }

@@ -8,7 +8,7 @@ import { parseFilter } from "../log/filter.ts";
 import { connectionsMissing, filesKeys, hasConnections, missingSettings } from "./files-keys.ts";
 
 const MiB = 1024 * 1024;
-const maxDays = 3650;
+export const retentionDays = z.int().nonnegative().max(3650);
 const maxDeploys = 1000;
 
 /** `staticKeys` say where the folders of the buckets are, and how their files are kept and served. */
@@ -26,10 +26,10 @@ const staticKeys = {
     z.boolean().default(true),
     "Sync each upload to the disk before answering it; false leaves that to the operating system.",
   ),
-  trash_days: key(
+  keep_removed_days: key(
     "days",
-    z.int().nonnegative().max(maxDays).default(0),
-    "How long deleted and replaced plain files stay in `~trash` below `static_path`, from which they can be restored; 0 keeps none. A change does not affect files that are already there. With `[files] url`, use `keep_removed_days`.",
+    retentionDays.optional(),
+    "How long deleted and replaced files can be restored; 0 keeps none. Default: 7 with `[files] url`, otherwise 0. Plain files that are already in the trash keep their days. With `[files] url`, a backup of the database alone can be restored for the same time, because the content of its files still exists.",
     { initial: 30 },
   ),
   keep_deploys: key(
@@ -496,7 +496,11 @@ export const configSchema = z
     if (message !== undefined)
       issues.push({ code: "custom", path: ["files", "url"], message, input: files.url });
   })
-  .refine(({ files, database }) => hasConnections(files, database), connectionsMissing);
+  .refine(({ files, database }) => hasConnections(files, database), connectionsMissing)
+  .transform(({ keep_removed_days: days, ...config }) => ({
+    ...config,
+    keep_removed_days: days ?? (config.files.url === undefined ? 0 : 7),
+  }));
 
 /** CheckedConfig is a configuration that passed the schema; its paths are as they were written. */
 export type CheckedConfig = z.output<typeof configSchema>;

@@ -323,13 +323,13 @@ const storeEvents = {
   "trash.skipped": {
     level: "WARN",
     description:
-      "A plain file or folder was deleted or replaced without a copy in the trash (`trash_days`). Its path is too long for the trash, or the disk was full.",
+      "A plain file or folder was deleted or replaced without a copy in the trash (`keep_removed_days`). Its path is too long for the trash, or the disk was full.",
     fields: z.object({ bucket: text, path: text, reason: text }),
     hidden: [],
   },
   "trash.purged": {
     level: "INFO",
-    description: "Plain files that had been in the trash for `trash_days` were deleted for good.",
+    description: "Plain files that had been in the trash for `keep_removed_days` were deleted for good.",
     fields: z.object({ purged: z.int(), elapsed_ms: z.int() }),
     hidden: [],
   },

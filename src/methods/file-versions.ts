@@ -21,7 +21,7 @@ const version = z
 /** `fileVersions` are the methods about files that were deleted or replaced. */
 export const fileVersions = {
   "static-bucket-file_history": method({
-    doc: "Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`, or on `trash_days` for plain files. Versions of a moved file stay under the path that each had.",
+    doc: "Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`. Versions of a moved file stay under the path that each had.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: {

@@ -125,7 +125,7 @@ story("what a move leaves behind is counted before it begins, unless everything 
     return [code, /^note: .*\n(?=.* copied to )/m.exec(stderr)?.[0]];
   };
   const loseSome = async () => {
-    const server = await home.serve({ env: { NODE_SERVER_TRASH_DAYS: "30" } });
+    const server = await home.serve({ env: { NODE_SERVER_KEEP_REMOVED_DAYS: "30" } });
     const call = (method: string, params: object = {}) =>
       server.call(method, { token, name: "site", ...params });
     await upload(server, token, "index.html", "new");

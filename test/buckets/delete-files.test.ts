@@ -17,7 +17,7 @@ async function filesOnDisk({ folder }: TestNode): Promise<string[]> {
 eachStore(
   "a bucket that is deleted with its files leaves no file, no deploy and no version, also where a client has locked it",
   async (store) => {
-    await using node = await testNode({ ...store, top: "trash_days = 7\n" });
+    await using node = await testNode({ ...store, top: "keep_removed_days = 7\n" });
     const { dav } = await webdavSite(node);
     const site = { token: node.superToken, name: "site" };
     const before = store.store === "disk" ? await filesOnDisk(node) : [];

@@ -13,7 +13,7 @@ type Version = {
 };
 
 /** On the disk as long as in an object store, where that is the default. */
-const keepsRemoved = "trash_days = 7\n";
+const keepsRemoved = "keep_removed_days = 7\n";
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
 

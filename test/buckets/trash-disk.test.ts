@@ -80,7 +80,7 @@ test("a folder that a crash caught between two renames goes back if its place is
 
 for (const place of ["static/site", "static/site/disk"])
   test(`what is deleted or replaced on ${place}, a file system of its own, is copied into the trash`, async () => {
-    await using node = await testNode({ top: "trash_days = 1\n" });
+    await using node = await testNode({ top: "keep_removed_days = 1\n" });
     using disk = mounted("another file system", join(node.folder, place), "size=8m");
     if (disk === undefined) return;
     const { dav, put, text, history, restore } = await siteOf(node);
@@ -122,7 +122,7 @@ for (const place of ["static/site", "static/site/disk"])
 
 test("on a full disk a file is deleted without being kept, and a file that would be replaced stays", async () => {
   await using node = await testNode({
-    top: "trash_days = 1\n",
+    top: "keep_removed_days = 1\n",
     logging: 'memory_log_filter = "info"\n',
   });
   using disk = mounted("a full disk", join(node.folder, "static"), "size=8m,nr_inodes=20");

@@ -201,20 +201,20 @@ test("what has expired is neither listed nor restored, and is purged; the rest s
   expect(readdirSync(place)).toHaveLength(3);
   const staticPath = join(node.folder, "static");
   const staging = new Staging(join(node.folder, "staging"));
-  const own = diskHistory({ staticPath, trashDays: 30, staging });
+  const own = diskHistory({ staticPath, keepRemovedDays: 30, staging });
   expect(await own.purgeExpired()).toBe(2);
   expect(readdirSync(place)).toEqual([expect.stringMatching(/^\d+~young\.txt$/)]);
   expect(readdirSync(join(node.folder, "staging"))).toEqual([]);
   expect(await own.purgeExpired()).toBe(0);
 });
 
-test("with trash_days back at 0, what was kept stays for its days, and nothing new is kept", async () => {
+test("with keep_removed_days back at 0, what was kept stays for its days, and nothing new is kept", async () => {
   await using at = await trashSite();
   const { node, put, dav, history, restore, text } = at;
   await put("a.txt", "old");
   await put("a.txt", "new");
   const config = readFileSync(node.configPath, "utf8");
-  writeFileSync(node.configPath, config.replace("trash_days = 30", "trash_days = 0"));
+  writeFileSync(node.configPath, config.replace("keep_removed_days = 30", "keep_removed_days = 0"));
   await node.node.reload();
   await put("b.txt", "b");
   await dav("DELETE", "/b.txt");

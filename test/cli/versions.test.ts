@@ -43,7 +43,7 @@ story("deleted and replaced files are listed and restored from the shell", async
 story(
   "every file that is missing comes back, deleted one by one or with its folder; others stay",
   async () => {
-    await using site = await deploySite({ top: "trash_days = 30\n" });
+    await using site = await deploySite({ top: "keep_removed_days = 30\n" });
     const { run, node, local, push, held } = site;
     const names = ["docs/a.txt", "docs/b.txt", "docs/deep/c.txt", "other/d.txt", "index.html"];
     const files = Object.fromEntries(names.map((name) => [name, `content of ${name}`]));

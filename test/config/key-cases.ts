@@ -155,7 +155,7 @@ export const cases: Readonly<Record<string, Case>> = {
   tls_key: path,
   static_path: path,
   sync_uploads: { good: [["false", false]], bad: notBoolean },
-  trash_days: {
+  keep_removed_days: {
     good: [
       ["0", 0],
       ["3650", 3650],
@@ -322,13 +322,6 @@ export const cases: Readonly<Record<string, Case>> = {
   "files.path_style": { good: [["false", false]], bad: notBoolean },
   "files.cache_path": path,
   "files.cache_bytes": bytes(0, 100 * GiB),
-  "files.keep_removed_days": {
-    good: [
-      ["0", 0],
-      ["3650", 3650],
-    ],
-    bad: [...notNumber, ["3651", /3650 or less/]],
-  },
   "files.request_timeout_ms": {
     good: [
       ["1", 1],

@@ -44,7 +44,7 @@ test("a file with the two required keys gets every default", () => {
       unix_socket_path: "/srv/node/data/node.sock",
       unix_socket_mode: "0600",
       sync_uploads: true,
-      trash_days: 0,
+      keep_removed_days: 0,
       static_cache_bytes: 64 * MiB,
       keep_deploys: 10,
       drain_seconds: 0,
@@ -71,7 +71,6 @@ test("a file with the two required keys gets every default", () => {
       files: {
         path_style: true,
         cache_bytes: 1024 * MiB,
-        keep_removed_days: 7,
         request_timeout_ms: 10_000,
       },
     },
@@ -81,11 +80,14 @@ test("a file with the two required keys gets every default", () => {
 test("the file that a first start writes says the same as the defaults", () => {
   const { config, warnings } = parseConfig(defaultConfigText());
   const { log_filter, ...logging } = config.logging;
-  // A configuration of before keeps its meaning: it has no trash unless it says so, and 7 days in an object store.
-  const files = { ...config.files, keep_removed_days: 7 };
-  expect({ ...config, logging, files, trash_days: 0 }).toEqual(parseConfig(required).config);
-  expect([log_filter?.text, config.trash_days, config.files.keep_removed_days]).toEqual(["info", 30, 30]);
+  expect({ ...config, logging, keep_removed_days: 0 }).toEqual(parseConfig(required).config);
+  expect([log_filter?.text, config.keep_removed_days]).toEqual(["info", 30]);
   expect(warnings).toEqual([]);
+});
+
+test("without keep_removed_days plain files are not kept, and those of an object store for 7 days", () => {
+  expect(parseConfig(required).config.keep_removed_days).toBe(0);
+  expect(parseConfig(`${required}\n[files]\nurl = "file:///blobs"\n`).config.keep_removed_days).toBe(7);
 });
 
 test("the default file's commented lines hold the defaults: uncommented, they change nothing", () => {

@@ -1,11 +1,12 @@
 import { expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { readOverrides, variableOf } from "../../src/config/environment.ts";
 import { checkText, parseConfig } from "../../src/config/parse.ts";
 import { retiredKeys } from "../../src/config/retired-keys.ts";
 import type { Config } from "../../src/config/schema.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { testNode } from "../support/node.ts";
+import { until } from "../support/until.ts";
 
 interface Retired {
   /** The old value, as TOML. */
@@ -15,14 +16,26 @@ interface Retired {
   /** What is in force by it, read by `of`. */
   readonly of?: (config: Config) => unknown;
   readonly is?: unknown;
+  /** The key of today that says the same, with its value. */
+  readonly today?: readonly [key: string, value: number];
 }
+
+const blobs = { files: 'url = "file:///srv/blobs"' };
+const keptDays = ({ keep_removed_days }: Config) => keep_removed_days;
 
 /** What each retired key does. */
 const cases: ReadonlyArray<readonly [key: string, Retired]> = [
+  ["trash_days", { toml: "14", of: keptDays, is: 14, today: ["keep_removed_days", 14] }],
+  ["trash_days", { toml: "14", beside: blobs }],
   ["logging.json_log_max_bytes", { toml: "1000" }],
   ["logging.json_log_keep", { toml: "3" }],
   ["logging.access_log_max_bytes", { toml: "1000" }],
   ["logging.access_log_keep", { toml: "3" }],
+  [
+    "files.keep_removed_days",
+    { toml: "14", beside: blobs, of: keptDays, is: 14, today: ["keep_removed_days", 14] },
+  ],
+  ["files.keep_removed_days", { toml: "14" }],
 ];
 
 /** A file with the retired key, or without it if `key` is undefined. */
@@ -36,6 +49,12 @@ function textWith(key: string | undefined, { toml, beside = {} }: Retired): stri
 
 /** The configuration of the same file without the retired key. */
 const without = (retired: Retired) => parseConfig(textWith(undefined, retired)).config;
+
+/** The reason of the only warning. */
+function whyOf({ warnings }: { readonly warnings: ReadonlyArray<{ readonly why: string }> }): string {
+  expect(warnings).toHaveLength(1);
+  return warnings[0]?.why ?? "";
+}
 
 test("every retired key has a story below", () => {
   const tried = new Set(cases.map(([key]) => key));
@@ -54,6 +73,11 @@ test.each(cases)("%s is read with one warning at its line, and has its effect: %
     expect(retired.of(config)).toEqual(retired.is);
     expect(retired.of(without(retired))).not.toEqual(retired.is);
   }
+  if (retired.today === undefined) return;
+  const [today, value] = retired.today;
+  const [short = "", table] = today.split(".").reverse();
+  const where = table === undefined ? "above the first [table]" : `below [${table}]`;
+  expect(whyOf({ warnings })).toBe(`is now ${short} = ${value} ${where}; write that, and remove this one`);
 });
 
 test.each(cases)(
@@ -64,25 +88,58 @@ test.each(cases)(
     const { config, warnings } = parseConfig(textWith(undefined, retired), undefined, overrides);
     expect(warnings).toEqual([{ field: key, from, about: "key", why: expect.any(String) }]);
     expect(config).toEqual(parseConfig(textWith(key, retired)).config);
+    if (retired.today === undefined) return;
+    const [today, value] = retired.today;
+    expect(whyOf({ warnings })).toContain(`${variableOf({ path: today.split(".") })}=${value};`);
   },
 );
 
+test.each(
+  cases.flatMap(([key, retired]) => (retired.today ? [[key, retired.today[0], retired] as const] : [])),
+)("%s does nothing beside %s, and the warning says so", (key, today, retired) => {
+  const [name = "", table = ""] = today.split(".").reverse();
+  const lines = [`${name} = 21`, retired.beside?.[table] ?? ""].join("\n");
+  const both = { ...retired, beside: { ...retired.beside, [table]: lines } };
+  const parsed = parseConfig(textWith(key, both));
+  expect(parsed.config).toEqual(without(both));
+  expect(whyOf(parsed)).toBe(`has no effect, because ${name} = 21 is set; remove it`);
+});
+
+test.each([
+  ["trash_days", '"soon"', "must be a whole number without quotes"],
+  ["trash_days", "3651", "must be 3650 or less"],
+])("a retired key %s = %s is refused at its line", (key, toml, why) => {
+  const text = textWith(key, { toml });
+  const name = key.split(".").at(-1) ?? "";
+  const line = text.split("\n").findIndex((row) => row.startsWith(name)) + 1;
+  const column = name.length + 4;
+  expect(() => parseConfig(text, "c.toml")).toThrow(`c.toml:${line}:${column}: ${key}: ${why}`);
+});
+
 test("a server with retired keys starts, takes an edit that has them, and warns once each time", async () => {
-  await using node = await testNode({ logging: 'memory_log_filter = "info"\njson_log_keep = 3\n' });
+  await using node = await testNode({
+    top: "trash_days = 14\n",
+    logging: 'memory_log_filter = "info"\njson_log_keep = 3\n',
+  });
   const warned = () =>
     node.node.ring
       .entries()
       .filter(({ fields }: LogEntry) => fields.event === "config.warning")
       .map(({ level, fields: { key } }) => [level, key]);
-  expect(warned()).toEqual([["WARN", "logging.json_log_keep"]]);
+  const keys = ["trash_days", "logging.json_log_keep"];
+  const each = keys.map((key) => ["WARN", key]);
+  expect(warned()).toEqual(each);
   const token = node.superToken;
-  const config_string = `${await readFile(node.configPath, "utf8")}\n# edited\n`;
+  const written = await readFile(node.configPath, "utf8");
+  const config_string = `${written}\n# edited\n`;
   const { warnings } = (await node.call("node-server_check_config", { token, config_string })) as {
     warnings: Array<{ field: string }>;
   };
-  expect(warnings.map(({ field }) => field)).toEqual(["logging.json_log_keep"]);
+  expect(warnings.map(({ field }) => field)).toEqual(keys);
   expect(await node.call("node-server_edit_config", { token, config_string })).toBe(true);
   expect(await readFile(node.configPath, "utf8")).toBe(config_string);
+  await until("the edit is in force", () => warned().length >= 2 * keys.length);
+  await writeFile(node.configPath, config_string.replace("trash_days", "keep_removed_days"));
   expect(await node.node.reload()).toBe("unchanged");
-  expect(warned().length).toBeGreaterThanOrEqual(2);
+  expect(warned()).toEqual([...each, ...each, ["WARN", "logging.json_log_keep"]]);
 });

@@ -59,7 +59,7 @@ inBrowser("what was deleted comes back by Undo in the notice or from the trash, 
 });
 
 inBrowser("nothing is deleted before it is told whether that can be undone", async () => {
-  await using node = await testNode({ top: "trash_days = 30\n" });
+  await using node = await testNode({ top: "keep_removed_days = 30\n" });
   await siteWith(node, { "a.txt": "a" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -76,14 +76,11 @@ inBrowser("nothing is deleted before it is told whether that can be undone", asy
   await page.getByText("1 item restored.").waitFor();
 });
 
-for (const [store, line] of [
-  ["disk", "trash_days = 30"],
-  ["objects over sqlite", "keep_removed_days = 30"],
-] as const)
+for (const store of ["disk", "objects over sqlite"] as const)
   inBrowser(`whoever may change the configuration turns on the trash: ${store}`, async () => {
     await using node = await testNode({ store });
     await siteWith(node, { "a.txt": "a" });
-    const config = readFileSync(node.configPath, "utf8").replace("[files]", "[files]\nkeep_removed_days = 0");
+    const config = `keep_removed_days = 0\n${readFileSync(node.configPath, "utf8")}`;
     await node.editConfig(config);
     await using tab = await openConsole(node, { at: "/buckets/site/trash" });
     const { page } = tab;
@@ -100,17 +97,17 @@ for (const [store, line] of [
       await page.getByRole("button", { name: "English" }).click();
     }
     await page.getByRole("button", { name: "Turn on" }).click();
-    await page.getByRole("dialog").getByText(line).waitFor();
+    await page.getByRole("dialog").getByText("keep_removed_days = 30").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: "Turn on" }).click();
     await page.getByText("The trash is on. Deleted and replaced files are kept for 30 days.").waitFor();
     await page.getByText("are kept here for 30 days").waitFor();
-    expect(readFileSync(node.configPath, "utf8").split("\n")).toContain(line);
+    expect(readFileSync(node.configPath, "utf8").split("\n")).toContain("keep_removed_days = 30");
     const colleague = await node.newToken([
       { scopes: ["global"], permissions: ["read", "list"].map((action) => ({ static_bucket_file: action })) },
     ]);
     await node.editConfig(config);
     await using other = await openConsole(node, { at: "/buckets/site/trash", token: colleague });
-    await other.page.getByText("To turn it on, set trash_days in the configuration").waitFor();
+    await other.page.getByText("To turn it on, set keep_removed_days in the configuration").waitFor();
     expect(await other.page.getByRole("button", { name: "Turn on" }).count()).toBe(0);
   });
 

@@ -69,7 +69,10 @@ inBrowser(
       .filter(({ kind }) => kind === "dynamic-import")
       .map(({ path }) => path.replace("./", ""));
     const isExtra = (name: string) => name === editor || modes.includes(name) || name.startsWith("chart-");
-    await using node = await testNode({ top: "trash_days = 30\n", logging: 'memory_log_filter = "info"\n' });
+    await using node = await testNode({
+      top: "keep_removed_days = 30\n",
+      logging: 'memory_log_filter = "info"\n',
+    });
     await siteWith(node, { "a.txt": "a" });
     await using tab = await openConsole(node);
     const { page } = tab;

@@ -126,7 +126,7 @@ inBrowser("in Chinese, keys are explained in Chinese", async () => {
   const help = page.getByRole("region", { name: "配置项说明" });
   await help.getByText("端口 0 表示任意空闲端口").waitFor();
   await help.getByText("地址").first().waitFor();
-  await page.keyboard.insertText("trash_d");
+  await page.keyboard.insertText("keep_rem");
   await page.keyboard.press("Control+Space");
   await page.locator(".cm-completionInfo").getByText("0 表示不保留").waitFor();
   await shoot(page, "config-help-zh");

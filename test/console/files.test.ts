@@ -50,7 +50,7 @@ inBrowser("an address with dots in it leads to no other bucket", async () => {
 });
 
 inBrowser("the list is steered by keys alone", async () => {
-  await using node = await testNode({ top: "trash_days = 30\n" });
+  await using node = await testNode({ top: "keep_removed_days = 30\n" });
   const { folder } = await siteWith(node, { "sub/x.txt": "x", "a.txt": "a", "b.txt": "b", "c.txt": "c" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

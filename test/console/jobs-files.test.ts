@@ -129,7 +129,7 @@ inBrowser("job: edit a text while somebody else does", async () => {
 });
 
 inBrowser("job: rename a file, delete it, and get it back", async () => {
-  await using node = await testNode({ top: "trash_days = 30\n" });
+  await using node = await testNode({ top: "keep_removed_days = 30\n" });
   const site = await siteWith(node, { "a.txt": "a", "b.txt": "b" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;

@@ -134,7 +134,7 @@ inBrowser("job: work at a zoom of 200 %", async () => {
 });
 
 inBrowser("job: everything about a file by the keyboard alone", async () => {
-  await using node = await testNode({ top: "trash_days = 30\n" });
+  await using node = await testNode({ top: "keep_removed_days = 30\n" });
   await siteWith(node, { "a.txt": "first" });
   await using tab = await openConsole(node, { token: undefined });
   const { page } = tab;

@@ -77,7 +77,7 @@ inBrowser(
 inBrowser(
   "a message stays while the mouse or the focus is on it, gives the focus back, and is shown once however often it is said",
   async () => {
-    await using node = await testNode({ top: "trash_days = 30\n" });
+    await using node = await testNode({ top: "keep_removed_days = 30\n" });
     await siteWith(node, { "a.txt": "a", "b.txt": "b" });
     await using own = await tempFolder();
     const file = join(own.path, "a.txt");

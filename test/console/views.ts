@@ -201,7 +201,7 @@ export async function inEachDialog(
 /** A server with something in every view. */
 export async function livelyNode(): Promise<TestNode> {
   const node = await testNode({
-    top: `trash_days = 30\nrelease_url = "http://127.0.0.1:9/"\n`,
+    top: `keep_removed_days = 30\nrelease_url = "http://127.0.0.1:9/"\n`,
     logging: 'memory_log_filter = "info"\n',
   });
   const token = node.superToken;

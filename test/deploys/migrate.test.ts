@@ -32,7 +32,6 @@ eachDatabase("files with deploys go from store to store", async (kind) => {
     request_timeout_ms: 10_000,
     cache_bytes: 0,
     cache_path: join(folder.path, "cache"),
-    keep_removed_days: 7,
   });
   const nodeOn = (name: string) =>
     testNode({
@@ -51,6 +50,7 @@ eachDatabase("files with deploys go from store to store", async (kind) => {
       serverUuid: crypto.randomUUID(),
       from: settings(from),
       to: settings(to),
+      keepRemovedDays: 7,
       deletesOthers: true,
       begin: () => ({ add() {}, fileDone() {} }),
       hub: new LogHub(),

@@ -48,7 +48,7 @@ class Site implements AsyncDisposable {
   ) {}
 
   static async open(store: Store): Promise<Site> {
-    const home = await newHome({ top: store === "disk with a trash" ? "trash_days = 30\n" : "" });
+    const home = await newHome({ top: store === "disk with a trash" ? "keep_removed_days = 30\n" : "" });
     await mkdir(home.file("blobs"));
     if (store === "objects") await home.configure({ files: `url = "file://${home.file("blobs")}"\n` });
     const gate = await Gate.open(home.path);

@@ -98,7 +98,7 @@ class Site {
   async #use(store: string): Promise<void> {
     this.#store = store;
     const url = store === disk ? "" : `url = "file://${store}"\n`;
-    await this.home.configure({ files: `${url}keep_removed_days = 0\n` }, this.databaseUrl);
+    await this.home.configure({ top: "keep_removed_days = 0\n", files: url }, this.databaseUrl);
   }
 
   async #serveAndChange(): Promise<void> {

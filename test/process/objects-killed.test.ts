@@ -36,7 +36,7 @@ class Site {
   async serve(): Promise<Server> {
     const keep = this.random() < 0.5 ? 0 : 7;
     await this.home.configure(
-      { files: `url = "file://${this.folder}"\nkeep_removed_days = ${keep}\n` },
+      { top: `keep_removed_days = ${keep}\n`, files: `url = "file://${this.folder}"\n` },
       this.databaseUrl,
     );
     return this.home.serve();

@@ -116,7 +116,7 @@ class Site {
 test(
   "kills in a storm of deletions, replacements and restores leave every file in the bucket or in the trash",
   async () => {
-    await using home = await newHome({ top: "trash_days = 30\n" });
+    await using home = await newHome({ top: "keep_removed_days = 30\n" });
     const site = new Site(home, randomFrom("kills with a trash"));
     let server = await home.serve();
     await site.begin(server);

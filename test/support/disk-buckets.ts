@@ -24,7 +24,7 @@ export const maker = { by: "root", username: null, note: "" };
 interface DiskHistoryChanges {
   readonly staticPath: string;
   readonly staging: Staging;
-  readonly trashDays?: number;
+  readonly keepRemovedDays?: number;
   readonly sync?: boolean;
   readonly exchange?: FolderExchange;
 }
@@ -39,7 +39,7 @@ export function diskHistory({
   return new DiskHistory({
     staticPath,
     serverUuid: "00000000-0000-4000-8000-000000000000",
-    trashDays: 0,
+    keepRemovedDays: 0,
     sync: false,
     staging,
     activity: { uploads: 0 },
@@ -63,7 +63,7 @@ export async function diskBuckets(
   const storage = new DiskStorage({
     staticPath,
     syncUploads: false,
-    trashDays: 0,
+    keepRemovedDays: 0,
     serverUuid: "00000000-0000-4000-8000-000000000000",
     ...(exchangeFolders && { exchangeFolders }),
     hasBuckets: async () => true,

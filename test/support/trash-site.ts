@@ -35,7 +35,7 @@ export async function siteOf(node: TestNode) {
 
 /** A server of plain files that are kept for 30 days, with a bucket `site`. */
 export async function trashSite(options: Parameters<typeof testNode>[0] = {}) {
-  const node = await testNode({ ...options, top: `trash_days = 30\n${options.top ?? ""}` });
+  const node = await testNode({ ...options, top: `keep_removed_days = 30\n${options.top ?? ""}` });
   return { node, ...(await siteOf(node)), [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
 }
 

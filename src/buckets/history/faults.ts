@@ -6,7 +6,7 @@ import type { VersionName } from "../ports.ts";
 export function keepsNoVersions(): Fault {
   return new Fault(
     "Other",
-    "this server does not keep deleted or replaced files; restore them from a backup. To keep them from now on, set `trash_days`, or use a file store with versions (`[files] url`)",
+    "this server does not keep deleted or replaced files; restore them from a backup. To keep them from now on, set `keep_removed_days`",
     { reason: "no_versions" },
   );
 }

@@ -46,7 +46,7 @@ export async function migrateFiles(
   options: MigrateFilesOptions,
 ): Promise<number> {
   const { path, deletesOthers } = options;
-  const { config, to, from, into } = await newStore(ctx, path, options.target);
+  const { config, changed, from, into } = await newStore(ctx, path, options.target);
   // A server that writes on would not be in the copy.
   await refuseRunning(ctx, { config, path });
   const { database = config.database } = options;
@@ -63,7 +63,8 @@ export async function migrateFiles(
       staticPath: config.static_path,
       serverUuid: found ?? noUuid,
       from: config.files,
-      to,
+      to: changed.files,
+      keepRemovedDays: changed.keep_removed_days,
       deletesOthers,
       hub: new LogHub(),
       signal,
@@ -77,7 +78,7 @@ export async function migrateFiles(
     meter?.end();
   }
   if (!isCopied(ctx, report, { from, into })) return exitCodes.failed;
-  await reportNextStep(ctx, to, { ...options, from });
+  await reportNextStep(ctx, changed.files, { ...options, from });
   return exitCodes.done;
 }
 
@@ -90,23 +91,18 @@ function noteNotMoved(ctx: Context, { earlierDeploys, newDeploys, versions }: No
   if (notMoved.length > 0) ctx.say(`note: not moved: ${notMoved.join(", ")}`);
 }
 
-/** The configuration, and the settings of the target as it would have them; both stores also as they are shown. */
+/** The configuration, and as it would be with the target; both stores also as they are shown. */
 async function newStore(ctx: Context, path: string, target: string) {
   const config = await readConfig(ctx, path, inspectMovedDatabase);
-  const to = await targetFiles(ctx, path, config, target);
-  const [from, into] = [shown(config.files.url), shown(to.url)];
+  const changed = await withTarget(ctx, path, config, target);
+  const [from, into] = [shown(config.files.url), shown(changed.files.url)];
   if (from === into) throw new WrongUsage(`the files are already in ${into}`);
-  return { config, to, from, into };
+  return { config, changed, from, into };
 }
 
-/** The settings of the target: those of the configuration with another `url`, checked as if they stood there. */
-async function targetFiles(
-  ctx: Context,
-  path: string,
-  config: Config,
-  target: string,
-): Promise<Config["files"]> {
-  if (target === disk) return { ...config.files, url: undefined };
+/** The configuration with another `url`, checked as if that stood there. */
+async function withTarget(ctx: Context, path: string, config: Config, target: string): Promise<Config> {
+  if (target === disk) return { ...config, files: { ...config.files, url: undefined } };
   assertTarget(target);
   const { values, ...rest } = readOverrides(ctx.env);
   const url = { path: ["files", "url"], from: "--files", value: target };
@@ -115,7 +111,7 @@ async function targetFiles(
     inspect: inspectMovedDatabase,
     overrides: { ...rest, values: [...others, url] },
   });
-  return changed.files;
+  return changed;
 }
 
 /** A target that is mistyped is not a problem of the configuration. */

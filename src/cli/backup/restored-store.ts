@@ -45,7 +45,8 @@ export class RestoredStore {
   /** To be called when the database is in its place. What the backup does not name is kept in the store for a while. */
   async finish(): Promise<void> {
     const { config, configPath, previous, withFiles } = this.#options;
-    const { url, keep_removed_days: keepDays } = config.files;
+    const { keep_removed_days: keepDays } = config;
+    const { url } = config.files;
     if (url === undefined || (previous === undefined && !withFiles)) return;
     await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ storeIdentity }) => {
       if (previous !== undefined)

@@ -55,7 +55,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
     async ({ removed: rows, storeIdentity }) => {
       if (claim) {
         await proveBlobs(blobs, signal);
-        await claimStore(storeIdentity, blobs, { url, keepDays: config.files.keep_removed_days });
+        await claimStore(storeIdentity, blobs, { url, keepDays: config.keep_removed_days });
         ctx.say(`This database is the owner of ${url} now.`);
       }
       if (repair) await assertOwner(storeIdentity, blobs);

@@ -1,6 +1,6 @@
 // This folder is all that plain files need for a history, behind the one door of this file: nobody else imports the
 // others. The DiskHistory of this file belongs to the storage, a TreeHistory to each tree. What a change is about to
-// delete or replace goes to the trash (bucket-trash.ts, where each name has the days that `trash_days` gave it):
+// delete or replace goes to the trash (bucket-trash.ts, where each name has the days that `keep_removed_days` gave it):
 // trash-writer.ts puts it there, trash-history.ts lists it and moves it back; this file deletes what has expired. growing-files.ts has the content of resumable uploads. reuse-files.ts fills a deploy from another tree by shared
 // blocks, tree-exchange.ts settles what a crash leaves of an exchange, and discards whole trees.
 
@@ -62,7 +62,7 @@ interface DiskHistoryOptions {
   /** Names the folder of this server's uploads: several servers may share `staticPath`. */
   readonly serverUuid: string;
   /** For how many days what is deleted or replaced is kept in the trash; 0 for not at all. */
-  readonly trashDays: number;
+  readonly keepRemovedDays: number;
   /** Whether a change is on the disk, and not only in its cache, before it is answered. */
   readonly sync: boolean;
   readonly staging: Staging;
@@ -158,7 +158,7 @@ export class DiskHistory implements History {
 
   /** The trash of the bucket at a path. */
   #trashOf(bucketPath: string): BucketTrash {
-    const { staticPath, trashDays: days, sync, staging, clock } = this.#options;
+    const { staticPath, keepRemovedDays: days, sync, staging, clock } = this.#options;
     return new BucketTrash({ folder: join(staticPath, trashFolder, bucketPath), days, sync, staging, clock });
   }
 

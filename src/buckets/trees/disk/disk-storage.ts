@@ -26,7 +26,7 @@ interface DiskStorageOptions {
   readonly staticPath: string;
   readonly syncUploads: boolean;
   /** For how many days what is deleted or replaced is kept in the trash; 0 for not at all. */
-  readonly trashDays: number;
+  readonly keepRemovedDays: number;
   /** Names this server's staging folder: several servers may share `staticPath`, and each clears only its own. */
   readonly serverUuid: string;
   /** Exchanges two folders; for tests of systems that cannot do it at once. */
@@ -61,7 +61,7 @@ export class DiskStorage implements BucketStorage {
     this.history = new DiskHistory({
       staticPath: path,
       serverUuid,
-      trashDays: options.trashDays,
+      keepRemovedDays: options.keepRemovedDays,
       sync: syncUploads,
       staging: this.#staging,
       activity: this.activity,

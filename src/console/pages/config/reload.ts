@@ -69,14 +69,9 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
 
 const header = /^[ \t]*\[/;
 
-export interface KeyLocation {
+interface KeyLocation {
   readonly table?: string;
   readonly name: string;
-}
-
-/** Whether a line of a configuration sets a key. */
-export function hasKey(text: string, location: KeyLocation): boolean {
-  return lineOf(text.split("\n"), location, "") !== undefined;
 }
 
 /**

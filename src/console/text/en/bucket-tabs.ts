@@ -121,7 +121,7 @@ export const bucketTabs = {
     `Deleted and replaced files are kept for ${days}. “Restore” puts a file back at its path and keeps the current one as a version.`,
   trashEmpty: (days: string) => `The trash is empty. Deleted and replaced files are kept here for ${days}.`,
   nothingKept:
-    "The trash is off: deleted and replaced files cannot be restored. To turn it on, set trash_days in the configuration, or keep_removed_days for an object store.",
+    "The trash is off: deleted and replaced files cannot be restored. To turn it on, set keep_removed_days in the configuration.",
   trashOff: "The trash is off: deleted and replaced files cannot be restored.",
   turnOn: "Turn on",
   turnOnQuestion: "Turn on the trash?",

@@ -110,8 +110,7 @@ export const bucketTabs: typeof en = {
   trashAbout: (days) =>
     `已删除和被替换的文件保留 ${days}。“恢复”会将文件放回原路径，并将现有文件保留为历史版本。`,
   trashEmpty: (days) => `回收站为空。已删除和被替换的文件会在此保留 ${days}。`,
-  nothingKept:
-    "回收站已关闭，已删除和被替换的文件无法恢复。要开启，请在配置中设置 trash_days（对象存储为 keep_removed_days）。",
+  nothingKept: "回收站已关闭，已删除和被替换的文件无法恢复。要开启，请在配置中设置 keep_removed_days。",
   trashOff: "回收站已关闭，已删除和被替换的文件无法恢复。",
   turnOn: "开启",
   turnOnQuestion: "开启回收站？",

@@ -29,8 +29,8 @@ export const configKeys: typeof en = {
     tls_key: "`tls_cert` 的 PEM 私钥。",
     static_path: "存放所有存储桶文件夹的文件夹。",
     sync_uploads: "每次上传先同步到磁盘再应答；设为 false 则交给操作系统处理。",
-    trash_days:
-      "已删除和被替换的普通文件在 `static_path` 下的 `~trash` 中保留多少天以供恢复；0 表示不保留。已在其中的文件仍按原定天数保留。设置了 `[files] url` 时，由 `keep_removed_days` 决定。",
+    keep_removed_days:
+      "已删除和被替换的文件在多少天内可以恢复；0 表示不保留。默认值：设置了 `[files] url` 时为 7，否则为 0。已在回收站中的普通文件仍按原定天数保留。设置了 `[files] url` 时，单独的数据库备份也可在同样的天数内恢复，因为其文件的内容仍然存在。",
     keep_deploys: "每个存储桶保留多少个已发布的部署（包括当前的）；可以回滚到其中任意一个。",
     static_cache_bytes: "用于缓存经常被请求的小文件的内存。",
     node_name: "本节点在节点列表中的名称；默认为机器名。",
@@ -81,8 +81,6 @@ export const configKeys: typeof en = {
     "files.cache_path":
       "存放从 S3 读取的内容副本的文件夹；默认为 SQLite 文件旁边的 `blob-cache`，使用 PostgreSQL 时为本文件旁边的 `data/blob-cache`。",
     "files.cache_bytes": "该文件夹的最大大小；最久未读取的内容先被删除。0 表示关闭。",
-    "files.keep_removed_days":
-      "已删除和被替换的文件在多少天内可以恢复。单独的数据库备份也可在同样的天数内恢复，因为其文件的内容仍然存在。",
     "files.request_timeout_ms": "S3 完成请求的每一步（例如开始应答或发送后续字节）的最长时间。",
   },
   types: {

@@ -13,7 +13,7 @@ import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
-import { hasKey, withKey, writeConfig } from "../../config/reload.ts";
+import { withKey, writeConfig } from "../../config/reload.ts";
 
 /** Versions of one request. */
 const pageSize = 1000;
@@ -64,8 +64,7 @@ export function TrashTab({ name }: { readonly name: string }) {
   };
   const turnOn = async () => {
     const file = await client.call("node-server_read_config");
-    const isObjectStore = hasKey(file, { table: "files", name: "url" });
-    const key = isObjectStore ? { table: "files", name: "keep_removed_days" } : { name: "trash_days" };
+    const key = { name: "keep_removed_days" };
     const sure = await confirm({
       title: t.bucketTabs.turnOnQuestion,
       text: t.bucketTabs.turnOnText(t.frame.countDays(newDays), `${key.name} = ${newDays}`),
