@@ -66,7 +66,7 @@ export interface ServerEvents {
   /** The database can be used again. */
   "database.restored": { database: string; lost_ms: number };
   /** PostgreSQL did not answer a statement in time; the server replaces its connections. */
-  "database.silent": { answer_timeout_ms: number };
+  "database.silent": { timeout_ms: number };
   /** The database refuses writes; every change fails. */
   "database.write_failed": { reason: string };
   /** The database accepts writes again. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { memberAt } from "../base/validation-issue.ts";
-import { retentionDays } from "./schema.ts";
+import { retentionDays, timeoutMs } from "./schema.ts";
 
 /** RetiredKey is a key of earlier versions. It is still read, with a warning that says what to write. */
 export interface RetiredKey {
@@ -25,6 +25,16 @@ const unboundedLog =
 const retentionKey = ["keep_removed_days"];
 const hasBlobs = (raw: unknown) => memberAt(raw, ["files", "url"]) !== undefined;
 
+const timeout = ["database", "timeout_ms"];
+/** The three that `timeout_ms` replaces, with the defaults that they had. */
+const timeouts = { connect_timeout_ms: 3000, acquire_timeout_ms: 3000, answer_timeout_ms: 5000 };
+
+/** `longestTimeout` returns the longest of the three, so that nothing is given up earlier than before. */
+function longestTimeout(raw: unknown): number {
+  const each = Object.entries(timeouts).map(([name, ms]) => memberAt(raw, ["database", name]) ?? ms);
+  return Math.max(...each.filter((ms) => typeof ms === "number"));
+}
+
 /** `retiredKeys` are in the order of the file. */
 export const retiredKeys: readonly RetiredKey[] = [
   {
@@ -36,6 +46,26 @@ export const retiredKeys: readonly RetiredKey[] = [
   ...["json_log_max_bytes", "json_log_keep", "access_log_max_bytes", "access_log_keep"].map(
     (name): RetiredKey => ({ path: ["logging", name], type: z.number(), advice: unboundedLog }),
   ),
+  ...Object.keys(timeouts).map(
+    (name): RetiredKey => ({
+      path: ["database", name],
+      type: timeoutMs,
+      advice:
+        "write `timeout_ms`. Until then it is the longest of `connect_timeout_ms` (3000), `acquire_timeout_ms` (3000) and `answer_timeout_ms` (5000)",
+      replace: (_, raw) => ({ path: timeout, value: longestTimeout(raw) }),
+    }),
+  ),
+  {
+    path: ["database", "idle_timeout_ms"],
+    type: z.number(),
+    advice:
+      "has no effect: a PostgreSQL connection without a statement is closed after a minute. Remove this key",
+  },
+  {
+    path: ["database", "max_lifetime_ms"],
+    type: z.number(),
+    advice: "has no effect: a PostgreSQL connection is replaced after 30 minutes. Remove this key",
+  },
   {
     path: ["files", "keep_removed_days"],
     type: retentionDays,

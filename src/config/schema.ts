@@ -230,8 +230,7 @@ const text = z.string().min(1);
 const maxTimerMs = 2_147_483_647;
 /** With less, a token with its rights or a whole configuration, as `edit_config` takes it, would not fit into a request. */
 const minRequestBytes = 64 * 1024;
-const milliseconds = count.max(maxTimerMs);
-const millisecondsFromOne = atLeastOne.max(maxTimerMs);
+export const timeoutMs = atLeastOne.max(maxTimerMs);
 
 const listener = z.string().transform((value, context) => {
   const address = parseAddress(value);
@@ -399,31 +398,15 @@ const databaseKeys = {
     "The database: `sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
     { initial: "sqlite://data/node.db?mode=rwc", file: sqliteFilePart },
   ),
-  connect_timeout_ms: key("ms", millisecondsFromOne.default(3000), "How long a connection may take to open."),
-  acquire_timeout_ms: key(
+  timeout_ms: key(
     "ms",
-    millisecondsFromOne.default(3000),
-    "How long a statement may wait for a free connection.",
-  ),
-  answer_timeout_ms: key(
-    "ms",
-    millisecondsFromOne.default(5000),
-    "How long PostgreSQL may take to answer one of the server's own statements. After that, a call fails with 103 and `unavailable`, an HTTP request with 503.",
+    timeoutMs.default(5000),
+    "How long PostgreSQL may take to accept a connection and to answer one of the server's own statements, and how long a statement may wait for a free connection. After that, a call fails with 103 and `unavailable`, an HTTP request with 503.",
   ),
   stale_seconds: key(
     "seconds",
     count.default(60),
     "How long plain HTTP keeps serving the buckets it knows while the database is unavailable; 0 means not at all. Tokens are always read from the database.",
-  ),
-  idle_timeout_ms: key(
-    "ms",
-    milliseconds.default(60_000),
-    "How long a PostgreSQL connection may be idle before it is closed; 0 means no limit.",
-  ),
-  max_lifetime_ms: key(
-    "ms",
-    milliseconds.default(1_800_000),
-    "How long a PostgreSQL connection is used before it is replaced; 0 means no limit.",
   ),
   max_connections: key(
     "number",
@@ -432,7 +415,7 @@ const databaseKeys = {
   ),
   sql_timeout_ms: key(
     "ms",
-    milliseconds.default(60_000),
+    count.max(maxTimerMs).default(60_000),
     "How long a statement of `node-server_exec_sql` may run; 0 means no limit.",
   ),
 };

@@ -41,11 +41,7 @@ const libraryTarget = "sqlx";
 /** DatabaseSettings are the keys of the `[database]` table of the configuration. */
 export interface DatabaseSettings {
   readonly database_url: string;
-  readonly connect_timeout_ms: number;
-  readonly acquire_timeout_ms: number;
-  readonly answer_timeout_ms: number;
-  readonly idle_timeout_ms: number;
-  readonly max_lifetime_ms: number;
+  readonly timeout_ms: number;
   readonly max_connections: number;
 }
 
@@ -232,6 +228,8 @@ export function notMade({ database_url }: DatabaseSettings, state: string): Faul
 }
 
 interface DialectOptions {
+  /** The least time that PostgreSQL has for an answer, whatever `timeout_ms` says. */
+  readonly minAnswerMs?: number;
   readonly observer?: StatementObserver | undefined;
   /** Default: the system's. */
   readonly clock?: Clock | undefined;
@@ -241,14 +239,14 @@ interface DialectOptions {
 export async function openDialect(
   settings: DatabaseSettings,
   hub: LogHub,
-  { observer, clock = systemClock }: DialectOptions = {},
+  { minAnswerMs = 0, observer, clock = systemClock }: DialectOptions = {},
 ): Promise<Dialect> {
   const log = hub.logger(libraryTarget);
-  const acquireTimeoutMs = settings.acquire_timeout_ms;
+  const { timeout_ms: timeoutMs } = settings;
   const location = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in location)
     return openSqlite(location.sqlite, {
-      acquireTimeoutMs,
+      acquireTimeoutMs: timeoutMs,
       childCommand: selfCommand("sql-child"),
       log,
       observer,
@@ -257,11 +255,9 @@ export async function openDialect(
   return openPostgres(
     location.postgres,
     {
-      acquireTimeoutMs,
-      answerTimeoutMs: settings.answer_timeout_ms,
-      connectTimeoutMs: settings.connect_timeout_ms,
-      idleTimeoutMs: settings.idle_timeout_ms,
-      maxLifetimeMs: settings.max_lifetime_ms,
+      acquireTimeoutMs: timeoutMs,
+      answerTimeoutMs: Math.max(timeoutMs, minAnswerMs),
+      connectTimeoutMs: timeoutMs,
       maxConnections: settings.max_connections,
       observer,
       clock,

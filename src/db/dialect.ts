@@ -102,7 +102,7 @@ export interface Dialect {
   resetIdSequence(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
 
   /**
-   * From now on a statement that the database does not answer within `answer_timeout_ms` fails as unavailable. Called once the
+   * From now on a statement that the database does not answer within `timeout_ms` fails as unavailable. Called once the
    * schema is up to date: a migration may take long.
    */
   limitAnswers(): void;

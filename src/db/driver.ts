@@ -135,7 +135,7 @@ export class PooledDriver implements Driver {
     if (await semaphore.acquire({ timeoutMs: this.#acquireTimeoutMs })) return;
     throw unavailable(
       undefined,
-      `no database connection came free within ${this.#acquireTimeoutMs} ms (acquire_timeout_ms)`,
+      `no database connection came free within ${this.#acquireTimeoutMs} ms (timeout_ms)`,
     );
   }
 }

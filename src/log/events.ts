@@ -505,7 +505,7 @@ export const events = {
   "database.silent": {
     level: "WARN",
     description: "PostgreSQL did not answer a statement in time; the server replaces its connections.",
-    fields: z.object({ answer_timeout_ms: z.int() }),
+    fields: z.object({ timeout_ms: z.int() }),
     hidden: [],
   },
   "database.write_failed": {

@@ -177,7 +177,7 @@ bothDatabases("a database that cannot be used drops the uses, and nothing fails"
 
 test("a PostgreSQL that does not answer does not delay a stop", async () => {
   await using postgres = await stoppablePostgres();
-  const settings = { ...settingsFor(postgres.url), answer_timeout_ms: 600_000 };
+  const settings = { ...settingsFor(postgres.url), timeout_ms: 600_000 };
   const hub = new LogHub();
   const database = await openDatabase(settings, hub, { create: true });
   const uses = new TokenUses(database.tokenUses, { log: hub.logger("token"), clock: new ManualClock() });

@@ -68,7 +68,7 @@ test("a removal whose COMMIT was not answered says that it may have been made", 
 test("while PostgreSQL is away, snapshots stay current for `stale_seconds`, and everything else fails", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
-  const { store, look } = await throughRelay(nodes, relay, { answer_timeout_ms: 5000 });
+  const { store, look } = await throughRelay(nodes, relay, { timeout_ms: 5000 });
   await putText(store, at("f"), "text");
   const snapshot = (await store.reader.find(at("f")))?.snapshot();
   const isCurrent = () => snapshot?.isCurrent(new Map()) === true;
@@ -91,7 +91,7 @@ test("while PostgreSQL is away, snapshots stay current for `stale_seconds`, and 
 test("a change that another node holds up for too long is 503, and the connections stay", async () => {
   await using nodes = await objectNodes("postgres");
   // PostgreSQL's own limits: the lock is waited for four fifths of this, and a busy machine may take the rest.
-  const { store, database } = await nodes.open({ settings: { answer_timeout_ms: 5000 } });
+  const { store, database } = await nodes.open({ settings: { timeout_ms: 5000 } });
   await using outside = new SQL({ url: nodes.databaseUrl, max: 1 });
   const other = await outside.reserve();
   try {
@@ -138,10 +138,7 @@ test("an upload whose COMMIT is on its way when its node looks is a success: the
 test("an upload that another node replaces before its node can look says that it may have been made", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
-  const { store, blobs } = await throughRelay(nodes, relay, {
-    answer_timeout_ms: 1000,
-    connect_timeout_ms: 1000,
-  });
+  const { store, blobs } = await throughRelay(nodes, relay, { timeout_ms: 1000 });
   const other = await nodes.open();
   const sent = Promise.withResolvers<void>();
   relay.cutCommits((hasUpdated) => {
@@ -162,7 +159,7 @@ test("an upload that another node replaces before its node can look says that it
 test("a COMMIT that arrives after PostgreSQL has ended its transaction changes nothing", async () => {
   await using nodes = await objectNodes("postgres");
   await using relay = await postgresRelay(nodes.databaseUrl);
-  const { store, blobs } = await throughRelay(nodes, relay, { answer_timeout_ms: 1000 });
+  const { store, blobs } = await throughRelay(nodes, relay, { timeout_ms: 1000 });
   const other = await nodes.open();
   const arrival = Promise.withResolvers<void>();
   relay.cutCommit("late", arrival.promise);

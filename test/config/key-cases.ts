@@ -265,9 +265,7 @@ export const cases: Readonly<Record<string, Case>> = {
       ...ambiguousUrls.map((url) => [JSON.stringify(url), /percent-encode .* \(`@` as `%40`/] as const),
     ],
   },
-  "database.connect_timeout_ms": ms(1),
-  "database.acquire_timeout_ms": ms(1),
-  "database.answer_timeout_ms": ms(1),
+  "database.timeout_ms": ms(1),
   "database.stale_seconds": {
     good: [
       ["0", 0],
@@ -275,8 +273,6 @@ export const cases: Readonly<Record<string, Case>> = {
     ],
     bad: [...notNumber, ["-1", /0 or more/]],
   },
-  "database.idle_timeout_ms": ms(0),
-  "database.max_lifetime_ms": ms(0),
   "database.max_connections": {
     good: [
       ["1", 1],

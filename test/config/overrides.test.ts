@@ -77,7 +77,7 @@ test.each([
   ],
   ["NODE_SERVER_MAX_CONNECTIONS", "many", "must be a whole number, such as 10"],
   ["NODE_SERVER_MAX_CONNECTIONS", "1.5", "must be a whole number, such as 10"],
-  ["NODE_SERVER_CONNECT_TIMEOUT_MS", "0", "must be 1 or more"],
+  ["NODE_SERVER_TIMEOUT_MS", "0", "must be 1 or more"],
   ["NODE_SERVER_CONSOLE", "perhaps", "must be true or false"],
   ["NODE_SERVER_LOG_FILTER", "db=loud", expect.stringContaining("`loud` is not a level")],
   ["NODE_SERVER_TLS_CERT", "cert.pem", expect.stringContaining("needs tls_key, too")],

@@ -59,12 +59,8 @@ test("a file with the two required keys gets every default", () => {
       },
       database: {
         database_url: "sqlite:///srv/node/data/node.db?mode=rwc",
-        connect_timeout_ms: 3000,
-        acquire_timeout_ms: 3000,
-        answer_timeout_ms: 5000,
+        timeout_ms: 5000,
         stale_seconds: 60,
-        idle_timeout_ms: 60_000,
-        max_lifetime_ms: 1_800_000,
         max_connections: 10,
         sql_timeout_ms: 60_000,
       },

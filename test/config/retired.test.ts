@@ -22,6 +22,8 @@ interface Retired {
 
 const blobs = { files: 'url = "file:///srv/blobs"' };
 const keptDays = ({ keep_removed_days }: Config) => keep_removed_days;
+const timeout = ({ database }: Config) => database.timeout_ms;
+const timeoutOf = (is: number) => ({ of: timeout, is, today: ["database.timeout_ms", is] as const });
 
 /** What each retired key does. */
 const cases: ReadonlyArray<readonly [key: string, Retired]> = [
@@ -31,6 +33,14 @@ const cases: ReadonlyArray<readonly [key: string, Retired]> = [
   ["logging.json_log_keep", { toml: "3" }],
   ["logging.access_log_max_bytes", { toml: "1000" }],
   ["logging.access_log_keep", { toml: "3" }],
+  ["database.connect_timeout_ms", { toml: "30000", ...timeoutOf(30_000) }],
+  // The others had longer defaults, and stay at least as patient.
+  ["database.connect_timeout_ms", { toml: "500", today: ["database.timeout_ms", 5000] }],
+  ["database.acquire_timeout_ms", { toml: "9000", ...timeoutOf(9000) }],
+  ["database.answer_timeout_ms", { toml: "8000", ...timeoutOf(8000) }],
+  ["database.answer_timeout_ms", { toml: "1000", ...timeoutOf(3000) }],
+  ["database.idle_timeout_ms", { toml: "1000" }],
+  ["database.max_lifetime_ms", { toml: "1000" }],
   [
     "files.keep_removed_days",
     { toml: "14", beside: blobs, of: keptDays, is: 14, today: ["keep_removed_days", 14] },
@@ -105,9 +115,22 @@ test.each(
   expect(whyOf(parsed)).toBe(`has no effect, because ${name} = 21 is set; remove it`);
 });
 
+test("of the three timeouts the longest counts, and each gets its warning", () => {
+  const others = "answer_timeout_ms = 4000\nacquire_timeout_ms = 2000";
+  const { config, warnings } = parseConfig(
+    textWith("database.connect_timeout_ms", { toml: "1000", beside: { database: others } }),
+  );
+  expect(config.database.timeout_ms).toBe(4000);
+  expect(warnings.map(({ field }) => field).sort()).toEqual(
+    ["acquire", "answer", "connect"].map((name) => `database.${name}_timeout_ms`),
+  );
+});
+
 test.each([
   ["trash_days", '"soon"', "must be a whole number without quotes"],
   ["trash_days", "3651", "must be 3650 or less"],
+  ["database.connect_timeout_ms", "0", "must be 1 or more"],
+  ["database.answer_timeout_ms", "true", "must be a whole number without quotes"],
 ])("a retired key %s = %s is refused at its line", (key, toml, why) => {
   const text = textWith(key, { toml });
   const name = key.split(".").at(-1) ?? "";

@@ -11,8 +11,7 @@ async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDis
   const { url, drop } = await migratedDatabase(kind, folder.path);
   const settings = {
     ...settingsFor(url),
-    acquire_timeout_ms: 10_000,
-    answer_timeout_ms: 10_000,
+    timeout_ms: 10_000,
     max_connections: 4,
   };
   const database = await openDatabase(settings, new LogHub(), { create: true });

@@ -278,11 +278,11 @@ test("a PostgreSQL that cannot be reached is told with its place and without its
   expect(String(error)).not.toContain("hunter2");
 });
 
-test("a PostgreSQL that accepts and then says nothing is given up after connect_timeout_ms", async () => {
+test("a PostgreSQL that accepts and then says nothing is given up after timeout_ms", async () => {
   const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const settings = {
     ...settingsFor(`postgres://someone@127.0.0.1:${silent.port}/shop`),
-    connect_timeout_ms: 200,
+    timeout_ms: 200,
   };
   await expect(openDatabase(settings, new LogHub(), { create: true })).rejects.toMatchObject({
     kind: "DatabaseError",

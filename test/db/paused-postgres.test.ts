@@ -21,9 +21,9 @@ const silent = {
   },
 };
 
-/** The limit of stories in which `shortLimits` pass for one call after another. */
+/** The limit of stories in which `shortTimeoutMs` passes for one call after another. */
 const silenceMs = 60_000;
-const shortLimits = { answer_timeout_ms: 1500, connect_timeout_ms: 1500 };
+const shortTimeoutMs = 1500;
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 const watched: readonly unknown[] = ["database.lost", "database.restored", "database.silent"];
 const isDatabaseEvent = ({ event }: LogEntry["fields"]) => watched.includes(event);
@@ -42,7 +42,7 @@ test(
     const { dav } = await webdavSite(node);
     expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
     const get = () => fetch(`${node.url}/node/static/site/a.txt`);
-    await limitDatabase(node, shortLimits);
+    await limitDatabase(node, shortTimeoutMs);
     await until("the file is served", async () => (await get()).status === 200);
     const before = eventsOf(node).length;
 
@@ -75,7 +75,7 @@ test(
     await until("calls succeed again", async () =>
       (await node.send("token_get", { token })).error === undefined ? true : undefined,
     );
-    await limitDatabase(node, {});
+    await limitDatabase(node);
     expect((await get()).status).toBe(200);
     expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
     await clock.advance(1000);
@@ -105,7 +105,7 @@ test(
     expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
     await using socket = await node.socket();
     const get = () => fetch(`${node.url}/node/static/site/a.txt`);
-    await limitDatabase(node, shortLimits);
+    await limitDatabase(node, shortTimeoutMs);
     await untilMissing(node);
     const before = eventsOf(node).length;
     const events = () =>
@@ -133,7 +133,7 @@ test(
 
     await relay.mend();
     await untilMissing(node);
-    await limitDatabase(node, {});
+    await limitDatabase(node);
     expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
     expect((await get()).status).toBe(200);
     expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
@@ -146,7 +146,7 @@ test("a statement that PostgreSQL does not answer is cancelled there, others are
   await using node = await testNode({
     database: "postgres",
     logging,
-    databaseKeys: "answer_timeout_ms = 1000\n",
+    databaseKeys: "timeout_ms = 1000\n",
   });
   const { superToken: token } = node;
   const { dav } = await webdavSite(node);

@@ -23,8 +23,8 @@ async function openDialects(
 ) {
   const folder = await tempFolder();
   const { url, drop } = await migratedDatabase(kind, folder.path);
-  const open = (answer_timeout_ms: number) =>
-    openDialect({ ...settingsFor(url), max_connections: 3, answer_timeout_ms }, new LogHub());
+  const open = (timeout_ms: number) =>
+    openDialect({ ...settingsFor(url), max_connections: 3, timeout_ms }, new LogHub());
   const dialects = kind === "sqlite" ? [await open(oneMs)] : [await open(oneMs), await open(twoMs)];
   for (const dialect of dialects) dialect.limitAnswers();
   const [one, two = one] = dialects;

@@ -46,7 +46,7 @@ test("reads, token checks and uploads go on while another process has the SQLite
 });
 
 test("a write that the lock keeps out for too long fails with 103, reads go on, and the next write succeeds", async () => {
-  await using node = await testNode({ databaseKeys: "acquire_timeout_ms = 500\n" });
+  await using node = await testNode({ databaseKeys: "timeout_ms = 500\n" });
   const token = node.superToken;
   const create = () => node.send("token_create", [token, { token_limit: [] }]);
   await using other = await otherWriter(join(node.folder, "data/node.db"));
@@ -54,7 +54,7 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   const [first, second] = [create(), create()];
   expect((await second).error).toEqual({
     code: 103,
-    message: expect.stringContaining("acquire_timeout_ms"),
+    message: expect.stringContaining("timeout_ms"),
     data: {
       kind: "DatabaseError",
       reason: "unavailable",
@@ -65,7 +65,7 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   expect((await first).error).toEqual({
     code: 103,
-    message: expect.not.stringContaining("acquire_timeout_ms"),
+    message: expect.not.stringContaining("timeout_ms"),
     data: {
       kind: "DatabaseError",
       reason: "unavailable",

@@ -13,8 +13,7 @@ test("the version of a SQLite database changes with a commit of its own at once,
   const path = join(folder.path, "node.db");
   const settings = {
     ...settingsFor(`sqlite://${path}?mode=rwc`),
-    acquire_timeout_ms: 10_000,
-    answer_timeout_ms: 10_000,
+    timeout_ms: 10_000,
     max_connections: 4,
   };
   await using stack = new AsyncDisposableStack();

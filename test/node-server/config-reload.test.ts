@@ -235,7 +235,7 @@ async function suspendedStatement(node: TestNode, attempts = 10): Promise<HeldSt
 eachDatabase("a statement that runs goes on while the database's settings change", async (kind) => {
   await using node = await openNode({ database: kind });
   const held = await (kind === "sqlite" ? suspendedStatement(node) : lockedStatement(node));
-  const databaseKeys = "acquire_timeout_ms = 2999";
+  const databaseKeys = "timeout_ms = 2999";
   const told = await editAndHear(node, configOf(node, { databaseKeys }));
   expect(told.fields).toMatchObject(applied("database"));
   expect(held.isRunning()).toBe(true);

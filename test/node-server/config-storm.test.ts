@@ -21,7 +21,7 @@ function nthConfig(node: TestNode, n: number): string {
   return configText(node.databaseUrl, {
     top: `static_path = ${JSON.stringify(join(node.folder, "static"))}\njsonrpc_max_connections = ${100 + n}\nmax_request_body_size = ${1_000_000 + n}\n${unix}`,
     logging: `memory_log_filter = "info"\nmemory_log_capacity = ${1000 + n}\njson_log_filter = "info"\n${file}`,
-    databaseKeys: `acquire_timeout_ms = ${3000 + n}`,
+    databaseKeys: `timeout_ms = ${3000 + n}`,
   });
 }
 

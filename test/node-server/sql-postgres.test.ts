@@ -133,7 +133,7 @@ for (const mood of ["silent", "curt"] as const) {
     using proxy = await nastyProxy(new URL(database.url));
     await using node = await testNode({
       databaseUrl: proxy.url,
-      databaseKeys: "connect_timeout_ms = 1000",
+      databaseKeys: "timeout_ms = 1000",
     });
     expect((await exec(node)).row_count).toBe(1);
     proxy.become(mood);

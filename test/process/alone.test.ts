@@ -217,11 +217,11 @@ story(
   },
 );
 
-story("a database that accepts and never answers is given up after connect_timeout_ms", async () => {
+story("a database that accepts and never answers is given up after timeout_ms", async () => {
   using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = silent;
   await using home = await newHome(
-    { databaseKeys: "connect_timeout_ms = 300" },
+    { databaseKeys: "timeout_ms = 300" },
     `postgres://node:hunter2@127.0.0.1:${port}/node`,
   );
   const { code, stderr } = await home.run(["serve"]);

@@ -68,8 +68,8 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   ],
   [
     "a number below the smallest",
-    configWith({ database: "connect_timeout_ms = 0" }),
-    /toml:9:22: database\.connect_timeout_ms: must be 1 or more/,
+    configWith({ database: "timeout_ms = 0" }),
+    /toml:9:14: database\.timeout_ms: must be 1 or more/,
   ],
   [
     "an impossible port",

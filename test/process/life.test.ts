@@ -50,7 +50,7 @@ story(
   "a call that waits for the database is finished before the stop, over HTTP and over WebSocket",
   async () => {
     const database = await newPostgresDatabase();
-    await using home = await newHome({ databaseKeys: "answer_timeout_ms = 60000" }, database.url);
+    await using home = await newHome({ databaseKeys: "timeout_ms = 60000" }, database.url);
     const server = await home.serve();
     const { superToken } = server;
     await using socket = await server.socket();

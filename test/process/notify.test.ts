@@ -155,7 +155,7 @@ async function newSilentDatabase() {
   const address = database.address();
   const port = typeof address === "object" ? address?.port : 0;
   const home = await newHome(
-    { databaseKeys: "connect_timeout_ms = 3000" },
+    { databaseKeys: "timeout_ms = 3000" },
     `postgres://who:secret@127.0.0.1:${port}/none`,
   );
   return {

@@ -102,7 +102,7 @@ story("a call that runs while the database is replaced ends well on the old one"
   const database = await newPostgresDatabase();
   await using home = await newHome();
   const token = await init(home);
-  await home.configure({ databaseKeys: "answer_timeout_ms = 60000" }, database.url);
+  await home.configure({ databaseKeys: "timeout_ms = 60000" }, database.url);
   const server = await home.serve();
   const { superToken } = server;
   await using sql = new SQL({ url: database.url, max: 1 });
@@ -128,7 +128,7 @@ story("timeouts of the database change on the same SQLite file, under the same c
   const server = await home.serve();
   const { superToken } = server;
   for (const acquire of [100, 200, 3000]) {
-    await home.configure({ databaseKeys: `acquire_timeout_ms = ${acquire}` });
+    await home.configure({ databaseKeys: `timeout_ms = ${acquire}` });
     expect(await server.reload()).toMatchObject(applied("database"));
     expect(await knows(server, superToken)).toBe(true);
   }

@@ -73,7 +73,7 @@ story("a stop does not wait for a reload whose database never answers", async ()
   await using home = await newHome();
   const server = await home.serve();
   await home.configure(
-    { databaseKeys: "connect_timeout_ms = 600000" },
+    { databaseKeys: "timeout_ms = 600000" },
     `postgres://someone@127.0.0.1:${silent.port}/shop`,
   );
   server.signal("SIGHUP");

@@ -32,7 +32,7 @@ for (const processes of [1, 2])
     const configure = (filter: string) =>
       home.configure(
         {
-          databaseKeys: "answer_timeout_ms = 60000",
+          databaseKeys: "timeout_ms = 60000",
           logging: `log_filter = "${filter}"`,
           files: `url = "file://${home.file("blobs")}"`,
         },

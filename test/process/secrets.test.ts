@@ -39,7 +39,7 @@ eachDatabase("no secret and no password is in any output or log, even at trace",
   const commandLine = await home.runProcess(["roll-super-token", "--yes"], { env: { RUST_LOG: "trace" } });
   const [, freshToken = "", freshPassword = ""] =
     /^Super Token: (\S+)\nRoot Password: (\S+)\n$/.exec(commandLine.stdout) ?? [];
-  await home.configure({ ...settings, databaseKeys: "acquire_timeout_ms = 1000" }, url);
+  await home.configure({ ...settings, databaseKeys: "timeout_ms = 1000" }, url);
   await server.reload();
   const remembered = JSON.stringify(await server.call("node-server_log", [freshToken]));
   const ended = await server.stop();
@@ -80,7 +80,7 @@ for (const [what, url] of addresses) {
   story(
     `the password in a database_url ${what} is not told when the database cannot be reached`,
     async () => {
-      await using home = await newHome({ databaseKeys: "connect_timeout_ms = 1000" }, url(await freePort()));
+      await using home = await newHome({ databaseKeys: "timeout_ms = 1000" }, url(await freePort()));
       for (const args of [["serve"], ["check"]]) {
         const { stdout, stderr } = await home.runProcess(args, { env: { RUST_LOG: "trace" } });
         expect(stdout + stderr).not.toMatch(/[h%68]unter2/);

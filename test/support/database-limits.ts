@@ -1,17 +1,15 @@
 import { readFile, writeFile } from "node:fs/promises";
-import { type DatabaseLimits, longLimits } from "./database-settings.ts";
+import { longTimeoutMs } from "./database-settings.ts";
 import type { TestNode } from "./node.ts";
 import { until } from "./until.ts";
 
-/** Gives a server on PostgreSQL these limits by a reload, and the long ones for the rest: a start under short ones may fail. */
+/** Gives a server on PostgreSQL this limit by a reload, because a start under a short one may fail. */
 export async function limitDatabase(
   { node, configPath }: TestNode,
-  limits: Partial<DatabaseLimits>,
+  timeoutMs = longTimeoutMs,
 ): Promise<void> {
-  let text = await readFile(configPath, "utf8");
-  for (const [key, value] of Object.entries({ ...longLimits, ...limits }))
-    text = text.replace(new RegExp(`^${key} = .*$`, "m"), `${key} = ${value}`);
-  await writeFile(configPath, text);
-  // The reload connects anew, under the new limits.
-  await until("the limits are applied", async () => (await node.reload()) !== "refused");
+  const text = await readFile(configPath, "utf8");
+  await writeFile(configPath, text.replace(/^timeout_ms = .*$/m, `timeout_ms = ${timeoutMs}`));
+  // The reload connects anew, under the new limit.
+  await until("the limit is applied", async () => (await node.reload()) !== "refused");
 }

@@ -12,7 +12,7 @@ import { type Node, openNode } from "../../src/node.ts";
 import type { NodeOptions } from "../../src/node-options.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
-import { longLimits, settingsFor } from "./database-settings.ts";
+import { longTimeoutMs, settingsFor } from "./database-settings.ts";
 import type { ManualClock } from "./manual-clock.ts";
 import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
@@ -281,14 +281,16 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
 }
 
 /**
- * What a server on PostgreSQL gets unless its story sets the key: limits that a busy machine does not reach, and few connections.
+ * What a server on PostgreSQL gets unless its story sets the key: a limit that a busy machine does not reach, and few connections.
  * Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start.
  */
-const postgresKeys = { ...longLimits, max_connections: 4 };
+const postgresKeys = { timeout_ms: longTimeoutMs, max_connections: 4 };
 
 function withPatience(databaseUrl: string, databaseKeys: string): string {
   if (databaseUrl.startsWith("sqlite")) return databaseKeys;
-  const missing = Object.entries(postgresKeys).filter(([key]) => !databaseKeys.includes(key));
+  const missing = Object.entries(postgresKeys).filter(
+    ([key]) => !new RegExp(`^${key} =`, "m").test(databaseKeys),
+  );
   return missing.map(([key, value]) => `${key} = ${value}\n`).join("") + databaseKeys;
 }
 

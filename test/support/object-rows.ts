@@ -38,8 +38,7 @@ export async function objectRows(kind: DatabaseKind): Promise<ObjectRows> {
   const hub = new LogHub();
   const settings = {
     ...settingsFor(place.url),
-    acquire_timeout_ms: 20_000,
-    answer_timeout_ms: 20_000,
+    timeout_ms: 20_000,
     max_connections: 2,
   };
   const database = await openDatabase(settings, hub, { create: true });

@@ -13,8 +13,7 @@ const [url = "", folder = "", minAge] = process.argv.slice(2);
 const settings = {
   ...settingsFor(url),
   max_connections: 2,
-  acquire_timeout_ms: 60_000,
-  answer_timeout_ms: 20_000,
+  timeout_ms: 20_000,
 };
 const database = await openDatabase(settings, new LogHub(), { create: false });
 process.stdout.write("begin\n");

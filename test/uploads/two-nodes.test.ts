@@ -37,7 +37,7 @@ test("a finished upload is not put in place again by a client whose answer was l
   const { databaseUrl, files, superToken } = first;
   await using relay = await postgresRelay(databaseUrl);
   await using second = await testNode({ store: "objects over postgres", databaseUrl: relay.url, files });
-  await limitDatabase(second, { answer_timeout_ms: 1000, connect_timeout_ms: 1000 });
+  await limitDatabase(second, 1000);
   const site = await storedSite(first);
   const [here, there] = [resumable(first.url, superToken), resumable(second.url, superToken)];
   const address = await here.address("site/a.txt", 5);

@@ -15,8 +15,7 @@ export async function openSnapshot(settings: DatabaseSettings, hub: LogHub): Pro
     requireFile(settings);
     return openSqliteSnapshot(location.sqlite.path);
   }
-  const answer_timeout_ms = Math.max(settings.answer_timeout_ms, minAnswerMs);
-  const dialect = await openDialect({ ...settings, answer_timeout_ms, max_connections: 1 }, hub);
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub, { minAnswerMs });
   dialect.limitAnswers();
   return openPostgresSnapshot(dialect);
 }

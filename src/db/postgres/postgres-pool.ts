@@ -138,9 +138,7 @@ export class PostgresPool implements ConnectionSource {
         this.#options.log.event(
           "database.silent",
           "PostgreSQL did not answer a statement; its connections are replaced",
-          {
-            answer_timeout_ms: timeoutMs,
-          },
+          { timeout_ms: timeoutMs },
         ),
       );
     // Other statements of this pool may still be answered within their own deadlines.

@@ -51,15 +51,18 @@ const schemaLock = 0x6e6f6465;
 /** `sessionName` is the `application_name` of this server's connections, by which another process finds them. */
 export const sessionName = "node-server";
 
-/** The share of `answer_timeout_ms` that a transaction waits for a locked row. */
+/** The share of `timeout_ms` that a transaction waits for a locked row. */
 const lockShare = 0.8;
+
+/** After this time without a statement a connection is closed. */
+const idleSeconds = 60;
+/** After this time a connection is replaced by a new one. */
+const maxLifetimeSeconds = 1800;
 
 interface PostgresOptions {
   readonly connectTimeoutMs: number;
   readonly acquireTimeoutMs: number;
   readonly answerTimeoutMs: number;
-  readonly idleTimeoutMs: number;
-  readonly maxLifetimeMs: number;
   readonly maxConnections: number;
   readonly observer?: StatementObserver | undefined;
   readonly clock: Clock;
@@ -166,8 +169,8 @@ function newPool(url: string, options: PostgresOptions): SQL {
     connection: { application_name: sessionName },
     max: options.maxConnections,
     connectionTimeout: options.connectTimeoutMs / 1000,
-    idleTimeout: options.idleTimeoutMs / 1000,
-    maxLifetime: options.maxLifetimeMs / 1000,
+    idleTimeout: idleSeconds,
+    maxLifetime: maxLifetimeSeconds,
   });
 }
 

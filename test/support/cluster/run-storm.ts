@@ -66,8 +66,7 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   const { random, seed } = seededRandom(title, "CLUSTER_SEED");
   await using cluster = await Cluster.open({
     top: "sync_uploads = false\n",
-    databaseKeys:
-      "answer_timeout_ms = 3000\nconnect_timeout_ms = 2000\nacquire_timeout_ms = 3000\nstale_seconds = 60\n",
+    databaseKeys: "timeout_ms = 3000\nstale_seconds = 60\n",
     storeTimeoutMs: 2000,
     ...options,
   });

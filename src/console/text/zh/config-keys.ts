@@ -59,14 +59,10 @@ export const configKeys: typeof en = {
     "logging.access_log_format":
       "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；`vhost_combined` 相同，但行首为主机名和端口；或 `json`，含主机名和存储桶。",
     "database.database_url": "`sqlite://path?mode=rwc` 或 `postgres://user:password@host:port/name`。",
-    "database.connect_timeout_ms": "建立连接的最长等待时间。",
-    "database.acquire_timeout_ms": "语句等待空闲连接的最长时间。",
-    "database.answer_timeout_ms":
-      "PostgreSQL 应答服务器自身语句的最长时间；超时后调用以 103 和 `unavailable` 失败，HTTP 返回 503。",
+    "database.timeout_ms":
+      "PostgreSQL 接受连接和应答服务器自身语句的最长时间，也是语句等待空闲连接的最长时间；超时后调用以 103 和 `unavailable` 失败，HTTP 返回 503。",
     "database.stale_seconds":
       "数据库不可用时，普通 HTTP 继续提供已知存储桶多少秒；0 表示不提供。令牌始终从数据库读取。",
-    "database.idle_timeout_ms": "空闲的 PostgreSQL 连接在此时间后关闭；0 表示不关闭。",
-    "database.max_lifetime_ms": "PostgreSQL 连接在此时间后更换；0 表示不更换。",
     "database.max_connections": "PostgreSQL 连接的最大数量。",
     "database.sql_timeout_ms": "`node-server_exec_sql` 的语句最多运行多久；0 表示不限制。",
     "files.url":

@@ -79,7 +79,7 @@ export class PgConnection {
     const socket = await connect(target, timeoutMs);
     const connection = new PgConnection(socket, target);
     const timer = setTimeout(
-      () => socket.destroy(new Error(`no answer within ${timeoutMs} ms (connect_timeout_ms)`)),
+      () => socket.destroy(new Error(`no answer within ${timeoutMs} ms (timeout_ms)`)),
       timeoutMs,
     );
     try {
@@ -276,7 +276,7 @@ async function connect(target: PgTarget, timeoutMs: number): Promise<Socket> {
 function settled(socket: Socket, event: string, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(
-      () => socket.destroy(new Error(`no connection within ${timeoutMs} ms (connect_timeout_ms)`)),
+      () => socket.destroy(new Error(`no connection within ${timeoutMs} ms (timeout_ms)`)),
       timeoutMs,
     );
     const done = (settle: () => void) => {
