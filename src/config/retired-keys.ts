@@ -38,6 +38,12 @@ function longestTimeout(raw: unknown): number {
 /** `retiredKeys` are in the order of the file. */
 export const retiredKeys: readonly RetiredKey[] = [
   {
+    path: ["reuse_port"],
+    type: z.boolean(),
+    advice:
+      "is still in effect, but the next minor version is the last one that reads it: several processes of one server share an address with `serve --processes`, and several nodes on one machine need addresses of their own. Remove this key",
+  },
+  {
     path: ["trash_days"],
     type: retentionDays,
     advice: "write `keep_removed_days`, which is for plain files and for `[files] url`",

@@ -81,15 +81,6 @@ const proxyKeys = {
   ),
 };
 
-/** `listenerKeys` say how the address of HTTP is bound. */
-const listenerKeys = {
-  reuse_port: key(
-    "boolean",
-    z.boolean().default(false),
-    "Share the address with other processes (SO_REUSEPORT). All of them must set this key and, on Linux, run as the same user; Linux then spreads new connections over them. Use it for several nodes on one machine that share a database and a store. `serve --processes` sets it automatically.",
-  ),
-};
-
 const octalMode = 'must be an octal mode in quotes, such as "0660"';
 
 /** `socketAccessKeys` say who may connect to the Unix socket. */
@@ -264,7 +255,6 @@ const topKeys = {
   ws_listener: key("address", listener, "The address for HTTP and WebSocket. Port 0 picks a free port.", {
     initial: "127.0.0.1:2211",
   }),
-  ...listenerKeys,
   server_uuid: key(
     "UUID",
     z
@@ -459,6 +449,8 @@ export const settings: readonly Setting[] = sections.flatMap(([table, keys]) =>
 export const configSchema = z
   .object({
     ...shapeOf(topKeys),
+    // A retired key. The processes of a group share their address by it.
+    reuse_port: z.boolean().default(false),
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
     files: z.object(shapeOf(filesKeys)).prefault({}),

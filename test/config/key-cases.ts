@@ -88,7 +88,6 @@ export const cases: Readonly<Record<string, Case>> = {
       ['""', /an address and a port, such as/],
     ],
   },
-  reuse_port: { good: [["true", true]], bad: notBoolean },
   server_uuid: {
     good: [
       ['"auto_gen"', "auto_gen"],

@@ -27,6 +27,7 @@ const timeoutOf = (is: number) => ({ of: timeout, is, today: ["database.timeout_
 
 /** What each retired key does. */
 const cases: ReadonlyArray<readonly [key: string, Retired]> = [
+  ["reuse_port", { toml: "true", of: ({ reuse_port }) => reuse_port, is: true }],
   ["trash_days", { toml: "14", of: keptDays, is: 14, today: ["keep_removed_days", 14] }],
   ["trash_days", { toml: "14", beside: blobs }],
   ["logging.json_log_max_bytes", { toml: "1000" }],
@@ -131,6 +132,7 @@ test.each([
   ["trash_days", "3651", "must be 3650 or less"],
   ["database.connect_timeout_ms", "0", "must be 1 or more"],
   ["database.answer_timeout_ms", "true", "must be a whole number without quotes"],
+  ["reuse_port", "1", "must be true or false, without quotes"],
 ])("a retired key %s = %s is refused at its line", (key, toml, why) => {
   const text = textWith(key, { toml });
   const name = key.split(".").at(-1) ?? "";

@@ -7,7 +7,7 @@ const at = (port: number, reuse: boolean) => ({
   top: `ws_listener = "127.0.0.1:${port}"\nreuse_port = ${reuse}`,
 });
 
-test("servers with reuse_port share an address, and a reload gives it up or takes part again", async () => {
+test("servers with the retired key reuse_port still share an address, and a reload gives it up or takes part again", async () => {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
   const uuid = async () => (await sendTo(url, "node-server_uuid").catch(() => undefined))?.result;
@@ -19,7 +19,7 @@ test("servers with reuse_port share an address, and a reload gives it up or take
   const { code, stderr } = await second.run(["serve"]);
   expect(code).toBe(1);
   expect(stderr).toEndWith(
-    `cannot listen on 127.0.0.1:${port}: another program listens there and does not share the port with this one (both need reuse_port and the same user); stop it or change ws_listener\n`,
+    `cannot listen on 127.0.0.1:${port}: another program listens there and does not share the port with the processes of this server; stop it or change ws_listener\n`,
   );
 
   await first.configure(at(port, true));

@@ -232,7 +232,7 @@ function reasonOf(error: unknown, bindAddress: BindAddress, from: string): strin
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return bindAddress.at === "tcp" && bindAddress.reusePort
-        ? `another program listens there and does not share the port with this one (both need reuse_port and the same user); stop it or change ${from}`
+        ? `another program listens there and does not share the port with the processes of this server; stop it or change ${from}`
         : `another program listens there; stop it or change ${from}`;
     case "EADDRNOTAVAIL":
       return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ${from}`;

@@ -3,8 +3,6 @@ import type { configKeys as en } from "../en/config-keys.ts";
 export const configKeys: typeof en = {
   descriptions: {
     ws_listener: "HTTP 和 WebSocket 的监听地址。端口 0 表示任意空闲端口。",
-    reuse_port:
-      "允许其他进程监听同一地址（SO_REUSEPORT）：所有进程都必须启用它，在 Linux 上还必须以同一用户运行。Linux 会在它们之间分配新连接。适用于同一台机器上共用数据库和存储的多个节点；`serve --processes` 会自动设置。",
     server_uuid:
       "`node-server_uuid` 返回的标识。`auto_gen` 会在首次启动时生成一个，并保存在本文件旁边的文件中。",
     trusted_proxies:
