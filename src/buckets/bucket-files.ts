@@ -14,7 +14,6 @@ import {
   notFound,
   type PutOptions,
   type ResolvedPath,
-  type SourceAndTarget,
   type StagedFile,
   type Times,
   type TreeFiles,
@@ -163,7 +162,7 @@ export class BucketFiles implements BucketView {
 
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
   async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#tree.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
+    return this.#tree.transact([from, to], async (transaction, [source, target]) => {
       await conditions.assertPreconditions(source, transaction);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
@@ -186,7 +185,7 @@ export class BucketFiles implements BucketView {
   /** move moves a file or folder to a path that is neither above nor below it. */
   async move(from: TreePath, to: TreePath, options: TransferOptions): Promise<TransferResult> {
     const { signal } = options;
-    return this.#transfer({ source: from, target: to }, { ...options, removesSource: true }, async (work) => {
+    return this.#transfer([from, to], { ...options, removesSource: true }, async (work) => {
       const { transaction, entry, target } = work;
       const failures = await transaction.move(entry, target, { makeParents: false, signal });
       if (failures.length === 0) await moveMetadata(transaction.metadata, entry.path, target);
@@ -201,16 +200,12 @@ export class BucketFiles implements BucketView {
     options: TransferOptions & { readonly recursive: boolean },
   ): Promise<TransferResult> {
     const { recursive, signal } = options;
-    return this.#transfer(
-      { source: from, target: to },
-      { ...options, removesSource: false },
-      async (work) => {
-        const { transaction, entry, target } = work;
-        const failures = await transaction.copy(entry, target, { recursive, signal });
-        await transaction.metadata.properties.copy(entry.path, target, { recursive });
-        return failures;
-      },
-    );
+    return this.#transfer([from, to], { ...options, removesSource: false }, async (work) => {
+      const { transaction, entry, target } = work;
+      const failures = await transaction.copy(entry, target, { recursive, signal });
+      await transaction.metadata.properties.copy(entry.path, target, { recursive });
+      return failures;
+    });
   }
 
   /** describe changes dead properties and times of a resource; NotFound when there is none. */
@@ -256,14 +251,14 @@ export class BucketFiles implements BucketView {
     conditions: WriteConditions,
     work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
   ): Promise<T> {
-    return this.#tree.transact(path, async (transaction, target) => {
+    return this.#tree.transact([path], async (transaction, [target]) => {
       await conditions.assertPreconditions(target, transaction);
       return work(transaction, target);
     });
   }
 
   async #transfer(
-    paths: SourceAndTarget<TreePath>,
+    paths: readonly [from: TreePath, to: TreePath],
     { overwrite, conditions, signal, removesSource }: TransferOptions & { readonly removesSource: boolean },
     work: (transfer: {
       readonly transaction: WriteTransaction;
@@ -271,13 +266,13 @@ export class BucketFiles implements BucketView {
       readonly target: TreePath;
     }) => Promise<readonly Failure[]>,
   ): Promise<TransferResult> {
-    return this.#tree.transactBoth(paths, async (transaction, { source, target }) => {
+    return this.#tree.transact(paths, async (transaction, [source, target]) => {
       await conditions.assertPreconditions(source, transaction);
       const [from, to] = [source.path, target.path];
       if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
       // The client may have left while this waited for its turn.
       signal.throwIfAborted();
-      if (source.entry === undefined) throw notFound(paths.source);
+      if (source.entry === undefined) throw notFound(paths[0]);
       const replaced = target.entry !== undefined;
       const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
       if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
@@ -339,7 +334,7 @@ class BucketLocks {
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
       await this.#tree.transactMetadata(({ metadata }) => metadata.locks.sweep());
-    return this.#tree.transact(path, async (transaction, target) => {
+    return this.#tree.transact([path], async (transaction, [target]) => {
       await conditions.assertPreconditions(target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;

@@ -84,7 +84,7 @@ class BucketCopy {
     if (!deletesOthers) return;
     for (const path of this.#others.splice(0))
       await this.#attempt(path, async () => {
-        const failures = await target.transact(path, async (transaction, { entry }) =>
+        const failures = await target.transact([path], async (transaction, [{ entry }]) =>
           entry === undefined ? [] : transaction.remove(entry),
         );
         this.#failures.push(...failures);
@@ -108,7 +108,7 @@ class BucketCopy {
   async #makeFolder(folder: FileEntry): Promise<void> {
     this.#folders.push(folder);
     const { path, stats } = folder;
-    await this.#options.target.transact(path, async (transaction, { entry, parent }) => {
+    await this.#options.target.transact([path], async (transaction, [{ entry, parent }]) => {
       // A file in it may have been quicker, and created it.
       if (entry !== undefined || parent === undefined) return;
       await transaction.makeFolder(path, { modified: new Date(stats.modifiedMs) });
@@ -135,7 +135,7 @@ class BucketCopy {
     await using staged = await target.stage(observed(file.chunks(), hash, meter), path);
     const sha256 = hash.digest("hex");
     if (known !== undefined && known !== sha256) throw damaged(path, "in the store that it is copied from");
-    await target.transact(path, async (transaction, resolved) => {
+    await target.transact([path], async (transaction, [resolved]) => {
       if (resolved.path !== path) throw looksAlike(path, resolved.path);
       await transaction.put(staged, path, { makeParents: true, modified: new Date(modifiedMs) });
     });
@@ -145,7 +145,7 @@ class BucketCopy {
   }
 
   async #setTimes({ path, stats }: Pick<FileEntry, "path" | "stats">): Promise<void> {
-    await this.#options.target.transact(path, async (transaction, { entry }) => {
+    await this.#options.target.transact([path], async (transaction, [{ entry }]) => {
       if (entry !== undefined) await transaction.setTimes(entry, { modified: new Date(stats.modifiedMs) });
     });
   }

@@ -275,26 +275,18 @@ export interface CopyOptions {
   readonly signal: AbortSignal;
 }
 
-/** SourceAndTarget are the two paths of a copy or a move. */
-export interface SourceAndTarget<P> {
-  readonly source: P;
-  readonly target: P;
-}
+/** ResolvedPaths has a `ResolvedPath` for each of some paths. */
+export type ResolvedPaths<P extends readonly TreePath[]> = { readonly [K in keyof P]: ResolvedPath };
 
 /** TreeFiles reads and changes the files of one tree. */
 export interface TreeFiles {
   readonly reader: FileReader;
   /** Stores content outside of the bucket, however long it takes to arrive. `path` is only named in errors. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile>;
-  /** Runs `work` in turn: after all earlier work on the path, above it and below it. It gets the path as resolved in its turn. */
-  transact<T>(
-    path: TreePath,
-    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
-  ): Promise<T>;
-  /** `transact` for two paths. */
-  transactBoth<T>(
-    paths: SourceAndTarget<TreePath>,
-    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
+  /** Runs `work` in turn: after all earlier work on the paths, above them and below them. It gets them as resolved in its turn. */
+  transact<const P extends readonly TreePath[], T>(
+    paths: P,
+    work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
   ): Promise<T>;
   /**
    * Runs `work`, which changes no files, only locks and properties. On a disk it waits for nobody: a client must be able to refresh its

@@ -75,7 +75,7 @@ export async function removeAll(tree: TreeFiles): Promise<void> {
   for (;;) {
     const entries = await firstEntries(tree.reader, treeRoot);
     if (entries.length === 0) return;
-    await tree.transact(treeRoot, async (transaction) => {
+    await tree.transact([treeRoot], async (transaction) => {
       for (const entry of entries) {
         const [failure] = await transaction.remove(entry);
         if (failure !== undefined) throw failure.fault;

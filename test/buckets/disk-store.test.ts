@@ -76,7 +76,7 @@ test("a file is written and replaced whether its folder, the folder of uploads o
   const write = async (path: string, content: string | Uint8Array, makeParents = true) => {
     const bytes = typeof content === "string" ? Buffer.from(content) : content;
     await using staged = await store.stage(bytes, treePath(path));
-    return await store.transact(treePath(path), (transaction, resolved) =>
+    return await store.transact([treePath(path)], (transaction, [resolved]) =>
       transaction.put(staged, resolved.path, { makeParents }),
     );
   };
@@ -104,7 +104,7 @@ test("a file is put neither through a link that leads out, nor in the place of a
   Bun.spawnSync(["mkfifo", join(root, "inside/fifo")]);
   const write = async (path: string) => {
     await using staged = await store.stage(Buffer.from("text"), treePath(path));
-    return await store.transact(treePath(path), (transaction, resolved) =>
+    return await store.transact([treePath(path)], (transaction, [resolved]) =>
       transaction.put(staged, resolved.path, { makeParents: true }),
     );
   };
@@ -123,7 +123,7 @@ test("a change whose folder became a link while it waited takes its turn where t
   const events: string[] = [];
   const hold = (path: string) => {
     const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const done = store.transact(treePath(path), async () => {
+    const done = store.transact([treePath(path)], async () => {
       begun.resolve();
       await released.promise;
       events.push(`${path} released`);
@@ -137,7 +137,7 @@ test("a change whose folder became a link while it waited takes its turn where t
   const [first, other] = [hold("a/x"), hold("b/x")];
   await Promise.all([first.begun, other.begun]);
   await using staged = await store.stage(Buffer.from("new"), treePath("a/x"));
-  const waiting = store.transact(treePath("a/x"), async (transaction, { path }) => {
+  const waiting = store.transact([treePath("a/x")], async (transaction, [{ path }]) => {
     events.push(`writes ${path}`);
     await transaction.put(staged, path, { makeParents: false });
   });

@@ -15,7 +15,7 @@ const at = (text: string) => folderPath(text);
 async function create(store: RowTree, path: string, text: string): Promise<"created" | "exists"> {
   await using staged = await store.stage(Buffer.from(text), at(path));
   try {
-    await store.transact(at(path), async (transaction, target) => {
+    await store.transact([at(path)], async (transaction, [target]) => {
       if (target.entry !== undefined) throw new Fault("Other", "it exists");
       return transaction.put(staged, target.path, { makeParents: true });
     });
@@ -35,7 +35,7 @@ bothDatabases(
     const results = await Promise.allSettled(
       Array.from({ length: 40 }, async (_, index) => {
         await using staged = await store.stage(Buffer.from(`text ${index}`), at(`f/${index}`));
-        return await store.transact(at(`f/${index}`), async (transaction, target) => {
+        return await store.transact([at(`f/${index}`)], async (transaction, [target]) => {
           const stats = await transaction.put(staged, target.path, { makeParents: true });
           await transaction.metadata.properties.change(target.path, new Map([["{x}y", "<y/>"]]));
           if (index % 10 === 7) throw new Error(`no ${index}`);
@@ -63,12 +63,12 @@ bothDatabases("a change that reads or is refused does not raise the version", as
   const { store, database, changes } = await nodes.open();
   await putText(store, at("a"), "text");
   const before = [await database.heads.read("site"), changes()];
-  await store.transact(at("a"), async (_, { entry }) => expect(entry?.kind).toBe("file"));
+  await store.transact([at("a")], async (_, [{ entry }]) => expect(entry?.kind).toBe("file"));
   await store.transactMetadata(async ({ metadata }) => {
     await metadata.properties.change(at("a"), new Map([["{x}y", "<y/>"]]));
   });
   await expect(
-    store.transact(at("a"), async (transaction, { entry }) => {
+    store.transact([at("a")], async (transaction, [{ entry }]) => {
       if (entry !== undefined) await transaction.remove(entry);
       throw new Error("refused");
     }),
@@ -105,7 +105,7 @@ bothDatabases("two nodes that count in one file under If-Match lose no update", 
     await using file = await store.reader.open(at("counter"));
     const next = Number(Buffer.from(await file.bytes()).toString()) + 1;
     await using staged = await store.stage(Buffer.from(String(next)), at("counter"));
-    return await store.transact(at("counter"), async (transaction, { entry, path }) => {
+    return await store.transact([at("counter")], async (transaction, [{ entry, path }]) => {
       if (entry?.stats.etag !== file.stats.etag) return false;
       await transaction.put(staged, path, { makeParents: false });
       return true;

@@ -28,7 +28,7 @@ bothDatabases("a file is placed, found, read, replaced and removed", async (kind
   expect(found?.stats).toMatchObject({ size: 5, etag: stats.etag, settledAtMs: 0 });
   await putText(store, at("a/b.txt"), "hello again");
   expect(await readText(store, at("a/b.txt"))).toBe("hello again");
-  await store.transact(at("a/b.txt"), async (transaction, { entry }) => {
+  await store.transact([at("a/b.txt")], async (transaction, [{ entry }]) => {
     if (entry === undefined) throw new Error("the file is missing");
     expect(await transaction.remove(entry)).toEqual([]);
   });
@@ -45,11 +45,11 @@ bothDatabases("an empty file has no blob, and staged content that is not placed 
   async function* nothing(): AsyncGenerator<Uint8Array> {}
   {
     await using staged = await store.stage(nothing(), at("also-empty"));
-    await store.transact(at("also-empty"), (transaction, { path }) =>
+    await store.transact([at("also-empty")], (transaction, [{ path }]) =>
       transaction.put(staged, path, { makeParents: false }),
     );
   }
-  await store.transact(at("made"), (transaction, { path }) => transaction.makeFile(path));
+  await store.transact([at("made")], (transaction, [{ path }]) => transaction.makeFile(path));
   expect(await readText(store, at("empty"))).toBe("");
   expect(await readText(store, at("also-empty"))).toBe("");
   expect((await store.reader.find(at("made")))?.stats.size).toBe(0);
@@ -73,7 +73,7 @@ bothDatabases("what cannot be at a path is refused, and changes nothing", async 
     expect([fault.kind, fault.detail]).toEqual(["InvalidInput", detail]);
   }
   const makeFolder = (path: string) =>
-    store.transact(at(path), (transaction, target) => transaction.makeFolder(target.path, {}));
+    store.transact([at(path)], (transaction, [target]) => transaction.makeFolder(target.path, {}));
   expect(await makeFolder("folder")).toBe(false);
   expect((await faultOf(makeFolder("missing/folder"))).kind).toBe("NotFound");
   expect((await faultOf(store.reader.open(at("folder")))).kind).toBe("InvalidInput");

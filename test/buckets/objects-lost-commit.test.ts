@@ -56,8 +56,8 @@ test("a removal whose COMMIT was not answered says that it may have been made", 
   await putText(store, at("f"), "text");
   relay.cutCommit("after");
   const removal = store.transact(
-    at("f"),
-    async (transaction, { entry }) => entry && transaction.remove(entry),
+    [at("f")],
+    async (transaction, [{ entry }]) => entry && transaction.remove(entry),
   );
   const error = await removal.catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(Fault);

@@ -45,7 +45,7 @@ bothDatabases("a snapshot whose folder was moved away or replaced is not current
   await putText(store, at("b/file"), "two");
   const file = await snapshotOf(store, "a/file");
   expect(await seenCurrent(look, file)).toBe(true);
-  await store.transactBoth({ source: at("b"), target: at("a") }, async (transaction, { source, target }) => {
+  await store.transact([at("b"), at("a")], async (transaction, [source, target]) => {
     if (source.entry === undefined) throw new Error("b is missing");
     const { signal } = new AbortController();
     await transaction.move(source.entry, target.path, { makeParents: false, signal });

@@ -18,14 +18,14 @@ async function entryAt(store: RowTree, path: string): Promise<FileEntry> {
 }
 
 function move(store: RowTree, from: string, to: string, makeParents = false) {
-  return store.transactBoth({ source: at(from), target: at(to) }, async (transaction, { source, target }) => {
+  return store.transact([at(from), at(to)], async (transaction, [source, target]) => {
     if (source.entry === undefined) throw new Error(`${from} is missing`);
     return transaction.move(source.entry, target.path, { makeParents, signal });
   });
 }
 
 function copy(store: RowTree, from: string, to: string, recursive = true) {
-  return store.transactBoth({ source: at(from), target: at(to) }, async (transaction, { source, target }) => {
+  return store.transact([at(from), at(to)], async (transaction, [source, target]) => {
     if (source.entry === undefined) throw new Error(`${from} is missing`);
     return transaction.copy(source.entry, target.path, { recursive, signal });
   });
@@ -94,7 +94,7 @@ bothDatabases("what is deleted or replaced is kept with its path and until when"
   const { store, database } = await nodes.open({ keepRemovedMs: 5000 });
   await putText(store, at("a/one.txt"), "one");
   await putText(store, at("a/one.txt"), "two");
-  await store.transact(at("a"), async (transaction, { entry }) => entry && transaction.remove(entry));
+  await store.transact([at("a")], async (transaction, [{ entry }]) => entry && transaction.remove(entry));
   expect(await paths(store)).toEqual([]);
   const kept = await database.kv.removeAndReturnAll(removedNamespace("site"));
   expect(Object.keys(kept).sort()).toEqual(["2/one.txt", "3/a"]);
@@ -110,7 +110,7 @@ bothDatabases(
     await using nodes = await objectNodes(kind);
     const { store } = await nodes.open();
     const [early, late] = [new Date(1_000_000), new Date(2_000_000)];
-    await store.transact(at("a"), (transaction, { path }) =>
+    await store.transact([at("a")], (transaction, [{ path }]) =>
       transaction.makeFolder(path, { modified: early }),
     );
     expect((await entryAt(store, "a")).stats.modifiedMs).toBe(1_000_000);
@@ -118,7 +118,10 @@ bothDatabases(
     const { stats } = await entryAt(store, "a");
     expect(stats.modifiedMs).toBeGreaterThan(1_000_000);
     const set = (path: string, times: { modified?: Date; accessed?: Date }) =>
-      store.transact(at(path), async (transaction, { entry }) => entry && transaction.setTimes(entry, times));
+      store.transact(
+        [at(path)],
+        async (transaction, [{ entry }]) => entry && transaction.setTimes(entry, times),
+      );
     await set("a/one.txt", { modified: early, accessed: late });
     await set("a", { modified: late });
     await set("", { modified: early });
@@ -139,7 +142,7 @@ bothDatabases("entries are sorted by code units, in batches, and sizes are count
   const { store } = await nodes.open();
   const names = ["b", "B", "a b", "ä", "😀", "\uffee", "Z", "_", "a"];
   for (const name of names) await putText(store, at(`f/${name}`), name);
-  await store.transact(at("empty"), (transaction, { path }) => transaction.makeFolder(path, {}));
+  await store.transact([at("empty")], (transaction, [{ path }]) => transaction.makeFolder(path, {}));
   const listed: string[] = [];
   for await (const batch of store.reader.entries(at("f"))) listed.push(...batch.map(({ path }) => path));
   expect(listed).toEqual(names.map((name) => `f/${name}`).sort());

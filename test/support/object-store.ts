@@ -118,7 +118,9 @@ export async function putText(
   options = { makeParents: true },
 ) {
   await using staged = await store.stage(new TextEncoder().encode(text), path);
-  return await store.transact(path, (transaction, target) => transaction.put(staged, target.path, options));
+  return await store.transact([path], (transaction, [target]) =>
+    transaction.put(staged, target.path, options),
+  );
 }
 
 export async function readText(store: RowTree, path: Parameters<RowTree["stage"]>[1]): Promise<string> {

@@ -14,9 +14,8 @@ import { type TreePath, treeRoot } from "../../path.ts";
 import type {
   BucketView,
   OpenBucket,
-  ResolvedPath,
+  ResolvedPaths,
   ReuseOptions,
-  SourceAndTarget,
   StagedFile,
   StorageActivity,
   Tree,
@@ -74,27 +73,30 @@ export class DiskTree implements Tree {
     }
   }
 
-  transact<T>(
-    path: TreePath,
-    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
+  /**
+   * The turn is for the requested paths at first. If a link or another Unicode form is in them, they are resolved to others: then
+   * the next turn is for those. They may change during a wait, when a folder becomes a link.
+   */
+  async transact<const P extends readonly TreePath[], T>(
+    paths: P,
+    work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
   ): Promise<T> {
-    return this.#inTurn([path], async (isHeld) => {
-      const resolved = await this.reader.resolve(path);
-      return isHeld(resolved) && { result: await work(this.#writer, resolved) };
-    });
-  }
-
-  transactBoth<T>(
-    paths: SourceAndTarget<TreePath>,
-    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
-  ): Promise<T> {
-    return this.#inTurn([paths.source, paths.target], async (isHeld) => {
-      const [source, target] = await Promise.all([
-        this.reader.resolve(paths.source),
-        this.reader.resolve(paths.target),
-      ]);
-      return isHeld(source, target) && { result: await work(this.#writer, { source, target }) };
-    });
+    let held: readonly TreePath[] = paths;
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      let canonical = held;
+      const done = await this.#mutex.run(held, async () => {
+        const resolved = await Promise.all(paths.map((path) => this.reader.resolve(path)));
+        canonical = resolved.map(({ path }) => path);
+        if (canonical.some((path, at) => path !== held[at])) return undefined;
+        return { result: await work(this.#writer, resolved as ResolvedPaths<P>) };
+      });
+      if (done !== undefined) {
+        this.#onChanged();
+        return done.result;
+      }
+      held = canonical;
+    }
+    throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");
   }
 
   async transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T> {
@@ -139,35 +141,6 @@ export class DiskTree implements Tree {
       theirs.#mutex.run([treeRoot], () => this.versions.exchangeWith(theirs.versions, this, work)),
     );
     this.#onChanged("exchanged");
-  }
-
-  /**
-   * Takes a turn for the requested paths and runs `work` in it, which resolves them. `isHeld` returns whether the turn covers the
-   * resolved paths; if not, `work` returns false, and the next turn is for those. Resolved paths differ from the requested ones if
-   * a link or another Unicode form is in them, and may change during a wait, when a folder becomes a link.
-   */
-  async #inTurn<T>(
-    requested: readonly TreePath[],
-    work: (
-      isHeld: (...resolved: readonly ResolvedPath[]) => boolean,
-    ) => Promise<{ readonly result: T } | false>,
-  ): Promise<T> {
-    let held = requested;
-    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      let canonical = held;
-      const done = await this.#mutex.run(held, () =>
-        work((...resolved) => {
-          canonical = resolved.map(({ path }) => path);
-          return canonical.every((path, at) => path === held[at]);
-        }),
-      );
-      if (done !== false) {
-        this.#onChanged();
-        return done.result;
-      }
-      held = canonical;
-    }
-    throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");
   }
 }
 

@@ -16,8 +16,8 @@ import type { TreePath } from "../../path.ts";
 import type {
   BucketView,
   ResolvedPath,
+  ResolvedPaths,
   ReuseOptions,
-  SourceAndTarget,
   StagedFile,
   Tree,
   TreeExchange,
@@ -128,21 +128,14 @@ export class RowTree implements Tree {
     }
   }
 
-  transact<T>(
-    path: TreePath,
-    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
-  ): Promise<T> {
-    return this.#changes.run(async (writer) => work(writer, await writer.reader.resolve(path)));
-  }
-
-  transactBoth<T>(
-    paths: SourceAndTarget<TreePath>,
-    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
+  transact<const P extends readonly TreePath[], T>(
+    paths: P,
+    work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
   ): Promise<T> {
     return this.#changes.run(async (writer) => {
-      const source = await writer.reader.resolve(paths.source);
-      const target = await writer.reader.resolve(paths.target);
-      return work(writer, { source, target });
+      const resolved: ResolvedPath[] = [];
+      for (const path of paths) resolved.push(await writer.reader.resolve(path));
+      return work(writer, resolved as ResolvedPaths<P>);
     });
   }
 
