@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { isSettled } from "../../src/buckets/ports.ts";
-import { settledAtMs } from "../../src/buckets/trees/disk/stat.ts";
+import { DiskStats } from "../../src/buckets/trees/disk/entry.ts";
 import { siteWith } from "../support/bucket.ts";
 import { testNode } from "../support/node.ts";
 import { get, setConsole } from "./asking.ts";
@@ -18,7 +18,7 @@ test("a worker's script in the top folder is refused while the console is on, fr
   const imported = { "sec-fetch-dest": "serviceworker", "sec-fetch-mode": "cors" };
   const ask = async (path: string, headers: Record<string, string>) =>
     (await get(node, path, { headers })).status;
-  const isOld = () => isSettled({ settledAtMs: settledAtMs(statSync(join(folder, "sw.js"))) });
+  const isOld = () => isSettled(new DiskStats(statSync(join(folder, "sw.js"))));
   for (const from of ["disk", "memory"]) {
     // A new file is not kept in memory.
     if (from === "memory") await eventually("the files are kept in memory", isOld);

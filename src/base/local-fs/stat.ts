@@ -1,6 +1,7 @@
 import type { Stats } from "node:fs";
 import { statfs } from "node:fs/promises";
 import { codeOf } from "../fault.ts";
+import type { FileState } from "./local-calls.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
 
@@ -20,6 +21,17 @@ export async function statOrUndefined(
     if (isAbsence(error)) return undefined;
     throw error;
   }
+}
+
+/** sameContent returns whether two stats are of one file with the same content. */
+export function sameContent(a: FileState, b: FileState): boolean {
+  return (
+    a.ino === b.ino &&
+    a.dev === b.dev &&
+    a.size === b.size &&
+    a.mtimeMs === b.mtimeMs &&
+    a.ctimeMs === b.ctimeMs
+  );
 }
 
 /** DiskUsage is the space of a file system. */

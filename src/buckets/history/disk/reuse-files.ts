@@ -1,4 +1,5 @@
 import { rm } from "node:fs/promises";
+import { sameContent } from "../../../base/local-fs/stat.ts";
 import { syncFiles } from "../../../base/local-fs/sync.ts";
 import { sha256Of } from "../../../blobs/content.ts";
 import { splitPath, type TreePath } from "../../path.ts";
@@ -8,7 +9,6 @@ import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import type { DiskFile, DiskReader } from "../../trees/disk/read.ts";
 import type { PathResolver } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
-import { sameContent } from "../../trees/disk/stat.ts";
 import { storeHash } from "../../trees/disk/stored-hash.ts";
 
 /** Files of a folder that are compared and copied at a time. */
@@ -76,7 +76,7 @@ async function reuseOne(
   try {
     await using present = await openSame(target, path, wanted);
     if (present !== undefined) {
-      if (options.paths.isLocal) storeHash(present.handle.fd, wanted.sha256, present.stats.state);
+      if (options.paths.local) storeHash(present.handle.fd, wanted.sha256, present.stats.state);
       return "present";
     }
     for (const from of options.sourcesOf(wanted)) {
@@ -125,7 +125,7 @@ async function copyInto(
         staging.moveInto(parent, name, { staged, sync: false, calls: paths.calls }),
       );
       // A move changes the state of a file.
-      if (paths.isLocal) storeHash(copy.fd, sha256, await copy.stat());
+      if (paths.local) storeHash(copy.fd, sha256, await copy.stat());
     } finally {
       await copy.close();
     }

@@ -1,8 +1,8 @@
 // This folder keeps the trees of buckets as plain files below `static_path`. disk-storage.ts opens the DiskTree of
 // this file for each bucket. resolve.ts maps a path to the disk and proves that it stays inside the bucket; read.ts
 // and write.ts read and change what it finds. New content is complete in staging.ts before a rename puts it in place.
-// sync-folder.ts does the short cases of a local disk without waiting. entry.ts, snapshot.ts and stat.ts say what a file
-// is and whether it changed since; copy.ts and remove-tree.ts work on whole trees.
+// local-paths.ts does the short cases of a local disk without waiting. entry.ts says what a file is and whether it changed
+// since; copy.ts and remove-tree.ts work on whole trees.
 
 import { Fault } from "../../../base/fault.ts";
 import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
@@ -26,6 +26,7 @@ import type {
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
+import type { Staging } from "./staging.ts";
 import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
@@ -47,6 +48,8 @@ export class DiskTree implements Tree {
   readonly #paths: PathResolver;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
+  readonly #staging: Staging;
+  readonly #stageOptions: Parameters<Staging["stage"]>[1];
   readonly #activity: StorageActivity;
   readonly #onChanged: OpenBucket["onChanged"];
 
@@ -60,6 +63,8 @@ export class DiskTree implements Tree {
     const [reader, paths] = [this.reader, this.#paths];
     // Beside syncs, changes of names and times may have to wait until the file system has written its journal.
     const calls = sync ? asyncFileCalls : paths.calls;
+    this.#staging = options.staging;
+    this.#stageOptions = { sync, calls };
     this.versions = history.ofTree({ bucket, reader, paths, calls });
     this.#writer = new DiskWriter(reader, paths, { ...options, history: this.versions, calls });
   }
@@ -67,7 +72,9 @@ export class DiskTree implements Tree {
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
     this.#activity.uploads += 1;
     try {
-      return await this.#writer.stage(content, path);
+      return await this.#staging.stage(content, this.#stageOptions);
+    } catch (error) {
+      throw toTreeFault(error, path);
     } finally {
       this.#activity.uploads -= 1;
     }

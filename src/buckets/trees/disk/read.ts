@@ -22,12 +22,11 @@ import {
   type TreeReader,
 } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { DiskEntry, DiskStats } from "./entry.ts";
+import { DiskEntry, DiskSnapshot, DiskStats, snapshotOf } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
+import type { OpenedFile } from "./local-paths.ts";
 import type { PathResolver } from "./resolve.ts";
-import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { storedHash } from "./stored-hash.ts";
-import type { OpenedFile } from "./sync-folder.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -59,13 +58,13 @@ export class DiskReader implements FileReader {
   }
 
   async find(path: TreePath): Promise<DiskEntry | undefined> {
-    const now = this.#paths.statSync(path);
+    const now = this.#paths.local?.stat(path);
     if (now !== undefined) return DiskEntry.from(this.#paths, path, now);
     return this.#entryAt(path, () => this.#paths.matchUnicode(path));
   }
 
   async resolve(asked: TreePath): Promise<ResolvedPath> {
-    const now = asked === treeRoot ? undefined : this.#paths.statWithParentSync(asked);
+    const now = asked === treeRoot ? undefined : this.#paths.local?.statWithParent(asked);
     if (now !== undefined) {
       const parent = DiskEntry.from(this.#paths, splitPath(asked).folder, now.folder);
       return { requested: asked, path: asked, entry: DiskEntry.from(this.#paths, asked, now.own), parent };
@@ -125,7 +124,7 @@ export class DiskReader implements FileReader {
   }
 
   async openOrFind(path: TreePath): Promise<DiskFile | DiskEntry | undefined> {
-    const now = this.#paths.openSync(path, openFlags);
+    const now = this.#paths.local?.open(path, openFlags);
     if (now !== undefined) return this.#toFile(path, now);
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       const found = await this.#openOnce(path);
@@ -167,7 +166,7 @@ export class DiskReader implements FileReader {
       path,
       handle,
       heldPath,
-      stats: new DiskStats(stats, this.#paths.isLocal ? hashes : undefined),
+      stats: new DiskStats(stats, this.#paths.local ? hashes : undefined),
       recentReads: this.#recentReads,
       snapshot: () => this.#snapshotOfOpen(path, { stats, realPath }),
     });
@@ -181,11 +180,10 @@ export class DiskReader implements FileReader {
 
   async *entries(asked: TreePath | FileEntry): AsyncGenerator<DiskEntry[]> {
     const folder = typeof asked === "string" ? asked : asked.path;
-    const now = this.#entriesSync(folder);
-    if (now !== undefined) {
-      yield now;
-      return;
-    }
+    // A small folder on a local disk takes no wait.
+    const content = this.#paths.local?.readFolder(folder, batchEntries);
+    if (content !== undefined)
+      return yield content.flatMap(([name, stats]) => this.#listed(folder, name, stats) ?? []);
     const { path, names, first } = await this.#names(folder);
     yield first;
     for (let at = batchEntries; at < names.length; at += batchEntries) {
@@ -194,12 +192,6 @@ export class DiskReader implements FileReader {
         this.#read(held, path, names.slice(at, at + batchEntries)),
       );
     }
-  }
-
-  /** The entries of a small folder on a local disk; undefined if it takes a wait to read them. */
-  #entriesSync(folder: TreePath): DiskEntry[] | undefined {
-    const content = this.#paths.readFolderSync(folder, batchEntries);
-    return content?.flatMap(([name, stats]) => this.#listed(folder, name, stats) ?? []);
   }
 
   /** Undefined for what no path can name, or is neither a file nor a folder. */

@@ -10,29 +10,20 @@ import {
   syncFileCalls,
 } from "../../../base/local-fs/file-calls.ts";
 import { Folder, isInside, locateHandle } from "../../../base/local-fs/folder.ts";
-import type { FileState, FolderContent } from "../../../base/local-fs/local-calls.ts";
 import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { PerTick } from "../../../base/turns.ts";
 import {
   childPath,
+  isAscii,
   maxPathBytes,
   parseSegment,
   parseTreePath,
   type Segment,
   segmentsOf,
-  splitPath,
   type TreePath,
   treeRoot,
 } from "../../path.ts";
 import { type FileEntry, folderIsGone, notFound } from "../../ports.ts";
-import {
-  attemptSync,
-  inFolderSync,
-  type OpenedFile,
-  openFileSync,
-  type SyncFolder,
-  statPathSync,
-} from "./sync-folder.ts";
+import { LocalPaths } from "./local-paths.ts";
 
 /** The longest name on Linux file systems. */
 const maxNameBytes = 255;
@@ -51,31 +42,19 @@ interface ResolvedFolder {
   readonly path: TreePath;
 }
 
-/** StatsWithParent is what `statWithParentSync` found. */
-interface StatsWithParent {
-  /** Undefined if nothing exists at the path. */
-  readonly own: FileState | undefined;
-  readonly folder: FileState;
-}
-
 /** PathResolver maps the paths of one bucket to the disk, and proves that what they lead to is inside the bucket's folder. */
 export class PathResolver {
   /** The bucket's folder. */
   readonly root: string;
   /** Of the file system of the bucket's folder. */
   readonly calls: FileCalls;
-  /** The real path of the root on a local disk; undefined on any other. */
-  readonly #realRootSync: PerTick<string> | undefined;
+  /** For calls that do not wait; undefined on any disk but a local one, where such calls could stop the server. */
+  readonly local: LocalPaths | undefined;
 
   constructor(root: string) {
     this.root = root;
     this.calls = fileCallsFor(root);
-    if (this.calls === syncFileCalls) this.#realRootSync = new PerTick(() => syncFileCalls.realpath(root));
-  }
-
-  /** True if synchronous calls may be made: on any disk but a local one they could stop the server. */
-  get isLocal(): boolean {
-    return this.calls === syncFileCalls;
+    if (this.calls === syncFileCalls) this.local = new LocalPaths(root);
   }
 
   diskPath(path: TreePath): string {
@@ -165,7 +144,10 @@ export class PathResolver {
     options: { readonly create: boolean },
     use: (folder: Folder) => Promise<T>,
   ): Promise<T> {
-    const folder = options.create ? await this.#openOrCreate(path) : await this.#open(path);
+    const folder = await this.#open(path).catch((error: unknown) => {
+      if (!options.create || codeOf(error) !== "ENOENT") throw error;
+      return this.#create(path);
+    });
     try {
       return await use(folder);
     } finally {
@@ -182,15 +164,6 @@ export class PathResolver {
       await folder.close();
       // If the path leads elsewhere by now, the whole tree was exchanged meanwhile.
       if (attempt === maxAttempts || (await this.leadsTo(path, identity))) throw notFound(path);
-    }
-  }
-
-  async #openOrCreate(path: TreePath): Promise<Folder> {
-    try {
-      return await this.#open(path);
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-      return this.#create(path);
     }
   }
 
@@ -212,60 +185,8 @@ export class PathResolver {
     }
   }
 
-  /**
-   * inFolderSync does what `inFolder` does, without waiting, for a folder on a local disk whose name is in the form that the disk
-   * has. Undefined if only `inFolder` can read what is there.
-   */
-  inFolderSync<T>(folder: TreePath, use: (held: SyncFolder) => T): T | undefined {
-    const real = this.#realPathSync(folder);
-    return real === undefined ? undefined : inFolderSync(real, use);
-  }
-
-  /** readFolderSync reads a small folder on a local disk without waiting; undefined if only `inFolder` can read what is there. */
-  readFolderSync(folder: TreePath, maxNames: number): FolderContent | undefined {
-    return this.inFolderSync(folder, (held) => held.content(maxNames));
-  }
-
-  /**
-   * statWithParentSync stats a path below the root, and the folder above it, on a local disk without waiting. Undefined if that
-   * folder is not there, or a link or another Unicode form may be in the path.
-   */
-  statWithParentSync(path: TreePath): StatsWithParent | undefined {
-    const { folder, name } = splitPath(path);
-    if (!isAscii(name)) return undefined;
-    return this.inFolderSync(folder, (held) =>
-      attemptSync(() => {
-        const own = held.lstat(name);
-        return own?.isSymbolicLink() ? undefined : { own, folder: held.state() };
-      }),
-    );
-  }
-
-  /**
-   * statSync stats a path on a local disk without waiting; undefined if nothing is there, or nothing inside the bucket, and
-   * after errors.
-   */
-  statSync(path: TreePath): FileState | undefined {
-    const real = this.#realPathSync(path);
-    return real === undefined ? undefined : statPathSync(real);
-  }
-
-  /** openSync opens a file on a local disk without waiting; undefined for anything else, errors included. */
-  openSync(path: TreePath, flags: number): OpenedFile | undefined {
-    const real = this.#realPathSync(path);
-    return real === undefined ? undefined : openFileSync(real, flags);
-  }
-
-  /** The real path on a local disk, if no link is in it and it is in the Unicode form that exists there. */
-  #realPathSync(path: TreePath): string | undefined {
-    const root = this.#realRootSync;
-    // Other paths may exist in another Unicode form.
-    if (root === undefined || !isAscii(path)) return undefined;
-    return attemptSync(() => (path === treeRoot ? root.get() : `${root.get()}${sep}${path}`));
-  }
-
   #real(): string | Promise<string> {
-    return this.#realRootSync?.get() ?? this.calls.realpath(this.root);
+    return this.local?.realRoot ?? this.calls.realpath(this.root);
   }
 
   async #realRoot(): Promise<string> {
@@ -275,10 +196,6 @@ export class PathResolver {
       throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
     }
   }
-}
-
-function isAscii(text: string): boolean {
-  return /^[\x20-\x7e]*$/.test(text);
 }
 
 /** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */

@@ -50,7 +50,7 @@ export class DiskStagedFile implements StagedFile {
     this.size = size;
   }
 
-  /** from returns what `DiskWriter.stage` returned. */
+  /** from returns what `Staging.stage` returned. */
   static from(staged: StagedFile): DiskStagedFile {
     if (staged instanceof DiskStagedFile) return staged;
     throw new TypeError("the staged file is of another store");
@@ -59,6 +59,12 @@ export class DiskStagedFile implements StagedFile {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.isRenamed) await rm(this.diskPath, { force: true });
   }
+}
+
+interface StageOptions {
+  /** Whether the content is on the disk, and not only in its cache, when the promise resolves. */
+  readonly sync: boolean;
+  readonly calls: FileCalls;
 }
 
 interface MoveIntoOptions {
@@ -88,6 +94,20 @@ export class Staging {
       await mkdir(this.#folder, { recursive: true });
     this.#allocated += 1;
     return `${this.#folder}/${this.#prefix}-${this.#allocated}`;
+  }
+
+  /** stage writes content to a new file in the staging folder. */
+  async stage(
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    options: StageOptions,
+  ): Promise<DiskStagedFile> {
+    const diskPath = await this.allocate();
+    try {
+      return new DiskStagedFile(diskPath, await fillFile(diskPath, content, options));
+    } catch (error) {
+      await rm(diskPath, { force: true });
+      throw error;
+    }
   }
 
   /**
@@ -216,17 +236,11 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
-interface FillFileOptions {
-  /** Whether the content is on the disk, and not only in its cache, when the promise resolves. */
-  readonly sync: boolean;
-  readonly calls: FileCalls;
-}
-
 /** fillFile writes content to a new file and returns its size. */
-export async function fillFile(
+async function fillFile(
   diskPath: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
-  { sync, calls }: FillFileOptions,
+  { sync, calls }: StageOptions,
 ): Promise<number> {
   // One job for a thread of the pool, where a descriptor would take one for each of its calls.
   if (content instanceof Uint8Array) {

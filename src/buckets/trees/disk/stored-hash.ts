@@ -2,8 +2,8 @@ import { ptr } from "bun:ffi";
 import { fstatSync } from "node:fs";
 import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
 import { type FileState, openLibc } from "../../../base/local-fs/local-calls.ts";
+import { sameContent } from "../../../base/local-fs/stat.ts";
 import { maxPathBytes } from "../../path.ts";
-import { sameContent } from "./stat.ts";
 
 // A deploy knows the SHA-256 of each file. It is kept in an extended attribute of the file, so that it goes where the file goes: into
 // the place of the published tree, and back. It counts only while nothing has changed the file since; a file that was copied, restored

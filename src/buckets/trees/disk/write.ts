@@ -26,11 +26,11 @@ import {
 import { copyTree } from "./copy.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
+import { attemptSync } from "./local-paths.ts";
 import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { type NameInFolder, type PathResolver, refuseTooDeep } from "./resolve.ts";
-import { DiskStagedFile, fillFile, type Staging } from "./staging.ts";
-import { attemptSync } from "./sync-folder.ts";
+import { DiskStagedFile, type Staging } from "./staging.ts";
 
 export interface DiskWriterOptions {
   readonly metadata: Metadata;
@@ -79,20 +79,6 @@ export class DiskWriter implements WriteTransaction {
     this.#trashWriter = history.trashWriter;
   }
 
-  /** stage implements `TreeFiles.stage`. */
-  async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    const options = { sync: this.#sync, calls: this.#changes };
-    return this.#attempt(path, async () => {
-      const diskPath = await this.#staging.allocate();
-      try {
-        return new DiskStagedFile(diskPath, await fillFile(diskPath, content, options));
-      } catch (error) {
-        await rm(diskPath, { force: true });
-        throw error;
-      }
-    });
-  }
-
   async put(staged: StagedFile, to: TreePath, { makeParents, modified }: PutOptions): Promise<DiskStats> {
     this.#paths.assertFits(to);
     const content = DiskStagedFile.from(staged);
@@ -120,7 +106,7 @@ export class DiskWriter implements WriteTransaction {
   #putSync(content: DiskStagedFile, to: TreePath): DiskStats | undefined {
     if (this.#changes !== syncFileCalls || this.#trashWriter !== undefined) return undefined;
     const { folder, name } = splitPath(to);
-    return this.#paths.inFolderSync(folder, (parent) => {
+    return this.#paths.local?.inFolder(folder, (parent) => {
       const isRenamed = attemptSync(() => {
         if (parent.lstat(name)?.isFile() === false) return false;
         renameSync(content.diskPath, parent.at(name));
@@ -133,7 +119,8 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async makeFile(path: TreePath): Promise<DiskStats> {
-    await using staged = await this.stage(new Uint8Array(), path);
+    const options = { sync: this.#sync, calls: this.#changes };
+    await using staged = await this.#attempt(path, () => this.#staging.stage(new Uint8Array(), options));
     return await this.put(staged, path, { makeParents: false });
   }
 
