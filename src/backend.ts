@@ -144,7 +144,7 @@ export class BackendSlot {
 
   async close(): Promise<void> {
     // A call, such as a rename onto another disk, continues when its connection is closed.
-    this.#current?.value.services.buckets.stopCopies();
+    this.#current?.value.services.buckets.storage.stopCopies();
     if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
     await Promise.all(this.#retiring);
   }
@@ -269,9 +269,9 @@ export class BackendPart implements Part<BackendSettings> {
     const { url } = settings.files;
     const isOtherStore = present === undefined || present.settings.files.url !== url;
     // Before a Super Token is created in a database that is not the right one.
-    const storeId = isOtherStore ? await buckets.verifyIdentity() : present.services.storeId;
+    const storeId = isOtherStore ? await buckets.storage.verifyIdentity() : present.services.storeId;
     await this.#requireSuperToken(database, settings);
-    await buckets.storeHealth.check();
+    await buckets.storage.health.check();
     if (isOtherStore)
       await checkLocations(buckets, { url, previous: present?.services.buckets, log: this.#log });
     if (present === undefined) await this.#clearStore(buckets);
@@ -362,7 +362,7 @@ export class BackendPart implements Part<BackendSettings> {
     next.services.buckets.start();
     next.database.notifications.listen((topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
-      else next.services.buckets.refreshSoon();
+      else next.services.buckets.records.pollSoon();
     });
   }
 }

@@ -60,7 +60,8 @@ export interface BucketCacheOptions {
 
 /**
  * BucketCache caches the records of buckets. A read is one query for all keys that were asked for before it was sent. There is one
- * read at a time, so an earlier result never replaces a later one.
+ * read at a time, so an earlier result never replaces a later one. It has more than 15 methods because every question about a record
+ * (by name, by host, fresh or stale, with or without waiting) is answered by the same rules of age.
  */
 export class BucketCache {
   readonly #options: BucketCacheOptions;

@@ -1,7 +1,7 @@
 // Buckets keep the files. The Buckets of this file manage the records (record.ts, cached by bucket-cache.ts) and hand
 // out the files of each bucket. bucket-files.ts is the one way to change files for every protocol, and asks in each
 // change whether a lock forbids it; ports.ts has the interfaces that it works through, path.ts the only form of a path.
-// trees/ has the two kinds of trees, blobs/ the content of one of them, and open-storage.ts chooses. history/ has
+// trees/ has the two kinds of trees, and open-storage.ts chooses; tree-ops.ts walks, fills and empties trees of both. history/ has
 // versions, deploys and uploads, maintenance/ what runs beside requests, metadata/ locks and properties. site-files.ts,
 // search.ts and bucket-usage.ts read the trees for rules, searches and counts.
 
@@ -23,7 +23,7 @@ import { Deploys } from "./history/deploys.ts";
 import { Uploads, uploadExpiry } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
-import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, StoreHealth } from "./ports.ts";
+import type { BucketStorage, LocationClaim, OpenBucket } from "./ports.ts";
 import {
   type Bucket,
   type BucketChanges,
@@ -52,7 +52,10 @@ interface UpdateOptions extends Claimant {
   readonly movesHttpRoot: boolean;
 }
 
-/** Buckets manages the records of the buckets and hands out the files of each. */
+/**
+ * Buckets manages the records of the buckets and hands out the files of each. It has more than 15 methods because it is the one
+ * service that methods and protocols are given for buckets; each is one call of theirs.
+ */
 export class Buckets {
   /** The files and bytes of each bucket, counted in the background. */
   readonly usage: BucketUsage;
@@ -64,12 +67,15 @@ export class Buckets {
   readonly deploys: Deploys;
   /** Files that arrive in several requests. */
   readonly uploads: Uploads;
+  /** What is known of the store as a whole, and can be asked of it. */
+  readonly storage: Pick<BucketStorage, "health" | "activity" | "verifyIdentity" | "stopCopies">;
   readonly #uploadExpiry: Task;
 
   constructor(database: Database, { storage, staleSeconds, keepDeploys, log }: BucketsOptions) {
     const { clock } = database;
     this.#database = database;
     this.#storage = storage;
+    this.storage = storage;
     this.#cache = new BucketCache({
       read: (keys, begunAt) => this.#readStates(keys, begunAt),
       onSilence: () => storage.heads?.databaseIsAway(),
@@ -106,24 +112,6 @@ export class Buckets {
     });
   }
 
-  /** storeHealth reports whether the store of all buckets can be used. */
-  get storeHealth(): StoreHealth {
-    return this.#storage.health;
-  }
-
-  /** activity counts the work that is under way in all buckets. */
-  get activity(): StorageActivity {
-    return this.#storage.activity;
-  }
-
-  /**
-   * verifyIdentity returns the id of the store. It throws if the files of this database are in another store, or if the store is that of
-   * another database.
-   */
-  verifyIdentity(): Promise<string> {
-    return this.#storage.verifyIdentity();
-  }
-
   /** start begins what the store does by itself. */
   start(): void {
     this.#storage.start();
@@ -152,11 +140,6 @@ export class Buckets {
     const records = await buckets.byNames(await buckets.names());
     const missing = new Set(await this.#storage.missing(records.map(({ path }) => path)));
     return records.flatMap(({ name, path }) => (missing.has(path) ? [name] : [])).sort();
-  }
-
-  /** stopCopies ends running copies because the server stops; they remove what they made so far. */
-  stopCopies(): void {
-    this.#storage.stopCopies();
   }
 
   async create(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
@@ -262,11 +245,6 @@ export class Buckets {
     return (await this.#database.buckets.names()).sort();
   }
 
-  /** refreshSoon reads the buckets in use before their time, because another node may have changed them. */
-  refreshSoon(): void {
-    this.#cache.pollSoon();
-  }
-
   /**
    * records returns the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the
    * database is away.
@@ -294,7 +272,7 @@ export class Buckets {
 
   #openTree(bucket: Pick<Bucket, "name" | "path">) {
     // Otherwise every file would be answered as deleted, and a client that synchronises would delete its own copies.
-    if (this.storeHealth.isMissing) throw storeIsMissing();
+    if (this.#storage.health.isMissing) throw storeIsMissing();
     return this.#trees.open(bucket);
   }
 

@@ -125,7 +125,7 @@ export class Readiness {
     try {
       return (
         (await this.#askDatabase(services)) === undefined &&
-        !services.buckets.storeHealth.isLost &&
+        !services.buckets.storage.health.isLost &&
         !this.isDraining
       );
     } finally {
@@ -144,11 +144,11 @@ export class Readiness {
     const startedAt = this.#options.clock.monotonic();
     const { services, release } = this.#options.acquire();
     try {
-      const { storeHealth } = services.buckets;
-      const [lacking] = await Promise.all([this.#askDatabase(services), storeHealth.check()]);
+      const { health } = services.buckets.storage;
+      const [lacking] = await Promise.all([this.#askDatabase(services), health.check()]);
       const missing: RequiredPart[] = [];
       if (lacking !== undefined) missing.push(lacking);
-      if (storeHealth.isLost) missing.push("store");
+      if (health.isLost) missing.push("store");
       this.#missing = missing;
       this.#checkedAt = startedAt;
       return missing;

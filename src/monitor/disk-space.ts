@@ -30,7 +30,7 @@ export class DiskSpace {
   }
 
   space(disk: DiskName): Space | undefined {
-    return disk === "database" ? this.#database : this.#services().buckets.storeHealth.space;
+    return disk === "database" ? this.#database : this.#services().buckets.storage.health.space;
   }
 
   get families(): Family[] {

@@ -104,7 +104,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       samples: () =>
         labelled("component", [
           ["database", Number(services().database.isReachable)],
-          ["store", Number(!services().buckets.storeHealth.isLost)],
+          ["store", Number(!services().buckets.storage.health.isLost)],
         ]),
     },
     {
@@ -114,7 +114,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       samples: () =>
         labelled("component", [
           ["database", services().database.losses],
-          ["store", services().buckets.storeHealth.losses],
+          ["store", services().buckets.storage.health.losses],
         ]),
     },
     gauge(
@@ -138,7 +138,7 @@ export function storeFamilies({ services, cache }: MetricSources): Family[] {
     gauge(
       "node_server_uploads_in_progress",
       "Files that are being uploaded.",
-      () => services().buckets.activity.uploads,
+      () => services().buckets.storage.activity.uploads,
     ),
     {
       name: "node_server_bucket_files",

@@ -44,7 +44,10 @@ export interface DeployMaintenanceOptions {
   readonly log: Logger;
 }
 
-/** DeployMaintenance does what deploys need beside the work of their makers: recovery, removal, counts. */
+/**
+ * DeployMaintenance does what deploys need beside the work of their makers: recovery, removal, counts. It has more than 15 methods
+ * because all of these wait for the same turns and end with the same `close`.
+ */
 export class DeployMaintenance {
   readonly #options: DeployMaintenanceOptions;
   /** Switches of one bucket take turns. */

@@ -65,7 +65,8 @@ interface Choice {
 
 /**
  * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a location of its own, and published
- * by an exchange with the bucket's own tree, which stays as a deploy; going back is the same exchange.
+ * by an exchange with the bucket's own tree, which stays as a deploy; going back is the same exchange. It has more than 15 methods
+ * because each call of the API about deploys is one.
  */
 export class Deploys {
   readonly maintenance: DeployMaintenance;

@@ -58,7 +58,8 @@ const maxRowsPerTransaction = 500;
 
 /**
  * Locks stores the locks of one bucket in the database, so that they survive a restart and are valid on every server. A lock ends
- * when it expires, and with the access token that it was taken with, however that was deleted. Paths are canonical.
+ * when it expires, and with the access token that it was taken with, however that was deleted. Paths are canonical. It has more than
+ * 15 methods because all that decides about a lock, its end included, is here.
  */
 export class Locks {
   readonly #rows: MetadataRows;

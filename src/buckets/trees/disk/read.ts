@@ -35,7 +35,10 @@ const maxAttempts = 20;
 /** Entries of a folder that are read before other work gets the event loop. */
 const batchEntries = 128;
 
-/** DiskReader reads a bucket's folder. That something is inside is proven on what was opened, so swapping a link changes nothing. */
+/**
+ * DiskReader reads a bucket's folder. That something is inside is proven on what was opened, so swapping a link changes nothing. It has
+ * more than 15 methods because most of `FileReader` tries again when the tree is exchanged meanwhile, one attempt being a method.
+ */
 export class DiskReader implements FileReader {
   readonly #paths: PathResolver;
   readonly #recentReads = new RecentReads();

@@ -55,7 +55,10 @@ interface EntryReaderOptions extends SnapshotRows {
 const maxMisses = 1000;
 const maxMissChars = 512;
 
-/** EntryReader reads a bucket whose names are rows. Every call reads the rows as they are now; only content comes from the blob store. */
+/**
+ * EntryReader reads a bucket whose names are rows. Every call reads the rows as they are now; only content comes from the blob store.
+ * It has more than 15 methods because it is all of `FileReader`, also of a pinned tree, over one way to locate a path.
+ */
 export class EntryReader implements FileReader {
   readonly #options: EntryReaderOptions;
   readonly #rows: EntryRows;

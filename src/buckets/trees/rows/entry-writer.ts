@@ -70,7 +70,7 @@ export interface WriteState {
 
 /**
  * EntryWriter changes the rows of a bucket within a transaction that has locked its head. Operations that are refused have
- * changed nothing.
+ * changed nothing. It has more than 15 methods because each of the eight operations is made of the same small steps on rows.
  */
 export class EntryWriter implements WriteTransaction {
   readonly reader: EntryReader;
