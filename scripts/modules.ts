@@ -135,6 +135,9 @@ const modules: Readonly<Record<string, readonly string[]>> = {
  */
 const privateFolders = ["buckets/trees/disk/", "buckets/history/disk/"];
 
+/** Folders of which everybody outside imports one file alone. */
+const doors: Readonly<Record<string, string>> = { "buckets/history/disk/": "disk-history.ts" };
+
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
 const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
@@ -168,6 +171,12 @@ export async function forbiddenImports(): Promise<string[]> {
     for (const folder of privateFolders)
       if (!file.startsWith(`${moduleOf(folder)}/`) && imported.some((path) => path.startsWith(folder)))
         problems.push(`src/${file}: ${folder} is private to ${moduleOf(folder)}`);
+    for (const [folder, door] of Object.entries(doors))
+      if (
+        !file.startsWith(folder) &&
+        imported.some((path) => path.startsWith(folder) && path !== folder + door)
+      )
+        problems.push(`src/${file}: of ${folder}, import ${door} alone`);
   }
   return [...problems, ...circlesIn(graph)];
 }

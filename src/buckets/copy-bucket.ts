@@ -7,7 +7,6 @@ import { walk } from "./tree-ops.ts";
 
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
 const filesAtOnce = 8;
-/** Reasons of a Fault that no other file would escape. */
 /** `fatalReasons` are the reasons of failures that concern all files of a store. */
 export const fatalReasons: readonly unknown[] = ["unavailable", "disk_full"];
 

@@ -15,11 +15,11 @@ import type {
   StoredPiece,
   WholeUpload,
 } from "../../ports.ts";
+import { hashOfNothing } from "../../trees/rows/locate.ts";
 import type { RowTreeDeps } from "../../trees/rows/row-tree.ts";
 import { StagedBlob } from "../../trees/rows/staged-blob.ts";
 import { noUpload } from "../faults.ts";
 
-const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
 /** A client that leaves ends its piece, which is stored as far as it came. */
 const neverAborted = new AbortController().signal;
 
