@@ -64,6 +64,22 @@ interface Description {
 
 const neverAborted = new AbortController().signal;
 
+/** FileActivity counts the work that is under way in all buckets. */
+export interface FileActivity {
+  /** Files whose content is arriving. */
+  uploads: number;
+}
+
+/** countUpload counts an upload while its content arrives. */
+export async function countUpload<T>(activity: FileActivity, receive: () => Promise<T>): Promise<T> {
+  activity.uploads += 1;
+  try {
+    return await receive();
+  } finally {
+    activity.uploads -= 1;
+  }
+}
+
 /**
  * BucketFiles is the one way to change the files of a bucket, for every protocol: in turn for each path, conditions and locks checked in
  * that turn, properties and locks moved or deleted with their resource. Beside the errors of the store, a change throws LockedFault and
@@ -79,9 +95,11 @@ export class BucketFiles implements BucketView {
   /** The rules by which its files are served over HTTP. */
   readonly site: SiteFiles;
   readonly #tree: TreeFiles;
+  readonly #activity: FileActivity;
 
-  constructor(tree: TreeFiles, metadata: Metadata) {
+  constructor(tree: TreeFiles, metadata: Metadata, activity: FileActivity = { uploads: 0 }) {
     this.#tree = tree;
+    this.#activity = activity;
     this.reader = tree.reader;
     this.metadata = metadata;
     this.versions = tree.versions;
@@ -91,7 +109,7 @@ export class BucketFiles implements BucketView {
 
   /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    return this.#tree.stage(content, path);
+    return countUpload(this.#activity, () => this.#tree.stage(content, path));
   }
 
   /** examine throws what `write` would throw now, before a client sends a large body for it. */

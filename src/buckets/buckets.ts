@@ -15,7 +15,7 @@ import { uploadsNamespace } from "../db/rows/upload-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { BucketFiles } from "./bucket-files.ts";
+import { BucketFiles, type FileActivity } from "./bucket-files.ts";
 import { BucketUsage } from "./bucket-usage.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
@@ -57,6 +57,7 @@ interface UpdateOptions extends Claimant {
  * service that methods and protocols are given for buckets; each is one call of theirs.
  */
 export class Buckets {
+  readonly activity: FileActivity = { uploads: 0 };
   /** The files and bytes of each bucket, counted in the background. */
   readonly usage: BucketUsage;
   readonly #database: Database;
@@ -68,7 +69,7 @@ export class Buckets {
   /** Files that arrive in several requests. */
   readonly uploads: Uploads;
   /** What is known of the store as a whole, and can be asked of it. */
-  readonly storage: Pick<BucketStorage, "health" | "activity" | "verifyIdentity" | "stopCopies">;
+  readonly storage: Pick<BucketStorage, "health" | "verifyIdentity" | "stopCopies">;
   readonly #uploadExpiry: Task;
 
   constructor(database: Database, { storage, staleSeconds, keepDeploys, log }: BucketsOptions) {
@@ -86,6 +87,7 @@ export class Buckets {
     this.#trees = new OpenedTrees({
       database,
       storage,
+      activity: this.activity,
       onChanged: ({ name, path }, how) => {
         // The state of other files is not in the database.
         if (storage.heads !== undefined) database.notifications.send("buckets");
@@ -102,7 +104,12 @@ export class Buckets {
       forget: (bucket) => this.#trees.forget(bucket),
       log,
     });
-    this.uploads = new Uploads({ rows: database.uploads, contents: storage.history.parts, log });
+    this.uploads = new Uploads({
+      rows: database.uploads,
+      contents: storage.history.parts,
+      activity: this.activity,
+      log,
+    });
     this.#uploadExpiry = uploadExpiry(this.uploads, log, clock);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
@@ -349,6 +356,7 @@ function noBucket(name: string): Fault {
 interface OpenedTreesOptions {
   readonly database: Database;
   readonly storage: BucketStorage;
+  readonly activity: FileActivity;
   /** Called when files of a bucket or a deploy may have changed. */
   readonly onChanged: (bucket: BucketLocation, ...how: Parameters<OpenBucket["onChanged"]>) => void;
 }
@@ -366,11 +374,11 @@ class OpenedTrees {
     const key = `${name}\n${path}`;
     const present = this.#opened.get(key);
     if (present !== undefined) return present;
-    const { database, storage, onChanged } = this.#options;
+    const { database, storage, activity, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
     const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
-    const opened = { tree, files: new BucketFiles(tree, metadata) };
+    const opened = { tree, files: new BucketFiles(tree, metadata, activity) };
     this.#opened.set(key, opened);
     return opened;
   }

@@ -372,12 +372,6 @@ export interface StoreHealth {
   check(): Promise<void>;
 }
 
-/** StorageActivity is what a storage reports to those who measure it. */
-export interface StorageActivity {
-  /** Files whose content is arriving. */
-  uploads: number;
-}
-
 /**
  * HeadListener receives the heads of buckets' files as they are read with the records of buckets. `begunAt` is when the read
  * began, by `performance.now()`.
@@ -409,7 +403,6 @@ export interface LocationClaim {
 /** BucketStorage keeps the files of all buckets. */
 export interface BucketStorage {
   readonly health: StoreHealth;
-  readonly activity: StorageActivity;
   readonly history: History;
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;

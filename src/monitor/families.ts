@@ -138,7 +138,7 @@ export function storeFamilies({ services, cache }: MetricSources): Family[] {
     gauge(
       "node_server_uploads_in_progress",
       "Files that are being uploaded.",
-      () => services().buckets.storage.activity.uploads,
+      () => services().buckets.activity.uploads,
     ),
     {
       name: "node_server_bucket_files",

@@ -28,7 +28,7 @@ export function historySeries(sources: MetricSources, own: ProcessMetrics, disks
     level("websockets", () => loadOf(sources).sockets),
     level("open_sockets", () => own.openSockets),
     level("subscriptions", () => hub.counts.tails),
-    level("uploads", () => services().buckets.storage.activity.uploads),
+    level("uploads", () => services().buckets.activity.uploads),
     rate("cpu_seconds", () => own.cpuSeconds()),
     level("resident_bytes", () => own.residentBytes()),
     quantile("event_loop_delay_seconds_p99", 0.99, () => [own.eventLoopDelay]),

@@ -35,7 +35,6 @@ async function diskStore({
     staging,
     sync,
     stopping: new AbortController().signal,
-    activity: { uploads: 0 },
     bucket: { name: "site", path: "site" },
     metadata: database.metadata("site"),
     history: diskHistory({ staticPath: folder.path, staging, sync, exchange }),

@@ -42,7 +42,6 @@ export function diskHistory({
     keepRemovedDays: 0,
     sync: false,
     staging,
-    activity: { uploads: 0 },
     exchangeFolders: exchange,
     stopping: new AbortController().signal,
     log: new LogHub().logger("test"),

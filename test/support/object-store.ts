@@ -66,7 +66,6 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
           sync: true,
           keepRemovedMs: 7 * 24 * 3600 * 1000,
           stopping: stop.signal,
-          activity: { uploads: 0 },
           assertReachable: () => {},
           onBlobStoreFault: () => {},
           log,

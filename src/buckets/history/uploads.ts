@@ -5,7 +5,7 @@ import { Task } from "../../base/task.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";
 import type { Logger } from "../../log/hub.ts";
-import type { WriteOptions, WrittenFile } from "../bucket-files.ts";
+import { countUpload, type FileActivity, type WriteOptions, type WrittenFile } from "../bucket-files.ts";
 import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
 import type { PartialContents, StagedFile } from "../ports.ts";
 import type { Bucket } from "../record.ts";
@@ -68,6 +68,7 @@ interface Receiving {
 interface UploadsOptions {
   readonly rows: UploadRows;
   readonly contents: PartialContents;
+  readonly activity: FileActivity;
   readonly log: Logger;
 }
 
@@ -180,7 +181,7 @@ export class Uploads {
     { name, path, length }: Upload,
     { from, source }: { readonly from: number; readonly source: PieceSource },
   ): Promise<number | UploadProgress> {
-    const { rows, contents } = this.#options;
+    const { rows, contents, activity } = this.#options;
     const now = await rows.get(name);
     if (now === undefined) throw noUpload();
     if (now.offset !== from) throw wrongOffset(now.offset);
@@ -193,7 +194,9 @@ export class Uploads {
     while (await source.hasMore()) {
       if (offset === length) throw tooManyBytes(length);
       const piece = source.piece(Math.min(pieceBytes, length - offset));
-      const { size, blob } = await contents.append({ id: name.id, offset, bucketPath, path }, piece);
+      const { size, blob } = await countUpload(activity, () =>
+        contents.append({ id: name.id, offset, bucketPath, path }, piece),
+      );
       const part = blob && { offset, size, blob: blob.key, hash: blob.sha256 };
       const to = Math.min(offset + size, length - 1);
       const replaced = await rows.advance(name, { from: recorded, to, part });

@@ -20,7 +20,6 @@ import type {
   History,
   HistoryOptions,
   OpenBucket,
-  StorageActivity,
   TreeExchange,
   VersionName,
   Versions,
@@ -66,7 +65,6 @@ interface DiskHistoryOptions {
   /** Whether a change is on the disk, and not only in its cache, before it is answered. */
   readonly sync: boolean;
   readonly staging: Staging;
-  readonly activity: StorageActivity;
   readonly exchangeFolders: FolderExchange;
   /** Aborts when the server stops: copies end. */
   readonly stopping: AbortSignal;
@@ -82,9 +80,9 @@ export class DiskHistory implements History {
   readonly #discarded: DiscardedTrees;
 
   constructor(options: DiskHistoryOptions) {
-    const { staticPath, serverUuid, sync, staging, activity, clock } = options;
+    const { staticPath, serverUuid, sync, staging, clock } = options;
     this.#options = options;
-    this.parts = new GrowingFiles({ folder: join(staticPath, uploadsFolder, serverUuid), sync, activity });
+    this.parts = new GrowingFiles({ folder: join(staticPath, uploadsFolder, serverUuid), sync });
     this.#retention = new Task({
       clock,
       everyMs,

@@ -2,14 +2,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { codeOf } from "../../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor, writeAll } from "../../../base/local-fs/file-calls.ts";
-import type {
-  AssembledFile,
-  PartialContents,
-  PieceOfUpload,
-  StorageActivity,
-  StoredPiece,
-  WholeUpload,
-} from "../../ports.ts";
+import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import { DiskStagedFile } from "../../trees/disk/staging.ts";
 import { noUpload } from "../faults.ts";
@@ -21,7 +14,6 @@ interface GrowingFilesOptions {
   readonly folder: string;
   /** Whether a piece is on the disk, and not only in its cache, when it counts as stored. */
   readonly sync: boolean;
-  readonly activity: StorageActivity;
 }
 
 /** GrowingFiles keeps the content of each upload in one file, which grows and becomes the file of the bucket by a rename. */
@@ -36,8 +28,7 @@ export class GrowingFiles implements PartialContents {
     { id, offset, path }: PieceOfUpload,
     content: AsyncIterable<Uint8Array>,
   ): Promise<StoredPiece> {
-    const { activity, sync } = this.#options;
-    activity.uploads += 1;
+    const { sync } = this.#options;
     try {
       const file = await this.#open(id, offset);
       try {
@@ -55,8 +46,6 @@ export class GrowingFiles implements PartialContents {
       }
     } catch (error) {
       throw toTreeFault(error, path);
-    } finally {
-      activity.uploads -= 1;
     }
   }
 

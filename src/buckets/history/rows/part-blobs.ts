@@ -40,7 +40,7 @@ export function rowHistory(deps: RowTreeDeps): History {
 
 type PartBlobsOptions = Pick<
   RowTreeDeps,
-  "blobs" | "activity" | "assertReachable" | "onBlobStoreFault" | "stopping" | "log"
+  "blobs" | "assertReachable" | "onBlobStoreFault" | "stopping" | "log"
 >;
 
 /**
@@ -94,17 +94,14 @@ class PartBlobs implements PartialContents {
   }
 
   async #put(content: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<StoredBlob> {
-    const { blobs, activity, assertReachable, onBlobStoreFault } = this.#options;
+    const { blobs, assertReachable, onBlobStoreFault } = this.#options;
     assertReachable();
-    activity.uploads += 1;
     try {
       return await blobs.put(content, { path }, signal);
     } catch (error) {
       if (error instanceof BlobStoreFault) onBlobStoreFault(error);
       if (error instanceof BlobDamagedFault) throw error;
       throw error instanceof BlobMissingFault ? noUpload() : error;
-    } finally {
-      activity.uploads -= 1;
     }
   }
 

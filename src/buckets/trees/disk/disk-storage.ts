@@ -9,7 +9,7 @@ import { DiskHistory } from "../../history/disk/disk-history.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import { StoreWatch } from "../../maintenance/store-watch.ts";
-import type { BucketStorage, LocationClaim, OpenBucket, StorageActivity, Tree } from "../../ports.ts";
+import type { BucketStorage, LocationClaim, OpenBucket, Tree } from "../../ports.ts";
 import { DiskTree } from "./disk-tree.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
 import { openOrCreate } from "./resolve.ts";
@@ -42,7 +42,6 @@ interface DiskStorageOptions {
 /** DiskStorage keeps the files of all buckets as plain files, each bucket in its folder below `static_path`. */
 export class DiskStorage implements BucketStorage {
   readonly health: StoreWatch;
-  readonly activity: StorageActivity = { uploads: 0 };
   readonly history: DiskHistory;
   readonly #identity: DiskStorageOptions["identity"];
   readonly #staticPath: string;
@@ -64,7 +63,6 @@ export class DiskStorage implements BucketStorage {
       keepRemovedDays: options.keepRemovedDays,
       sync: syncUploads,
       staging: this.#staging,
-      activity: this.activity,
       exchangeFolders: options.exchangeFolders ?? exchangeFolders,
       stopping: this.#stopping.signal,
       log,
@@ -94,7 +92,6 @@ export class DiskStorage implements BucketStorage {
       staging: this.#staging,
       sync: this.#sync,
       stopping: this.#stopping.signal,
-      activity: this.activity,
       history: this.history,
       onChanged,
     });

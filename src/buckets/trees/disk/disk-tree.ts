@@ -17,7 +17,6 @@ import type {
   ResolvedPaths,
   ReuseOptions,
   StagedFile,
-  StorageActivity,
   Tree,
   TreeExchange,
   WantedFile,
@@ -35,7 +34,6 @@ const maxAttempts = 20;
 export interface DiskTreeOptions extends Omit<DiskWriterOptions, "history" | "calls"> {
   readonly bucket: OpenBucket["bucket"];
   readonly history: DiskHistory;
-  readonly activity: StorageActivity;
   /** Called when files may have changed. */
   readonly onChanged: OpenBucket["onChanged"];
 }
@@ -50,12 +48,10 @@ export class DiskTree implements Tree {
   readonly #mutex = new PathMutex();
   readonly #staging: Staging;
   readonly #stageOptions: Parameters<Staging["stage"]>[1];
-  readonly #activity: StorageActivity;
   readonly #onChanged: OpenBucket["onChanged"];
 
   constructor(root: string, options: DiskTreeOptions) {
     const { bucket, history, sync } = options;
-    this.#activity = options.activity;
     this.#onChanged = options.onChanged;
     this.metadata = options.metadata;
     this.#paths = new PathResolver(root);
@@ -70,13 +66,10 @@ export class DiskTree implements Tree {
   }
 
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    this.#activity.uploads += 1;
     try {
       return await this.#staging.stage(content, this.#stageOptions);
     } catch (error) {
       throw toTreeFault(error, path);
-    } finally {
-      this.#activity.uploads -= 1;
     }
   }
 

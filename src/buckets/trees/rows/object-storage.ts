@@ -8,15 +8,7 @@ import { outsideSpans } from "../../../log/span.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { rowHistory } from "../../history/rows/part-blobs.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
-import type {
-  BucketStorage,
-  History,
-  LocationClaim,
-  OpenBucket,
-  StorageActivity,
-  StoreHealth,
-  Tree,
-} from "../../ports.ts";
+import type { BucketStorage, History, LocationClaim, OpenBucket, StoreHealth, Tree } from "../../ports.ts";
 import { type Heads, openHeads } from "./heads.ts";
 import { RowTree, type RowTreeDeps } from "./row-tree.ts";
 
@@ -51,7 +43,6 @@ interface ObjectStorageOptions {
  */
 export class ObjectStorage implements BucketStorage {
   readonly health: StoreHealth;
-  readonly activity: StorageActivity = { uploads: 0 };
   readonly #options: ObjectStorageOptions;
   readonly #deps: RowTreeDeps;
   readonly heads: Heads;
@@ -75,7 +66,6 @@ export class ObjectStorage implements BucketStorage {
       sync: syncUploads,
       keepRemovedMs: keepRemovedDays * dayMs,
       stopping: this.#stopping.signal,
-      activity: this.activity,
       assertReachable: () => this.#assertReachable(),
       onBlobStoreFault: (fault) => this.#noteFault(fault),
       log,

@@ -47,7 +47,6 @@ export interface RowTreeDeps {
   readonly keepRemovedMs: number;
   /** Aborts when the server stops: copies end. */
   readonly stopping: AbortSignal;
-  readonly activity: { uploads: number };
   /** Throws while the blob store is known not to answer. */
   readonly assertReachable: () => void;
   /** Called when the blob store fails, other than by having lost content. */
@@ -110,11 +109,10 @@ export class RowTree implements Tree {
   }
 
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    const { blobs, activity, log } = this.#deps;
+    const { blobs, log } = this.#deps;
     if (content instanceof Uint8Array && content.length === 0)
       return new StagedBlob({ blob: undefined, blobs, log });
     this.#deps.assertReachable();
-    activity.uploads += 1;
     try {
       const blob = await blobs.put(content, { path: `${this.#bucketPath}/${path}` }, neverAborted);
       if (blob.size > 0) return new StagedBlob({ blob, blobs, log });
@@ -123,8 +121,6 @@ export class RowTree implements Tree {
     } catch (error) {
       if (error instanceof BlobStoreFault) this.#deps.onBlobStoreFault(error);
       throw error;
-    } finally {
-      activity.uploads -= 1;
     }
   }
 
