@@ -1,6 +1,15 @@
-export const programDescription = "One executable: a JSON-RPC control plane and static file buckets.";
+import type { Command } from "commander";
+import type { Context } from "./context.ts";
 
 export { exitCodes, exitMeanings } from "../base/exit-codes.ts";
+
+// A command is declared once, by `command()`, in the file that runs it; `program.ts` lists all. The help, the manual page, the
+// completion and the table in docs/cli.md come from the declaration, and so do the types of what `run` is given.
+//
+// All declarations are loaded at each start. So a file with one imports what loads quickly, such as the client, and loads the
+// server's modules, which take longer than most commands, inside of `run`.
+
+export const programDescription = "One executable: a JSON-RPC control plane and static file buckets.";
 
 /** CommandOptions are the options of the program itself, which every command is given. */
 export interface CommandOptions {
@@ -9,3 +18,131 @@ export interface CommandOptions {
 
 /** The configuration that is read without `--config`. */
 export const defaultConfigPath = "config.toml";
+
+/** OptionRow declares one option: its flags as commander writes them, and its description in the help. */
+export type OptionRow = readonly [
+  flags: string,
+  description: string,
+  more?: {
+    readonly default?: string;
+    /** Reads a value; `before` is the result for the previous one, where the option may be given several times. */
+    readonly parse?: (value: string, before: never) => unknown;
+  },
+];
+
+/** CommandRow is a declared command, or a group of them. */
+export interface CommandRow {
+  /** The name with its arguments, as commander writes them: `push <dir> <bucket>`. */
+  readonly name: string;
+  /** One line for the help. */
+  readonly summary: string;
+  readonly options?: readonly OptionRow[];
+  /** The values that the first argument may have. */
+  readonly choices?: readonly string[];
+  /** Text after the help. */
+  readonly notes?: string;
+  /** Replaces `-h, --help` by an option of this description, which `run` is given: the command prints its help itself. */
+  readonly ownHelp?: string;
+  /** Runs when its group is named alone. */
+  readonly isDefault?: boolean;
+  /** Neither in the help nor in the completion: for programs, not for people. */
+  readonly hidden?: boolean;
+  /** The heading in the help of the program under which it stands. */
+  readonly group?: string;
+  readonly commands?: readonly CommandRow[];
+  /** Runs the command and resolves to the exit code; undefined for a group. `options` holds the arguments, too. */
+  readonly run?: (options: never, ctx: Context, command: Command) => Promise<number>;
+}
+
+/** `server-name` as `serverName`. */
+type CamelCase<S extends string> = S extends `${infer A}-${infer B}` ? `${A}${Capitalize<CamelCase<B>>}` : S;
+type FirstWord<S extends string> = S extends `${infer A} ${string}` ? A : S;
+type LongName<F extends string> = F extends `${string}--${infer N}` ? FirstWord<N> : never;
+type Negated<F extends string> = LongName<F> extends `no-${infer N}` ? CamelCase<N> : never;
+type Plain<F extends string> = LongName<F> extends `no-${string}` ? never : CamelCase<LongName<F>>;
+
+type ValueOf<R extends OptionRow> = R extends readonly [
+  string,
+  string,
+  { readonly parse: (...given: never[]) => infer V },
+]
+  ? V
+  : R[0] extends `${string}<${string}`
+    ? string
+    : boolean;
+
+/** Options are the values of declared options, by their names in camel case. Only one with a default is always there. */
+export type Options<O extends readonly OptionRow[]> = {
+  readonly [R in O[number] as R[2] extends { readonly default: string } ? never : Plain<R[0]>]?: ValueOf<R>;
+} & {
+  readonly [R in O[number] as R[2] extends { readonly default: string } ? Plain<R[0]> : never]: ValueOf<R>;
+} & {
+  // Commander sets an option that only has a negative form to true.
+  readonly [R in O[number] as Exclude<Negated<R[0]>, Plain<O[number][0]>>]: boolean;
+};
+
+type Words<S extends string> = S extends `${infer A} ${infer B}` ? A | Words<B> : S;
+
+/** Arguments are the values of the arguments that a name declares. */
+type Arguments<N extends string> = {
+  readonly [W in Words<N> as W extends `<${infer A}...>` | `[${infer A}...]` ? A : never]: readonly string[];
+} & {
+  readonly [W in Words<N> as W extends `<${string}...>`
+    ? never
+    : W extends `<${infer A}>`
+      ? A
+      : never]: string;
+} & {
+  readonly [W in Words<N> as W extends `[${string}...]`
+    ? never
+    : W extends `[${infer A}]`
+      ? A
+      : never]?: string;
+};
+
+interface Declaration<N extends string, O extends readonly OptionRow[]>
+  extends Omit<CommandRow, "name" | "options" | "run" | "commands"> {
+  readonly name: N;
+  readonly options?: O;
+  run(options: CommandOptions & Arguments<N> & Options<O>, ctx: Context, command: Command): Promise<number>;
+}
+
+/** command declares a command; `run` is given what `name` and `options` declare. */
+export function command<const N extends string, const O extends readonly OptionRow[] = readonly []>(
+  declaration: Declaration<N, O>,
+): CommandRow {
+  return declaration;
+}
+
+/** Adds the options of rows to a command. */
+export function addOptions(to: Command, rows: readonly OptionRow[]): void {
+  for (const [flags, description, { default: value, parse } = {}] of rows) {
+    const option = to.createOption(flags, description);
+    if (value !== undefined) option.default(value);
+    if (parse !== undefined) option.argParser(parse as (value: string, before: unknown) => unknown);
+    to.addOption(option);
+  }
+}
+
+/** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
+export function addCommand(
+  parent: Command,
+  row: CommandRow,
+  { ctx, onExit }: { readonly ctx: Context; readonly onExit: (code: number) => void },
+): void {
+  const { isDefault = false, hidden = false, ownHelp, notes } = row;
+  const added = parent.command(row.name, { isDefault, hidden }).description(row.summary);
+  if (row.group !== undefined) added.helpGroup(row.group);
+  addOptions(added, row.options ?? []);
+  if (row.choices !== undefined) added.registeredArguments[0]?.choices(row.choices);
+  if (ownHelp !== undefined) added.helpOption(false).option("-h, --help", ownHelp);
+  if (notes !== undefined) added.addHelpText("after", notes);
+  for (const sub of row.commands ?? []) addCommand(added, sub, { ctx, onExit });
+  if (row.run === undefined) return;
+  // Commander's values have no types; those of `run` follow from the flags that commander read.
+  const run = row.run as (options: object, ctx: Context, command: Command) => Promise<number>;
+  added.action(async () => {
+    const given = added.registeredArguments.map((argument, at) => [argument.name(), added.processedArgs[at]]);
+    onExit(await run({ ...Object.fromEntries(given), ...added.optsWithGlobals() }, ctx, added));
+  });
+}

@@ -1,28 +1,35 @@
 import { availableParallelism } from "node:os";
 import { InvalidArgumentError } from "commander";
 import { parseAddress } from "../base/address.ts";
-import { defaultConfigPath } from "./command.ts";
-import type { OptionRow } from "./command-row.ts";
+import { defaultConfigPath, type OptionRow } from "./command.ts";
+
+// Options that several commands have. Their types are exact, because the types of what a command is given follow from them.
 
 /** Options of the program itself. */
 export const globalOptions: readonly OptionRow[] = [
   ["-c, --config <path>", "the configuration file", { default: defaultConfigPath }],
 ];
-export const json: OptionRow = ["--json", "print JSON"];
-export const yes: OptionRow = ["-y, --yes", "do not ask for confirmation"];
+export const json = ["--json", "print JSON"] as const;
+export const yes = ["-y, --yes", "do not ask for confirmation"] as const;
 /** Options of every command that talks to a server. */
-export const remote: readonly OptionRow[] = [
+export const remote = [
   ["-s, --server <name>", "the name of a saved server, or an address (https://host:port, unix:/path)"],
   ["--ca <file>", "check the server's certificate against this file (PEM)"],
-];
+] as const;
+export const remoteJson = [...remote, json] as const;
 /** With `--all`, for nodes that have no certificate. */
-export const allowHttp: OptionRow = [
+export const allowHttp = [
   "--allow-http",
   "with --all, send the token also to nodes without a certificate, over a network that you trust",
-];
+] as const;
+
+const withAll = <const F extends string>([flags, description]: readonly [F, string]) =>
+  [flags, `with --all, ${description}`] as const;
+
 /** Options of `update --all`. */
-export const onlyWithAll: readonly OptionRow[] = [
-  ...remote.map(([flags, description]): OptionRow => [flags, `with --all, ${description}`]),
+export const onlyWithAll = [
+  withAll(remote[0]),
+  withAll(remote[1]),
   [
     "--watch <seconds>",
     "with --all, how long a node has to stay ready before the next one (default: 10)",
@@ -31,32 +38,32 @@ export const onlyWithAll: readonly OptionRow[] = [
   allowHttp,
   ["-y, --yes", "with --all, do not ask for confirmation"],
   ["--json", "with --all or --check, print the result as JSON"],
-];
-export const remoteJson = [...remote, json];
+] as const;
 /** The address of a server that this machine runs. */
-export const listen = (description: string): OptionRow => [
-  "--listen <address>",
-  `${description}, such as 0.0.0.0:2211`,
-  { parse: parseListen },
-];
+export const listen = (description: string) =>
+  ["--listen <address>", `${description}, such as 0.0.0.0:2211`, { parse: parseListen }] as const;
 
 function parseListen(value: string): string {
   if (parseAddress(value) !== undefined) return value;
   throw new InvalidArgumentError("write ip:port or host:port, such as 0.0.0.0:2211");
 }
 
+const processesFlag = "--processes <number>";
+const processesText =
+  "run this many processes, or one for each core (auto); needs PostgreSQL and an object store";
 /** How many processes share the work of a server. */
-const processesOption = (parse: (value: string) => unknown): OptionRow => [
-  "--processes <number>",
-  "run this many processes, or one for each core (auto); needs PostgreSQL and an object store",
-  { parse },
-];
-export const processes = processesOption(parseProcesses);
+export const processes = [processesFlag, processesText, { parse: parseProcesses }] as const;
 /** The same for a unit file: `auto` is decided when the service starts. */
-export const unitProcesses = processesOption((value) => {
-  parseProcesses(value);
-  return value;
-});
+export const unitProcesses = [
+  processesFlag,
+  processesText,
+  {
+    parse: (value: string) => {
+      parseProcesses(value);
+      return value;
+    },
+  },
+] as const;
 
 const maxProcesses = 256;
 
@@ -73,28 +80,12 @@ function parseSeconds(value: string): number {
 }
 
 /** Options of the commands that write or remove a unit file. */
-export const unit: readonly OptionRow[] = [
+export const unit = [
   ["--name <name>", "the name of the service", { default: "node-server" }],
   ["--dir <folder>", "the folder of the unit files", { default: "/etc/systemd/system" }],
-];
+] as const;
 /** Collects the values of an option that may be given several times. */
 export const gather = (value: string, before: readonly string[] = []) => [...before, value];
-
-/** Options of the commands that make or change a bucket. `path` says what is used without `--path`. */
-export const bucketShape = (path: string): readonly OptionRow[] => [
-  ...remoteJson,
-  ["--path <folder>", `its folder below static_path (${path})`],
-  ["--root", "serve it at /"],
-  ["--cors", "allow pages of other origins to read it (CORS)"],
-  ["--private", "only tokens with StaticBucketFile::Read, and signed links, can read its files"],
-  ["--public", "anyone can read its files"],
-  [
-    "--host <name>",
-    "a host name that serves it at /, such as docs.example.org; repeatable",
-    { parse: gather },
-  ],
-  ["--clean-urls", "answer /about with about.html"],
-];
 
 /** parseDuration reads a time such as `30d`, as milliseconds. */
 export function parseDuration(text: string): number {

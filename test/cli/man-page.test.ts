@@ -1,9 +1,12 @@
 import { expect, test } from "bun:test";
-import type { CommandRow } from "../../src/cli/command-row.ts";
+import type { CommandRow, OptionRow } from "../../src/cli/command.ts";
 import { manPage } from "../../src/cli/manual/man-page.ts";
 import { remote } from "../../src/cli/options.ts";
 import { commands } from "../../src/cli/program.ts";
 import { findTool } from "../support/tools.ts";
+
+/** Options that the page describes once for all commands. */
+const shared: readonly OptionRow[] = remote;
 
 /** Every command that people run, with the names of its groups. */
 function leaves(rows: readonly CommandRow[], above = "node-server"): { name: string; row: CommandRow }[] {
@@ -11,7 +14,7 @@ function leaves(rows: readonly CommandRow[], above = "node-server"): { name: str
     .filter(({ hidden }) => !hidden)
     .flatMap((row) => {
       const name = `${above} ${row.name}`;
-      return [...(row.load === undefined ? [] : [{ name, row }]), ...leaves(row.commands ?? [], name)];
+      return [...(row.run === undefined ? [] : [{ name, row }]), ...leaves(row.commands ?? [], name)];
     });
 }
 
@@ -28,12 +31,12 @@ test("the manual page has every command and option, and groff formats it without
     const [, section = ""] = text.split(`\n   ${name}\n`);
     expect([name, section === ""]).toEqual([name, false]);
     const own = section.split(/\n {0,3}\S/)[0] ?? "";
-    for (const [flags] of (row.options ?? []).filter((option) => !remote.includes(option)))
+    for (const [flags] of (row.options ?? []).filter((option) => !shared.includes(option)))
       expect([name, flags, own.includes(flags.replace(/[<>]/g, ""))]).toEqual([name, flags, true]);
   }
   // Once for all commands.
-  const [, shared = ""] = text.split("\nCLIENT OPTIONS\n");
-  for (const [flags] of remote) expect(shared.split("\nCOMMANDS\n")[0]).toContain(flags.replace(/[<>]/g, ""));
+  const [, once = ""] = text.split("\nCLIENT OPTIONS\n");
+  for (const [flags] of shared) expect(once.split("\nCOMMANDS\n")[0]).toContain(flags.replace(/[<>]/g, ""));
   for (const word of ["EXIT STATUS", "NODE_SERVER_<KEY>", "NODE_SERVER_TOKEN", "servers.json"])
     expect(text).toContain(word);
 });

@@ -15,8 +15,7 @@ import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Writes a backup beside a running server, or of a stopped one. */
 export function backup(
-  file: string,
-  { config: configPath, files }: CommandOptions & { readonly files?: boolean },
+  { file, config: configPath, files }: CommandOptions & { readonly file: string; readonly files?: boolean },
   ctx: Context,
 ): Promise<number> {
   return interruptible(ctx, "interrupted; no backup was made", async (signal) => {

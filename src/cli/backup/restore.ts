@@ -23,6 +23,7 @@ import { RestoredConfig } from "./restored-config.ts";
 import { RestoredStore } from "./restored-store.ts";
 
 export interface RestoreCommandOptions extends CommandOptions {
+  readonly file: string;
   readonly yes?: boolean;
   /** `--files` or `--no-files`; undefined restores files if the backup has them. */
   readonly files?: boolean;
@@ -30,7 +31,8 @@ export interface RestoreCommandOptions extends CommandOptions {
 }
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
-export function restore(file: string, options: RestoreCommandOptions, ctx: Context): Promise<number> {
+export function restore(options: RestoreCommandOptions, ctx: Context): Promise<number> {
+  const { file } = options;
   refuseRoot(ctx, options.config, "restore");
   return interruptible(ctx, "interrupted; nothing was changed", async (signal) => {
     if (file !== "-") return restoreUntil(ctx, signal, { path: ctx.path(file), name: file }, options);

@@ -1,70 +1,92 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { type CommandRow, command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { gather, remoteJson, yes } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
+import { history, purge, restore } from "./versions.ts";
 
 type Bucket = ResultOf<"static-bucket_create">;
 
-export interface BucketOptions extends RemoteOptions {
+/** Options of the commands that make or change a bucket. `path` says what is used without `--path`. */
+const shape = (path: string) =>
+  [
+    ...remoteJson,
+    ["--path <folder>", `its folder below static_path (${path})`],
+    ["--root", "serve it at /"],
+    ["--cors", "allow pages of other origins to read it (CORS)"],
+    ["--private", "only tokens with StaticBucketFile::Read, and signed links, can read its files"],
+    ["--public", "anyone can read its files"],
+    [
+      "--host <name>",
+      "a host name that serves it at /, such as docs.example.org; repeatable",
+      { parse: gather },
+    ],
+    ["--clean-urls", "answer /about with about.html"],
+  ] as const;
+
+interface JsonOption {
   readonly json?: boolean;
-  readonly path?: string;
-  readonly root?: boolean;
-  readonly cors?: boolean;
-  readonly enable?: boolean;
+}
+
+/** The note after `buckets create` that the files of a bucket are public. */
+const publicNote = (address: string) => `anyone can read the bucket's files at ${address}, without a token`;
+
+const list = command({
+  name: "list",
+  summary: "list all buckets",
+  isDefault: true,
+  options: remoteJson,
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    const names = await client.call("static-bucket_list");
+    // A bucket that was deleted meanwhile is null and not listed.
+    const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
+    return printBuckets(
+      ctx,
+      found.filter((bucket) => bucket !== null),
+      options,
+    );
+  },
+});
+
+const create = command({
+  name: "create <name>",
+  summary: "create a bucket",
+  options: shape("default: its name"),
+  notes: `\nNote: without --private, ${publicNote("SERVER/node/static/NAME/…")}.`,
+  async run({ name, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const bucket = await client.call("static-bucket_create", {
+      name,
+      path: options.path,
+      is_http_root: options.root,
+      cors: options.cors,
+      public: publicOf(options),
+      hosts: options.host,
+      clean_urls: options.cleanUrls,
+    });
+    printAddress(ctx, client, bucket);
+    reportReaders(ctx, client, bucket);
+    return printBucket(ctx, bucket, options);
+  },
+});
+
+function publicOf({
+  private: isPrivate,
+  public: isPublic,
+}: {
   readonly private?: boolean;
   readonly public?: boolean;
-  readonly host?: readonly string[];
-  /** False with `--no-hosts`. */
-  readonly hosts?: boolean;
-  readonly cleanUrls?: boolean;
-  readonly yes?: boolean;
-  readonly files?: boolean;
-}
-
-export async function listBuckets(options: BucketOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const names = await client.call("static-bucket_list");
-  // A bucket that was deleted meanwhile is null and not listed.
-  const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
-  return show(
-    ctx,
-    found.filter((bucket) => bucket !== null),
-    options,
-  );
-}
-
-export async function createBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const bucket = await client.call("static-bucket_create", {
-    name,
-    path: options.path,
-    is_http_root: options.root,
-    cors: options.cors,
-    public: publicOf(options),
-    hosts: hostsOf(options),
-    clean_urls: options.cleanUrls,
-  });
-  printAddress(ctx, client, bucket);
-  reportReaders(ctx, client, bucket);
-  return showOne(ctx, bucket, options);
-}
-
-function publicOf({ private: isPrivate, public: isPublic }: BucketOptions): boolean | undefined {
+}): boolean | undefined {
   if (isPrivate && isPublic) throw new WrongUsage("give --private or --public, not both");
   return isPrivate ? false : isPublic;
-}
-
-/** The host names to set; undefined to leave them as they are. */
-function hostsOf({ host, hosts }: BucketOptions): string[] | undefined {
-  if (host !== undefined) return [...host];
-  return hosts === false ? [] : undefined;
 }
 
 function reportReaders(ctx: Context, { url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
@@ -75,62 +97,83 @@ function reportReaders(ctx: Context, { url }: NodeServerClient, { name, public: 
 const privateNote =
   "the bucket is private: reading its files over plain HTTP needs a token with StaticBucketFile::Read, or a signed link";
 
-/** The note after `buckets create` that the files of a bucket are public. */
-export const publicNote = (address: string) =>
-  `anyone can read the bucket's files at ${address}, without a token`;
+const show = command({
+  name: "show <name>",
+  summary: "show one bucket",
+  options: remoteJson,
+  async run({ name, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const bucket = await client.call("static-bucket_read", { name });
+    if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
+    printAddress(ctx, client, bucket);
+    return printBucket(ctx, bucket, options);
+  },
+});
 
-export async function showBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const bucket = await client.call("static-bucket_read", { name });
-  if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
-  printAddress(ctx, client, bucket);
-  return showOne(ctx, bucket, options);
-}
+const update = command({
+  name: "update <name>",
+  summary: "change a bucket; omitted settings stay",
+  options: [
+    ...shape("default: unchanged"),
+    ["--no-root", "do not serve it at /"],
+    ["--no-cors", "do not allow pages of other origins to read it (CORS)"],
+    ["--no-hosts", "remove its host names"],
+    ["--no-clean-urls", "answer /about with a file of that name only"],
+    ["--enable", "serve it"],
+    ["--no-enable", "do not serve it over HTTP and WebDAV"],
+  ],
+  async run({ name, ...options }, ctx) {
+    const { path, root, cors, enable, cleanUrls } = options;
+    const changes = {
+      path,
+      is_http_root: root,
+      cors,
+      enable,
+      public: publicOf(options),
+      // Undefined leaves them as they are.
+      hosts: options.host ?? (options.hosts ? undefined : []),
+      clean_urls: cleanUrls,
+    };
+    if (Object.values(changes).every((value) => value === undefined))
+      throw new WrongUsage(
+        "nothing to change: give --private, --public, --host, --no-hosts, --path, --root, --no-root, --cors, --no-cors, --clean-urls, --no-clean-urls, --enable or --no-enable",
+      );
+    const client = await connect(ctx, options);
+    const bucket = await client.call("static-bucket_update", { name, ...changes });
+    if (changes.public !== undefined) reportReaders(ctx, client, bucket);
+    return printBucket(ctx, bucket, options);
+  },
+});
 
-export async function updateBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
-  const { path, root, cors, enable, cleanUrls } = options;
-  const changes = {
-    path,
-    is_http_root: root,
-    cors,
-    enable,
-    public: publicOf(options),
-    hosts: hostsOf(options),
-    clean_urls: cleanUrls,
-  };
-  if (Object.values(changes).every((value) => value === undefined))
-    throw new WrongUsage(
-      "nothing to change: give --private, --public, --host, --no-hosts, --path, --root, --no-root, --cors, --no-cors, --clean-urls, --no-clean-urls, --enable or --no-enable",
+const remove = command({
+  name: "delete <name>",
+  summary: "delete a bucket; its files stay, unless you add --files",
+  options: [...remoteJson, ["--files", "also delete its files, deploys and history permanently"], yes],
+  notes: "\n`node-server rm -r NAME/` deletes all files of a bucket that stays.",
+  async run({ name, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    await confirm(
+      ctx,
+      options.files
+        ? `This deletes the bucket ${name} with ${await sizeOf(client, name)}, all its deploys and its history. This cannot be undone.`
+        : `This deletes the record of the bucket ${name}, which is no longer served. Its files stay.`,
+      options.yes,
     );
-  const client = await connect(ctx, options);
-  const bucket = await client.call("static-bucket_update", { name, ...changes });
-  if (changes.public !== undefined) reportReaders(ctx, client, bucket);
-  return showOne(ctx, bucket, options);
-}
-
-export async function deleteBucket(name: string, options: BucketOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  await confirm(
-    ctx,
-    options.files
-      ? `This deletes the bucket ${name} with ${await sizeOf(client, name)}, all its deploys and its history. This cannot be undone.`
-      : `This deletes the record of the bucket ${name}, which is no longer served. Its files stay.`,
-    options.yes,
-  );
-  const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
-  if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
-  if (options.files && result.files_deleted !== true)
-    throw new Fault(
-      "Other",
-      `the server is too old to delete the files of ${name}; it deleted only the record`,
+    const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
+    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    if (options.files && result.files_deleted !== true)
+      throw new Fault(
+        "Other",
+        `the server is too old to delete the files of ${name}; it deleted only the record`,
+      );
+    ctx.say(
+      options.files
+        ? `deleted the bucket ${name} and its files`
+        : `deleted the bucket ${name}; its files stay, and a new bucket with the same path serves them again`,
     );
-  ctx.say(
-    options.files
-      ? `deleted the bucket ${name} and its files`
-      : `deleted the bucket ${name}; its files stay, and a new bucket with the same path serves them again`,
-  );
-  return exitCodes.done;
-}
+    return exitCodes.done;
+  },
+});
 
 /** `sizeOf` returns how much is in a bucket, as far as the server has counted it and the token may know. */
 async function sizeOf(client: NodeServerClient, name: string): Promise<string> {
@@ -156,13 +199,13 @@ function withDefaults(bucket: Bucket) {
   return { ...rest, public: isPublic, hosts, clean_urls };
 }
 
-async function showOne(ctx: Context, bucket: Bucket, options: BucketOptions): Promise<number> {
-  if (!options.json) return show(ctx, [bucket], options);
+async function printBucket(ctx: Context, bucket: Bucket, options: JsonOption): Promise<number> {
+  if (!options.json) return printBuckets(ctx, [bucket], options);
   await ctx.print(`${JSON.stringify(withDefaults(bucket))}\n`);
   return exitCodes.done;
 }
 
-async function show(ctx: Context, buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
+async function printBuckets(ctx: Context, buckets: readonly Bucket[], { json }: JsonOption): Promise<number> {
   const word = (yes: boolean) => (yes ? "yes" : "no");
   await ctx.print(
     json
@@ -186,3 +229,9 @@ async function show(ctx: Context, buckets: readonly Bucket[], { json }: BucketOp
   );
   return exitCodes.done;
 }
+
+export const buckets: CommandRow = {
+  name: "buckets",
+  summary: "list, create, change and delete buckets; restore their files",
+  commands: [list, create, show, update, remove, history, restore, purge],
+};

@@ -21,7 +21,7 @@ const maxPerPage = 10_000;
 
 type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path">;
 
-export interface RestoreAllOptions extends RemoteOptions {
+interface RestoreAllOptions extends RemoteOptions {
   readonly json?: boolean;
   readonly dryRun?: boolean;
 }

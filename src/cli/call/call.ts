@@ -12,7 +12,9 @@ import { credentialOf, findMethod } from "./declaration.ts";
 import { callExactly } from "./exact.ts";
 import { parseParams } from "./params.ts";
 
-export interface CallOptions extends RemoteOptions {
+interface CallOptions extends RemoteOptions {
+  readonly method?: string;
+  readonly params: readonly string[];
   readonly json?: boolean;
   readonly help?: boolean;
 }
@@ -26,13 +28,8 @@ key=@file reads it from a file (@- from standard input). The token is added.
 ${methodList()}`;
 
 /** Calls a method, or prints the help of the command or of the method. */
-export async function call(
-  method: string | undefined,
-  args: readonly string[],
-  options: CallOptions,
-  ctx: Context,
-  command: Command,
-): Promise<number> {
+export async function call(options: CallOptions, ctx: Context, command: Command): Promise<number> {
+  const { method, params: args } = options;
   if (method !== undefined)
     return options.help ? showMethod(ctx, method, options) : callMethod(ctx, method, args, options);
   if (!options.help) return command.error("error: missing required argument 'method'");

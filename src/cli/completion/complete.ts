@@ -5,13 +5,12 @@ import type { Context } from "../context.ts";
 import { readServers } from "../login/known-servers.ts";
 import { remote } from "../options.ts";
 import type { RemoteOptions } from "../remote/remote.ts";
-import { fileActions, nodeActions } from "../tokens/token-options.ts";
+import { fileActions, nodeActions } from "../tokens/tokens.ts";
 import { type Candidate, isRemoteKind, type RemoteKind, remoteNames } from "./remote-names.ts";
 
 /** Prints the words that may replace the last of `typed`, one a line, with a description after a tab. For the scripts of shells. */
 export async function complete(
-  typed: readonly string[],
-  _: unknown,
+  { typed }: { readonly typed: readonly string[] },
   ctx: Context,
   command: Command,
 ): Promise<number> {

@@ -69,7 +69,8 @@ complete -c node-server -f -a '(__node_server_complete)'
 `,
 };
 
-export async function completion(shell: Shell, _options: unknown, ctx: Context): Promise<number> {
-  await ctx.print(completionScripts[shell]);
+export async function completion({ shell }: { readonly shell: string }, ctx: Context): Promise<number> {
+  // Commander has refused every other name.
+  await ctx.print(completionScripts[shell as Shell]);
   return exitCodes.done;
 }

@@ -3,8 +3,10 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
+import { command, type Options } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -22,7 +24,8 @@ import { reportSkipped } from "../transfer/omitted-file.ts";
 import { relayFiles } from "../transfer/relay.ts";
 import { BucketReader, foldersOf } from "../transfer/remote-tree.ts";
 import { sendFile } from "../transfer/send.ts";
-import { type SkipOptions, SkipRules } from "../transfer/skip-rules.ts";
+import { skipOptions } from "../transfer/skip-options.ts";
+import { SkipRules } from "../transfer/skip-rules.ts";
 import {
   type BucketPath,
   filesBelow,
@@ -38,51 +41,63 @@ import {
   shown,
 } from "./location.ts";
 
-export interface CopyOptions extends RemoteOptions, SkipOptions {
-  readonly json?: boolean;
-  readonly recursive?: boolean;
-  readonly verbose?: boolean;
-}
+const copyOptions = [
+  ...remoteJson,
+  ["-r, --recursive", "copy a folder and its content"],
+  ...skipOptions,
+] as const;
+type CopyOptions = Options<typeof copyOptions>;
 
 const notice = "interrupted; copied files are complete";
 
 /** Copies a file, or with `--recursive` a folder: from this machine to a bucket, back, or from one path of the server to another. */
-export async function cp(from: string, to: string, options: CopyOptions, ctx: Context): Promise<number> {
-  const [source, target] = [parseLocation(from), parseLocation(to)];
-  if (isLocal(source) && isLocal(target))
-    throw new WrongUsage(
-      "both are local paths; write a file of a bucket as BUCKET/PATH, such as site/index.html",
-    );
-  const client = await connect(ctx, options);
-  return interruptible(ctx, notice, async (signal) => {
-    const copy = async () => {
-      if (isLocal(source) && !isLocal(target))
-        return upload(ctx, client, { disk: source.disk, to: target }, options, signal);
-      if (!isLocal(source) && isLocal(target))
-        return download(ctx, client, { from: source, disk: target.disk }, options, signal);
-      const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
-      if ((await requireEntry(client, there)).folder && !options.recursive)
-        throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
-      return relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
-    };
-    return report(ctx, await copy(), options, "copied");
-  });
-}
+export const cp = command({
+  name: "cp <from> <to>",
+  summary: "copy a file or a folder: to a bucket, from one, or between buckets",
+  options: copyOptions,
+  notes: `
+Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../; - is standard input.
+If TO is an existing folder or ends with a slash, the copy goes into it under its own name.
+Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.`,
+  async run({ from, to, ...options }, ctx) {
+    const [source, target] = [parseLocation(from), parseLocation(to)];
+    if (isLocal(source) && isLocal(target))
+      throw new WrongUsage(
+        "both are local paths; write a file of a bucket as BUCKET/PATH, such as site/index.html",
+      );
+    const client = await connect(ctx, options);
+    return interruptible(ctx, notice, async (signal) => {
+      const copy = async () => {
+        if (isLocal(source) && !isLocal(target))
+          return upload(ctx, client, { disk: source.disk, to: target }, options, signal);
+        if (!isLocal(source) && isLocal(target))
+          return download(ctx, client, { from: source, disk: target.disk }, options, signal);
+        const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
+        if ((await requireEntry(client, there)).folder && !options.recursive)
+          throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
+        return relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
+      };
+      return report(ctx, await copy(), options, "copied");
+    });
+  },
+});
 
 /** Moves or renames a file or a folder on the server. */
-export async function mv(
-  from: string,
-  to: string,
-  options: RemoteOptions & { readonly json?: boolean },
-  ctx: Context,
-): Promise<number> {
-  const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
-  const client = await connect(ctx, options);
-  return interruptible(ctx, "interrupted; `node-server ls` shows where it is", async (signal) => {
-    const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
-    return report(ctx, done, options, "moved");
-  });
-}
+export const mv = command({
+  name: "mv <from> <to>",
+  summary: "move or rename a file or a folder of a bucket",
+  options: remoteJson,
+  notes:
+    "\nIf TO is an existing folder or ends with a slash, it goes there under its own name.\nMissing folders are created. An existing file is replaced, a folder never.",
+  async run({ from, to, ...options }, ctx) {
+    const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
+    const client = await connect(ctx, options);
+    return interruptible(ctx, "interrupted; `node-server ls` shows where it is", async (signal) => {
+      const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
+      return report(ctx, done, options, "moved");
+    });
+  },
+});
 
 function report(
   ctx: Context,

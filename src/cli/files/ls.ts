@@ -1,17 +1,12 @@
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
-import { openBuckets } from "../buckets/open-buckets.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { columns, sizeCell } from "../terminal/columns.ts";
 import { secondText } from "../terminal/quantities.ts";
 import { BucketReader } from "../transfer/remote-tree.ts";
 import { type BucketPath, filesBelow, parseBucketPath, pathIn, requireEntry } from "./location.ts";
-
-export interface ListOptions extends RemoteOptions {
-  readonly json?: boolean;
-  readonly recursive?: boolean;
-}
 
 /** ListRow is a line of `ls`, as `--json` prints it. */
 interface ListRow {
@@ -24,28 +19,38 @@ interface ListRow {
 }
 
 /** Lists a folder of a bucket, or with `--recursive` every file below it; without an argument, the buckets. */
-export async function ls(location: string | undefined, options: ListOptions, ctx: Context): Promise<number> {
-  const at = location === undefined ? undefined : parseBucketPath(location);
-  const client = await connect(ctx, options);
-  if (at === undefined) return listBuckets(ctx, client, options);
-  const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
-  await ctx.print(
-    options.json
-      ? `${JSON.stringify(found)}\n`
-      : columns(
-          ctx,
-          ["SIZE", "MODIFIED", "PATH"],
-          found.map(({ path, kind, size, modified }) => [
-            size === null ? "-" : sizeCell(ctx, size),
-            secondText(modified),
-            kind === "folder" ? `${path}/` : path,
-          ]),
-        ),
-  );
-  return exitCodes.done;
-}
+export const ls = command({
+  name: "ls [place]",
+  summary: "list a folder of a bucket (BUCKET/PATH); without an argument, the buckets",
+  options: [...remoteJson, ["-r, --recursive", "list every file below it"]],
+  async run({ place: location, ...options }, ctx) {
+    const at = location === undefined ? undefined : parseBucketPath(location);
+    const client = await connect(ctx, options);
+    if (at === undefined) return listBuckets(ctx, client, options);
+    const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
+    await ctx.print(
+      options.json
+        ? `${JSON.stringify(found)}\n`
+        : columns(
+            ctx,
+            ["SIZE", "MODIFIED", "PATH"],
+            found.map(({ path, kind, size, modified }) => [
+              size === null ? "-" : sizeCell(ctx, size),
+              secondText(modified),
+              kind === "folder" ? `${path}/` : path,
+            ]),
+          ),
+    );
+    return exitCodes.done;
+  },
+});
 
-async function listBuckets(ctx: Context, client: NodeServerClient, { json }: ListOptions): Promise<number> {
+async function listBuckets(
+  ctx: Context,
+  client: NodeServerClient,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
+  const { openBuckets } = await import("../buckets/open-buckets.ts");
   const { names, patterns } = await openBuckets(client);
   await ctx.print(
     json

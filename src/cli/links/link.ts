@@ -1,51 +1,68 @@
+import { InvalidArgumentError } from "commander";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
+import { parseCount, parseDuration, remoteJson } from "../options.ts";
 import { isLoopback } from "../remote/loopback.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { connect } from "../remote/remote.ts";
 import { webAddress } from "../remote/unix.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
 
-export interface LinkOptions extends RemoteOptions {
-  readonly json?: boolean;
-  /** Milliseconds from now. */
-  readonly expires?: number;
-  readonly maxDownloads?: number;
-  readonly password?: boolean;
-  readonly upload?: boolean;
-  readonly zip?: boolean;
-}
-
 /** Makes a signed link to a file, or with `--upload` or `--zip` to a folder. */
-export async function link(location: string, options: LinkOptions, ctx: Context): Promise<number> {
-  const { bucket: name, path } = parseBucketPath(location);
-  const client = await connect(ctx, options);
-  const made = await client.call("static-bucket-file_link", {
-    name,
-    path,
-    expires_in: options.expires === undefined ? undefined : Math.floor(options.expires / 1000),
-    max_downloads: options.maxDownloads,
-    password: options.password ? await readPassword(ctx) : undefined,
-    upload: options.upload,
-    zip: options.zip,
-  });
-  const [host] = await hostsOf(client, name);
-  const url = addressFor(client, host, made.address);
-  if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
-  else {
-    await ctx.print(`${url}\n`);
-    if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))
-      ctx.say(
-        "note: this address works on this machine only; log in with the server's public name to make links for others",
-      );
-    const stored = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
-    ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
-  }
-  return exitCodes.done;
+export const link = command({
+  name: "link <place>",
+  summary: "make a link that opens one file of a bucket (BUCKET/PATH) without a token",
+  options: [
+    ...remoteJson,
+    ["--expires <time>", "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)", { parse: parseExpiry }],
+    ["--max-downloads <number>", "end it after this many downloads or uploads", { parse: parseCount }],
+    ["--password", "protect it with a password, asked for or read from standard input"],
+    ["--zip", "send a folder as a ZIP archive"],
+    ["--upload", "make a drop box: anyone with the link can add files to the folder, but see none"],
+  ],
+  notes: `
+Anyone with the link can use it until it ends. It ends early if the token that made it is deleted, expires, gets
+another secret or password, or loses the permission. \`node-server links BUCKET --all\` ends all links of a bucket.`,
+  async run({ place: location, ...options }, ctx) {
+    const { bucket: name, path } = parseBucketPath(location);
+    const client = await connect(ctx, options);
+    const made = await client.call("static-bucket-file_link", {
+      name,
+      path,
+      expires_in: options.expires === undefined ? undefined : Math.floor(options.expires / 1000),
+      max_downloads: options.maxDownloads,
+      password: options.password ? await readPassword(ctx) : undefined,
+      upload: options.upload,
+      zip: options.zip,
+    });
+    const [host] = await hostsOf(client, name);
+    const url = addressFor(client, host, made.address);
+    if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
+    else {
+      await ctx.print(`${url}\n`);
+      if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))
+        ctx.say(
+          "note: this address works on this machine only; log in with the server's public name to make links for others",
+        );
+      const stored =
+        made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
+      ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
+    }
+    return exitCodes.done;
+  },
+});
+
+/** A link cannot be valid for longer. */
+const maxExpiryMs = 366 * 86_400_000;
+
+function parseExpiry(text: string): number {
+  const ms = parseDuration(text);
+  if (ms <= maxExpiryMs) return ms;
+  throw new InvalidArgumentError("a link is valid for at most 366d.");
 }
 
 /** The address to send to people: at the bucket's own host name if it has one and the token may know it. */

@@ -1,48 +1,67 @@
 import { visible } from "../../base/visible-text.ts";
-import { exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { command, exitCodes } from "../command.ts";
+import { remoteJson, yes } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { secondText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
-export interface LinksOptions extends RemoteOptions {
-  readonly json?: boolean;
-  readonly revoke?: string;
-  readonly all?: boolean;
-  readonly yes?: boolean;
-}
-
 /** Lists the stored links of a bucket, or revokes one or all. */
-export async function links(name: string, options: LinksOptions, ctx: Context): Promise<number> {
-  const { revoke: id, all, json } = options;
-  if (id !== undefined && all) throw new WrongUsage("give --revoke ID or --all, not both");
-  const client = await connect(ctx, options);
-  if (id !== undefined || all) {
-    if (all) await confirm(ctx, `All links of the bucket ${visible(name)} will end.`, options.yes);
-    const result = await client.call("static-bucket_unlink", { name, id });
-    if (json) await ctx.print(`${JSON.stringify(result)}\n`);
-    else ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
+export const links = command({
+  name: "links <bucket>",
+  summary: "list the links of a bucket that have a limit or a password, or revoke links",
+  options: [
+    ...remoteJson,
+    ["--revoke <id>", "revoke this link"],
+    ["--all", "revoke all links of the bucket, including unlisted ones"],
+    yes,
+  ],
+  notes: "\nOther links are not stored: they cannot be listed, or revoked one by one.",
+  async run({ bucket: name, ...options }, ctx) {
+    const { revoke: id, all, json } = options;
+    if (id !== undefined && all) throw new WrongUsage("give --revoke ID or --all, not both");
+    const client = await connect(ctx, options);
+    if (id !== undefined || all) {
+      if (all) await confirm(ctx, `All links of the bucket ${visible(name)} will end.`, options.yes);
+      const result = await client.call("static-bucket_unlink", { name, id });
+      if (json) await ctx.print(`${JSON.stringify(result)}\n`);
+      else ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
+      return exitCodes.done;
+    }
+    const stored = await client.call("static-bucket_links", { name });
+    if (json) await ctx.print(`${JSON.stringify(stored, null, 2)}\n`);
+    else
+      await ctx.print(
+        columns(
+          ctx,
+          ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
+          stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
+            id,
+            kind,
+            visible(kind !== "download" ? `${path}/` : path),
+            max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
+            password ? "yes" : "no",
+            by,
+            secondText(expires),
+          ]),
+        ),
+      );
     return exitCodes.done;
-  }
-  const stored = await client.call("static-bucket_links", { name });
-  if (json) await ctx.print(`${JSON.stringify(stored, null, 2)}\n`);
-  else
-    await ctx.print(
-      columns(
-        ctx,
-        ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
-        stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
-          id,
-          kind,
-          visible(kind !== "download" ? `${path}/` : path),
-          max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
-          password ? "yes" : "no",
-          by,
-          secondText(expires),
-        ]),
-      ),
-    );
-  return exitCodes.done;
-}
+  },
+});
+
+/** Replaces the secret of signed links, which ends all of them. */
+export const rollLinkSecret = command({
+  name: "roll-link-secret",
+  summary: "replace the secret of signed links: all links and previews of all buckets end",
+  options: [...remoteJson, yes],
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    await confirm(ctx, "All links and previews of all buckets will end.", options.yes);
+    const result = await client.call("node-server_roll_link_secret", {});
+    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    else ctx.say("All links and previews of all buckets have ended.");
+    return exitCodes.done;
+  },
+});

@@ -1,12 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { json } from "../options.ts";
 import { readCa } from "../remote/ca.ts";
 import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
-import { isSuperToken, permissionsText, tokenState } from "../tokens/permissions.ts";
 import {
   nameFromUrl,
   parseServerName,
@@ -16,43 +16,42 @@ import {
   writeServers,
 } from "./known-servers.ts";
 
-export interface LoginOptions {
-  readonly name?: string;
-  /** A file with the certificates that the server's own is checked against; kept with the login. */
-  readonly ca?: string;
-  readonly json?: boolean;
-}
-
 /** Saves a server and a token that it accepts, and makes it the one in use. */
-export async function login(
-  address: string,
-  { name: wanted, ca: file, json }: LoginOptions,
-  ctx: Context,
-): Promise<number> {
-  const url = parseServerUrl(ctx, address, "node-server login");
-  const chosen = wanted === undefined ? undefined : parseServerName(wanted);
-  const known = await readServers(ctx);
-  requireServersWritable(ctx);
-  const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
-  const name = chosen ?? before ?? nameFromUrl(url);
-  const ca = file === undefined ? undefined : readCa(ctx, file);
-  const fetch = fetchFor(url, ca);
-  const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
-  // Checks first that a node-server answers: the token is sent to nothing else.
-  await client().call("node-server_version");
-  if (isUnencrypted(url))
-    ctx.say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
-  const token = await tokenFor(ctx, url);
-  const own = await client(token).call("token_get");
-  const isSuper = await isSuperToken(client(token), { key: own.token_key, token });
-  const server = { url, token, ...(file === undefined ? {} : { ca: ctx.path(file) }) };
-  await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
-  ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
-  const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
-  ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
-  if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
-  return exitCodes.done;
-}
+export const login = command({
+  name: "login <url>",
+  summary: "save a server with a token, and use it from now on",
+  options: [
+    ["--name <name>", "the name of the server here (default: from the address)"],
+    ["--ca <file>", "check the server's certificate against this file (PEM); saved with the login"],
+    json,
+  ],
+  async run({ url: address, name: wanted, ca: file, json }, ctx) {
+    const { isSuperToken, permissionsText, tokenState } = await import("../tokens/permissions.ts");
+    const url = parseServerUrl(ctx, address, "node-server login");
+    const chosen = wanted === undefined ? undefined : parseServerName(wanted);
+    const known = await readServers(ctx);
+    requireServersWritable(ctx);
+    const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
+    const name = chosen ?? before ?? nameFromUrl(url);
+    const ca = file === undefined ? undefined : readCa(ctx, file);
+    const fetch = fetchFor(url, ca);
+    const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
+    // Checks first that a node-server answers: the token is sent to nothing else.
+    await client().call("node-server_version");
+    if (isUnencrypted(url))
+      ctx.say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
+    const token = await tokenFor(ctx, url);
+    const own = await client(token).call("token_get");
+    const isSuper = await isSuperToken(client(token), { key: own.token_key, token });
+    const server = { url, token, ...(file === undefined ? {} : { ca: ctx.path(file) }) };
+    await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
+    ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
+    const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
+    ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
+    if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
+    return exitCodes.done;
+  },
+});
 
 async function tokenFor(ctx: Context, url: string): Promise<string> {
   const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = ctx.env;

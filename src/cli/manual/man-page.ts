@@ -1,9 +1,11 @@
 import { build } from "../../build.ts";
 import { otherVariables } from "../../config/environment.ts";
-import { exitCodes, exitMeanings, programDescription } from "../command.ts";
-import type { CommandRow, OptionRow } from "../command-row.ts";
+import { type CommandRow, exitCodes, exitMeanings, type OptionRow, programDescription } from "../command.ts";
 import type { Context } from "../context.ts";
 import { globalOptions, remote } from "../options.ts";
+
+/** Options that the page describes once for all commands. */
+const sharedOptions: readonly OptionRow[] = remote;
 
 export async function printManPage(ctx: Context, commands: readonly CommandRow[]): Promise<number> {
   await ctx.print(manPage(commands));
@@ -36,7 +38,7 @@ export function manPage(commands: readonly CommandRow[], version: string = build
     ...globalOptions.map(optionEntry),
     '.SH "CLIENT OPTIONS"',
     "Every command that talks to a server takes these, before or after its name.",
-    ...remote.map(optionEntry),
+    ...sharedOptions.map(optionEntry),
     ".SH COMMANDS",
     ...visible(commands).flatMap((row) => commandEntries(row, "node-server")),
     ".SH EXIT STATUS",
@@ -59,15 +61,14 @@ function visible(rows: readonly CommandRow[]): CommandRow[] {
 function commandEntries(row: CommandRow, above: string): string[] {
   const name = `${above} ${row.name}`;
   const below = visible(row.commands ?? []).flatMap((sub) => commandEntries(sub, name));
-  if (row.load === undefined) return below;
+  if (row.run === undefined) return below;
   const choices = row.choices === undefined ? [] : [`.br\n${troffText(`One of ${row.choices.join(", ")}.`)}`];
-  const { notes } = row;
-  const text = (typeof notes === "function" ? notes() : (notes ?? "")).trim();
+  const text = (row.notes ?? "").trim();
   return [
     `.SS "${troffText(name)}"`,
-    sentence(row.description),
+    sentence(row.summary),
     ...choices,
-    ...(row.options ?? []).filter((option) => !remote.includes(option)).map(optionEntry),
+    ...(row.options ?? []).filter((option) => !sharedOptions.includes(option)).map(optionEntry),
     ...(text === ""
       ? []
       : [".PP", ...text.split("\n").map((line) => (line.trim() === "" ? ".PP" : troffText(line.trim())))]),

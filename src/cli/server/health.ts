@@ -17,7 +17,8 @@ const healthTimeoutMs = 3000;
 /** Longer than the server asks the database and a remote store, which takes up to 5 s. */
 const readyTimeoutMs = 10_000;
 
-export interface HealthOptions extends CommandOptions {
+interface HealthOptions extends CommandOptions {
+  readonly url?: string;
   /** Asks whether the server can do its work, not only whether it runs. */
   readonly ready?: boolean;
   /** A file with the certificates that the server's own is checked against. */
@@ -28,7 +29,7 @@ export interface HealthOptions extends CommandOptions {
  * Asks a server for its health, for images without curl: 0 if it is well, else 1, which are the only codes that Docker knows.
  * Without a URL it is the server of the configuration.
  */
-export async function health(url: string | undefined, options: HealthOptions, ctx: Context): Promise<number> {
+export async function health({ url, ...options }: HealthOptions, ctx: Context): Promise<number> {
   if (url === undefined && options.ca !== undefined)
     throw new WrongUsage("--ca needs an address; the certificate of the configuration is always trusted");
   const server = url === undefined ? await configured(ctx, options.config) : given(ctx, url, options.ca);

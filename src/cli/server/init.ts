@@ -1,12 +1,14 @@
-import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
+import { ensureSuperToken, parseGivenToken, rollSuperToken } from "../../auth/super-token.ts";
 import { shownDatabase } from "../../base/database-url.ts";
+import { Fault } from "../../base/fault.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
-import { resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
+import { findServerUuid, pathsBeside, resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { credentialLines } from "../../host/credentials.ts";
-import { preflight } from "../../preflight.ts";
+import { inspectDatabase, preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
@@ -46,5 +48,35 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
     say(
       `Database ${database} and Super Token created. Save the two lines; they are not shown again. The password belongs to the user name root.`,
     );
+  return exitCodes.done;
+}
+
+/** Gives the Super Token new credentials. A running server accepts them from the next call on, and the old ones no more. */
+export async function rollSuper(
+  { config: path, yes }: CommandOptions & { readonly yes?: boolean },
+  ctx: Context,
+): Promise<number> {
+  const config = await readConfig(ctx, path, inspectDatabase);
+  await confirm(ctx, "The current Super Token and root password will be invalid at once.", yes);
+  await ctx.print(
+    credentialLines(await withDatabase(ctx, config, { create: false, configPath: path }, rollSuperToken)),
+  );
+  return exitCodes.done;
+}
+
+/** Prints the UUID that the first start made. Makes none where it is missing. */
+export async function getUuid({ config: given }: CommandOptions, ctx: Context): Promise<number> {
+  const config = await readConfig(ctx, given);
+  const path = ctx.path(given);
+  const file = databaseFile(config.database.database_url);
+  const uuid = await findServerUuid(config.server_uuid, path, file);
+  if (uuid === undefined) {
+    const paths = [...new Set(pathsBeside(path, file))];
+    throw new Fault(
+      "NotFound",
+      `this server has no UUID yet: there is no ${paths.join(" and no ")}; the first start or \`node-server init\` creates it`,
+    );
+  }
+  await ctx.print(`${uuid}\n`);
   return exitCodes.done;
 }

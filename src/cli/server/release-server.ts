@@ -17,8 +17,7 @@ function listenAt(
 
 /** Serves a folder of releases at the addresses that self-update requests. */
 export async function releaseServer(
-  folder: string,
-  { listen }: { readonly listen: string },
+  { folder, listen }: { readonly folder: string; readonly listen: string },
   ctx: Context,
 ): Promise<number> {
   const address = parseAddress(listen);

@@ -4,32 +4,36 @@ import { join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import type { SiteProblem } from "../../sites/problem.ts";
 import { checkSite, type SiteSource, siteFiles } from "../../sites/site-rules.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { remoteJson } from "../options.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { realFolder } from "../transfer/local-tree.ts";
 import { listRemote } from "../transfer/remote-tree.ts";
 
-export interface CheckSiteOptions extends RemoteOptions {
-  readonly json?: boolean;
-}
-
 /** Lists what is wrong with the `_headers` and `_redirects` of a folder or a bucket; fails if a line of them cannot be used. */
-export async function checkSiteRules(site: string, options: CheckSiteOptions, ctx: Context): Promise<number> {
-  const isLocal = isLocalPath(ctx, site);
-  const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
-  const problems = await checkSite(source);
-  const hasErrors = problems.some(({ level }) => level === "error");
-  if (options.json) await ctx.print(`${JSON.stringify(problems, null, 2)}\n`);
-  else {
-    for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
-    if (problems.length === 0)
-      ctx.say(
-        `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: no problems found.`,
-      );
-  }
-  return hasErrors ? exitCodes.failed : exitCodes.done;
-}
+export const checkSiteCommand = command({
+  name: "check-site <site>",
+  summary: "check _headers and _redirects of a folder or a bucket",
+  options: remoteJson,
+  notes:
+    "\nSITE is a folder if one has this name, else a bucket. Invalid lines make the command fail; warnings do not.",
+  async run({ site, ...options }, ctx) {
+    const isLocal = isLocalPath(ctx, site);
+    const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
+    const problems = await checkSite(source);
+    const hasErrors = problems.some(({ level }) => level === "error");
+    if (options.json) await ctx.print(`${JSON.stringify(problems, null, 2)}\n`);
+    else {
+      for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
+      if (problems.length === 0)
+        ctx.say(
+          `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: no problems found.`,
+        );
+    }
+    return hasErrors ? exitCodes.failed : exitCodes.done;
+  },
+});
 
 /** formatSiteProblem returns a problem as compilers print it: `_redirects:3: …`. */
 export function formatSiteProblem({ file, line, level, why }: SiteProblem): string {
@@ -64,7 +68,7 @@ function folderSource(folder: string): SiteSource {
   };
 }
 
-async function bucketSource(ctx: Context, name: string, options: CheckSiteOptions): Promise<SiteSource> {
+async function bucketSource(ctx: Context, name: string, options: RemoteOptions): Promise<SiteSource> {
   const client = await connect(ctx, options);
   const missing = "`buckets` lists them";
   const files = await listRemote(client, name, { missing, signal: new AbortController().signal });

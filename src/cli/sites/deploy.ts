@@ -1,9 +1,10 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes, type Options } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
 import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy } from "../transfer/engine.ts";
@@ -18,17 +19,19 @@ import {
 import { type OmittedFile, reportOmitted, reportSkipped } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
 import { sendFile } from "../transfer/send.ts";
-import { type SkipOptions, SkipRules } from "../transfer/skip-rules.ts";
+import { skipNotes, skipOptions } from "../transfer/skip-options.ts";
+import { SkipRules } from "../transfer/skip-rules.ts";
 import { type LockContext, withTransferLock } from "../transfer/transfer-lock.ts";
 import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
-export interface DeployOptions extends RemoteOptions, SkipOptions {
-  readonly preview?: boolean;
-  readonly note?: string;
-  readonly force?: boolean;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-}
+const deployOptions = [
+  ...remoteJson,
+  ["--preview", "print a preview address instead of publishing"],
+  ["--note <text>", "a note for `deploys`, such as a commit"],
+  ["--force", "begin even if someone else is deploying to the bucket"],
+  ...skipOptions,
+] as const;
+type DeployOptions = Options<typeof deployOptions>;
 
 /** Deploying is a folder on its way to a bucket. */
 interface Deploying {
@@ -48,27 +51,28 @@ const dropTimeoutMs = 5000;
 const notice = "interrupted; nothing was published, run the command again";
 
 /** Uploads a folder beside the files of a bucket and puts it in their place at once, or with `--preview` shows it first. */
-export async function deploy(
-  dir: string,
-  bucket: string,
-  options: DeployOptions,
-  ctx: Context,
-): Promise<number> {
-  const client = await connect(ctx, options);
-  const real = realFolder(ctx, dir);
-  const { include = [], exclude = [] } = options;
-  const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
-  if (tree.files.size === 0)
-    throw new Fault("InvalidInput", `${dir} contains no files to deploy; nothing was done`);
-  // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
-  const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
-  const deploying: Deploying = { client, bucket, tree, record, options };
-  return interruptible(ctx, notice, (signal) =>
-    withTransferLock(ctx, client, { bucket, what: "deploy" }, (lock) =>
-      deployOnce(ctx, deploying, lock, signal),
-    ),
-  );
-}
+export const deploy = command({
+  name: "deploy <dir> <bucket>",
+  summary: "deploy a folder to a bucket (atomic)",
+  options: deployOptions,
+  notes: `\n${skipNotes}\nThe previous site stays as a deploy; \`rollback\` publishes it again.`,
+  async run({ dir, bucket, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const real = realFolder(ctx, dir);
+    const { include = [], exclude = [] } = options;
+    const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
+    if (tree.files.size === 0)
+      throw new Fault("InvalidInput", `${dir} contains no files to deploy; nothing was done`);
+    // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
+    const record = await PushRecord.open(ctx, { server: client.url, bucket: `${bucket}@`, dir: real });
+    const deploying: Deploying = { client, bucket, tree, record, options };
+    return interruptible(ctx, notice, (signal) =>
+      withTransferLock(ctx, client, { bucket, what: "deploy" }, (lock) =>
+        deployOnce(ctx, deploying, lock, signal),
+      ),
+    );
+  },
+});
 
 async function deployOnce(
   ctx: Context,

@@ -1,63 +1,69 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, NotFound } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson, yes } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { columns, countCell, sizeCell, timeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
-export interface DeploysOptions extends RemoteOptions {
-  readonly json?: boolean;
-  readonly publish?: string;
-  readonly preview?: string;
-  readonly delete?: string;
-  readonly yes?: boolean;
-}
-
 /** Lists the deploys of a bucket, or publishes, previews or deletes one. */
-export async function deploys(bucket: string, options: DeploysOptions, ctx: Context): Promise<number> {
-  const { publish, preview, delete: gone } = options;
-  if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
-    throw new WrongUsage("give only one of --publish, --preview and --delete");
-  const client = await connect(ctx, options);
-  if (publish !== undefined)
-    return switched(ctx, client, bucket, options, () =>
-      client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),
-    );
-  if (preview !== undefined) {
-    const made = await previewAddress(ctx, client, { bucket, deploy: preview });
-    await ctx.print(options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`);
-    return exitCodes.done;
-  }
-  if (gone !== undefined) {
-    await confirm(ctx, `This deletes the deploy ${gone} of ${bucket} and its files.`, options.yes);
-    await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
-    ctx.say(`deleted the deploy ${gone}`);
-    return exitCodes.done;
-  }
-  return list(ctx, client, bucket, options);
-}
+export const deploys = command({
+  name: "deploys <bucket>",
+  summary: "list the deploys of a bucket; publish, preview or delete one",
+  options: [
+    ...remoteJson,
+    ["--publish <deploy>", "publish this deploy"],
+    ["--preview <deploy>", "print a preview address of this deploy, which then accepts no more files"],
+    ["--delete <deploy>", "delete this deploy, after a question"],
+    yes,
+  ],
+  async run({ bucket, ...options }, ctx) {
+    const { publish, preview, delete: gone } = options;
+    if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
+      throw new WrongUsage("give only one of --publish, --preview and --delete");
+    const client = await connect(ctx, options);
+    if (publish !== undefined)
+      return switched(ctx, client, bucket, options, () =>
+        client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),
+      );
+    if (preview !== undefined) {
+      const made = await previewAddress(ctx, client, { bucket, deploy: preview });
+      await ctx.print(
+        options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`,
+      );
+      return exitCodes.done;
+    }
+    if (gone !== undefined) {
+      await confirm(ctx, `This deletes the deploy ${gone} of ${bucket} and its files.`, options.yes);
+      await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
+      ctx.say(`deleted the deploy ${gone}`);
+      return exitCodes.done;
+    }
+    return list(ctx, client, bucket, options);
+  },
+});
 
 /** Publishes an earlier deploy again: the one that is named, or the one before the present one. */
-export async function rollback(
-  bucket: string,
-  deploy: string | undefined,
-  options: DeploysOptions,
-  ctx: Context,
-): Promise<number> {
-  const client = await connect(ctx, options);
-  return switched(ctx, client, bucket, options, () =>
-    client.call("static-bucket_deploy_rollback", { name: bucket, deploy }),
-  );
-}
+export const rollback = command({
+  name: "rollback <bucket> [deploy]",
+  summary: "publish an earlier deploy again (default: the previous one)",
+  options: remoteJson,
+  async run({ bucket, deploy, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    return switched(ctx, client, bucket, options, () =>
+      client.call("static-bucket_deploy_rollback", { name: bucket, deploy }),
+    );
+  },
+});
 
 async function list(
   ctx: Context,
   client: NodeServerClient,
   bucket: string,
-  { json }: DeploysOptions,
+  { json }: { readonly json?: boolean },
 ): Promise<number> {
   const found = await client.call("static-bucket_deploy_list", { name: bucket });
   await ctx.print(
@@ -86,7 +92,7 @@ async function switched(
   ctx: Context,
   client: NodeServerClient,
   bucket: string,
-  { json }: DeploysOptions,
+  { json }: { readonly json?: boolean },
   change: () => Promise<PublishResult>,
 ): Promise<number> {
   const published = await change().catch((error: unknown) => {

@@ -3,9 +3,10 @@ import { mkdir } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
 import type { NodeServerClient } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes, type Options } from "../command.ts";
 import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
 import {
@@ -30,11 +31,12 @@ import { PushRecord } from "../transfer/record.ts";
 import { BucketReader, listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
 import { SkipRules } from "../transfer/skip-rules.ts";
 
-export interface PullOptions extends RemoteOptions {
-  readonly delete?: boolean;
-  readonly dryRun?: boolean;
-  readonly json?: boolean;
-}
+const pullOptions = [
+  ...remoteJson,
+  ["--delete", "also delete files that are not in the bucket"],
+  ["--dry-run", "show what would happen and change nothing"],
+] as const;
+type PullOptions = Options<typeof pullOptions>;
 
 interface PullItem extends RemoteFile {
   readonly path: string;
@@ -60,34 +62,41 @@ interface Pull {
 const notice = "interrupted; downloaded files are complete, and the same command continues from there";
 
 /** Downloads what differs between a bucket and a folder. */
-export async function pull(bucket: string, dir: string, options: PullOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const folder = ctx.path(dir);
-  return interruptible(ctx, notice, async (signal) => {
-    const remote = await listRemote(client, bucket, {
-      missing: "`node-server buckets` lists its buckets",
-      signal,
+export const pull = command({
+  name: "pull <bucket> <dir>",
+  summary: "download the changed files of a bucket into a folder",
+  options: pullOptions,
+  notes:
+    "\nFiles and folders named .git or .DS_Store are not downloaded and not deleted.\n--delete keeps files that a push of the folder would skip.",
+  async run({ bucket, dir, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const folder = ctx.path(dir);
+    return interruptible(ctx, notice, async (signal) => {
+      const remote = await listRemote(client, bucket, {
+        missing: "`node-server buckets` lists its buckets",
+        signal,
+      });
+      const problem = folderProblem(folder);
+      if (problem !== undefined)
+        throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
+      if (!options.dryRun) await mkdir(folder, { recursive: true });
+      const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
+      const local = real === undefined ? emptyTree : readLocalTree(real);
+      if (options.delete && remote.size === 0 && local.files.size > 0)
+        throw new Fault(
+          "InvalidInput",
+          `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
+        );
+      const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
+      const wanted = await choose(remote, { local, record }, signal);
+      const gone =
+        options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
+      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
+      const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
+      return report(ctx, bucket, summary, options);
     });
-    const problem = folderProblem(folder);
-    if (problem !== undefined)
-      throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
-    if (!options.dryRun) await mkdir(folder, { recursive: true });
-    const real = await realFolderIfAny(ctx, folder, options.dryRun === true);
-    const local = real === undefined ? emptyTree : readLocalTree(real);
-    if (options.delete && remote.size === 0 && local.files.size > 0)
-      throw new Fault(
-        "InvalidInput",
-        `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
-      );
-    const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real ?? folder });
-    const wanted = await choose(remote, { local, record }, signal);
-    const gone =
-      options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
-    if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
-    const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
-    return report(ctx, bucket, summary, options);
-  });
-}
+  },
+});
 
 /** Files here that the bucket does not have. Those that a push skips cannot be in the bucket, so they stay. */
 function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: SkipRules): LocalFile[] {

@@ -1,30 +1,32 @@
 import { Fault } from "../../base/fault.ts";
 import { ClientError } from "../../client/index.ts";
 import { addressOfBucket } from "../buckets/bucket-address.ts";
-import { exitCodes } from "../command.ts";
+import { command, exitCodes, type Options } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type ErrorFacts, errorFacts } from "../error-facts.ts";
-import { connect, exitCodeOf, type RemoteOptions } from "../remote/remote.ts";
+import { remoteJson } from "../options.ts";
+import { connect, exitCodeOf } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
 import { printPlan, reportCopies, sizeOf } from "../transfer/engine.ts";
 import { realFolder } from "../transfer/local-tree.ts";
 import { reportOmitted, reportSkipped, reportSkippedThere } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
-import type { SkipOptions } from "../transfer/skip-rules.ts";
+import { skipNotes, skipOptions } from "../transfer/skip-options.ts";
 import { withTransferLock } from "../transfer/transfer-lock.ts";
 import { FolderWatch } from "./folder-watch.ts";
 import { type PushSummary, pushOnce } from "./push-once.ts";
 import { planPush, type Site } from "./push-plan.ts";
 
-export interface PushOptions extends RemoteOptions, SkipOptions {
-  readonly delete?: boolean;
-  readonly force?: boolean;
-  readonly dryRun?: boolean;
-  readonly watch?: boolean;
-  readonly json?: boolean;
-  readonly verbose?: boolean;
-}
+const pushOptions = [
+  ...remoteJson,
+  ["--delete", "also delete files that are not in the folder"],
+  ["--force", "upload all files, even unchanged ones"],
+  ["--dry-run", "show what would happen and change nothing"],
+  ["--watch", "push again whenever a file changes"],
+  ...skipOptions,
+] as const;
+type PushOptions = Options<typeof pushOptions>;
 
 /** Pause between two attempts while a folder is watched. */
 const retryMs = 3000;
@@ -32,28 +34,45 @@ const retryMs = 3000;
 const notice = "interrupted; uploaded files are complete, and the same command continues from there";
 
 /** Uploads what differs between a folder and a bucket, once or whenever the folder changes. */
-export async function push(dir: string, bucket: string, options: PushOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const real = realFolder(ctx, dir);
-  const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real });
-  const [mayDelete, force] = [options.delete === true, options.force === true];
-  const { include = [], exclude = [] } = options;
-  const skip = { include, exclude };
-  const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
-  return interruptible(ctx, notice, async (signal) => {
-    if (options.dryRun) return showPlan(ctx, site, options, signal);
-    // Opened before the first push, so that no change during it is missed.
-    using folder = options.watch ? new FolderWatch(ctx.path(dir), ctx.clock) : undefined;
-    const summary = await pushAlone(ctx, site, signal);
-    reportSkipped(ctx, summary.skipped, options);
-    reportSkippedThere(ctx, bucket, summary.skipped_there);
-    const code = await report(ctx, site, summary, options);
-    if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
-    if (folder === undefined) return code;
-    await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; stop with Ctrl+C`);
-    return await keepPushing(ctx, { ...site, force: false }, { folder, dir: ctx.path(dir) }, options, signal);
-  });
-}
+export const push = command({
+  name: "push <dir> <bucket>",
+  summary: "upload the changed files of a folder to a bucket, file by file",
+  options: pushOptions,
+  notes: `
+Files are compared by size and hash; results of earlier pushes are stored in the user's state folder.
+${skipNotes}
+--delete keeps skipped files in the bucket, too.
+--watch --json prints a line for each event: watching, pushed, folder_missing, retrying.
+Pages are uploaded after the files they refer to, the front page last; --delete runs after all uploads.`,
+  async run({ dir, bucket, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const real = realFolder(ctx, dir);
+    const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real });
+    const [mayDelete, force] = [options.delete === true, options.force === true];
+    const { include = [], exclude = [] } = options;
+    const skip = { include, exclude };
+    const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
+    return interruptible(ctx, notice, async (signal) => {
+      if (options.dryRun) return showPlan(ctx, site, options, signal);
+      // Opened before the first push, so that no change during it is missed.
+      using folder = options.watch ? new FolderWatch(ctx.path(dir), ctx.clock) : undefined;
+      const summary = await pushAlone(ctx, site, signal);
+      reportSkipped(ctx, summary.skipped, options);
+      reportSkippedThere(ctx, bucket, summary.skipped_there);
+      const code = await report(ctx, site, summary, options);
+      if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
+      if (folder === undefined) return code;
+      await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; stop with Ctrl+C`);
+      return await keepPushing(
+        ctx,
+        { ...site, force: false },
+        { folder, dir: ctx.path(dir) },
+        options,
+        signal,
+      );
+    });
+  },
+});
 
 /** Pushes once, unless somebody else pushes to the bucket or deploys it now. */
 function pushAlone(ctx: Context, site: Site, signal: AbortSignal): Promise<PushSummary> {

@@ -13,7 +13,8 @@ import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { promptForSql } from "./sql-prompt.ts";
 import { hasSeveral } from "./sql-statement.ts";
 
-export interface SqlOptions extends RemoteOptions {
+interface SqlOptions extends RemoteOptions {
+  readonly statement?: string;
   readonly file?: string;
   readonly csv?: boolean;
   readonly json?: boolean;
@@ -24,7 +25,8 @@ export interface SqlOptions extends RemoteOptions {
 const maxCellWidth = 100;
 
 /** Runs a statement and prints its rows; without one, asks for statements on the terminal. */
-export async function sql(statement: string | undefined, options: SqlOptions, ctx: Context): Promise<number> {
+export async function sql(options: SqlOptions, ctx: Context): Promise<number> {
+  const { statement } = options;
   if (statement !== undefined && options.file !== undefined)
     throw new WrongUsage("give a statement or a file, not both");
   if (options.csv && options.json) throw new WrongUsage("give --csv or --json, not both");

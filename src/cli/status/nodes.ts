@@ -1,8 +1,8 @@
 import { visible } from "../../base/visible-text.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { command, exitCodes } from "../command.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { columns, timeCell } from "../terminal/columns.ts";
 import { timeText } from "../terminal/quantities.ts";
 
@@ -11,37 +11,40 @@ type ClusterNode = Answer["nodes"][number];
 type Warning = Answer["warnings"][number];
 
 /** Prints the nodes that use the server's database. */
-export async function nodes(
-  options: RemoteOptions & { readonly json?: boolean },
-  ctx: Context,
-): Promise<number> {
-  const client = await connect(ctx, options);
-  const answer = await client.call("cluster_nodes");
-  const { answered_by, nodes } = answer;
-  const isAnswering = ({ uuid, boot }: ClusterNode) => uuid === answered_by.uuid && boot === answered_by.boot;
-  // The clock of the database, not of this machine.
-  const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
-  await ctx.print(
-    options.json
-      ? `${JSON.stringify(answer)}\n`
-      : columns(
-          ctx,
-          ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
-          nodes.map((node) => [
-            isAnswering(node) ? "*" : "",
-            node.name,
-            stateText(node, now),
-            node.version,
-            timeCell(ctx, node.since),
-            String(node.processes),
-            node.url ?? "-",
-            node.uuid,
-          ]),
-        ),
-  );
-  if (!options.json) for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
-  return exitCodes.done;
-}
+export const nodes = command({
+  name: "nodes",
+  summary: "list the nodes that use the server's database; * answered",
+  options: remoteJson,
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    const answer = await client.call("cluster_nodes");
+    const { answered_by, nodes } = answer;
+    const isAnswering = ({ uuid, boot }: ClusterNode) =>
+      uuid === answered_by.uuid && boot === answered_by.boot;
+    // The clock of the database, not of this machine.
+    const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
+    await ctx.print(
+      options.json
+        ? `${JSON.stringify(answer)}\n`
+        : columns(
+            ctx,
+            ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
+            nodes.map((node) => [
+              isAnswering(node) ? "*" : "",
+              node.name,
+              stateText(node, now),
+              node.version,
+              timeCell(ctx, node.since),
+              String(node.processes),
+              node.url ?? "-",
+              node.uuid,
+            ]),
+          ),
+    );
+    if (!options.json) for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
+    return exitCodes.done;
+  },
+});
 
 /** `warningText` returns what is wrong between nodes and what to do. */
 export function warningText({ event, nodes: uuids }: Warning, nodes: readonly ClusterNode[]): string {

@@ -1,40 +1,42 @@
-import { exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { command, exitCodes } from "../command.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
 import { sizeText } from "../terminal/quantities.ts";
 
 const barWidth = 30;
 
 /** Prints the size of each table, the largest first. */
-export async function storage(
-  options: RemoteOptions & { readonly json?: boolean },
-  ctx: Context,
-): Promise<number> {
-  const client = await connect(ctx, options);
-  const { tables, total } = await client.call("storage_read");
-  const sorted = Object.entries(tables).sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
-  const largest = Math.max(1, ...sorted.map(([, bytes]) => bytes));
-  const terminal = ctx.out.isTTY === true;
-  const row = (name: string, bytes: number) => {
-    if (!terminal) return [name, String(bytes)];
-    const share = total === 0 ? 0 : (bytes / total) * 100;
-    return [
-      name,
-      sizeText(bytes).padStart(9),
-      `${share.toFixed(1).padStart(5)} %`,
-      "█".repeat(Math.round((bytes / largest) * barWidth)),
-    ];
-  };
-  await ctx.print(
-    options.json
-      ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
-      : columns(
-          ctx,
-          ["TABLE", "     SIZE", "  SHARE", ""],
-          sorted.map(([name, bytes]) => row(name, bytes)),
-        ),
-  );
-  ctx.say(`all tables: ${sizeText(total)}`);
-  return exitCodes.done;
-}
+export const storage = command({
+  name: "storage",
+  summary: "print the disk space of each table",
+  options: remoteJson,
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    const { tables, total } = await client.call("storage_read");
+    const sorted = Object.entries(tables).sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
+    const largest = Math.max(1, ...sorted.map(([, bytes]) => bytes));
+    const terminal = ctx.out.isTTY === true;
+    const row = (name: string, bytes: number) => {
+      if (!terminal) return [name, String(bytes)];
+      const share = total === 0 ? 0 : (bytes / total) * 100;
+      return [
+        name,
+        sizeText(bytes).padStart(9),
+        `${share.toFixed(1).padStart(5)} %`,
+        "█".repeat(Math.round((bytes / largest) * barWidth)),
+      ];
+    };
+    await ctx.print(
+      options.json
+        ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
+        : columns(
+            ctx,
+            ["TABLE", "     SIZE", "  SHARE", ""],
+            sorted.map(([name, bytes]) => row(name, bytes)),
+          ),
+    );
+    ctx.say(`all tables: ${sizeText(total)}`);
+    return exitCodes.done;
+  },
+});

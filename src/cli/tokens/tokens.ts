@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from "commander";
+import { permissionNames } from "../../auth/permission.ts";
 import { visible } from "../../base/visible-text.ts";
 import {
   type Limit,
@@ -6,98 +8,113 @@ import {
   PermissionDenied,
   type ResultOf,
 } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { type CommandRow, command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { renewLogin } from "../login/renew-login.ts";
-import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
+import { gather, parseDuration, remoteJson, yes } from "../options.ts";
+import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { columns, timeCell } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { permissionsText } from "./permissions.ts";
-import { type FileAction, fileActions } from "./token-options.ts";
 
 type Token = ResultOf<"token_get">;
 
-export interface TokenOptions extends RemoteOptions {
-  readonly json?: boolean;
-  readonly yes?: boolean;
-}
+export const fileActions = ["read", "write", "delete", "list"] as const;
+type FileAction = (typeof fileActions)[number];
 
-export interface NewTokenOptions extends TokenOptions {
-  readonly bucket?: readonly string[];
-  readonly allow?: readonly FileAction[];
-  readonly webdav?: readonly string[];
-  /** Permissions on the server itself. */
-  readonly node?: readonly string[];
-  readonly name?: string;
-  readonly username?: string;
-  readonly password?: boolean;
-  /** Milliseconds from now. */
-  readonly expires?: number;
-}
+/** `nodeActions` are the permissions on the server itself, which a token holds in scope global. */
+export const nodeActions = Object.keys(permissionNames).flatMap((name) =>
+  name.startsWith("node.") ? [name.slice("node.".length)] : [],
+);
 
-export async function listTokens(options: TokenOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  const { tokens } = await client.call("token_list_all_tokens");
-  // Only the Super Token may list them, so the caller's own is the Super Token.
-  const own = await client.call("token_get");
-  // A script can compare times, but not "3 h ago".
-  const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
-  await ctx.print(
-    options.json
-      ? `${JSON.stringify(tokens)}\n`
-      : columns(
-          ctx,
-          ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
-          tokens.map((token) => [
-            token.token_key,
-            token.username ?? "-",
-            endOf(ctx, token),
-            permissionsText(token, token.token_key === own.token_key),
-            token.created_by ?? "-",
-            token.name ?? "-",
-            token.created_at == null ? "-" : timeCell(ctx, token.created_at),
-            token.last_used_at == null ? "-" : lastUse(token.last_used_at),
-          ]),
-        ),
-  );
-  return exitCodes.done;
-}
+const list = command({
+  name: "list",
+  summary: "list all tokens",
+  isDefault: true,
+  options: remoteJson,
+  async run(options, ctx) {
+    const { permissionsText } = await import("./permissions.ts");
+    const client = await connect(ctx, options);
+    const { tokens } = await client.call("token_list_all_tokens");
+    // Only the Super Token may list them, so the caller's own is the Super Token.
+    const own = await client.call("token_get");
+    // A script can compare times, but not "3 h ago".
+    const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
+    await ctx.print(
+      options.json
+        ? `${JSON.stringify(tokens)}\n`
+        : columns(
+            ctx,
+            ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
+            tokens.map((token) => [
+              token.token_key,
+              token.username ?? "-",
+              endOf(ctx, token),
+              permissionsText(token, token.token_key === own.token_key),
+              token.created_by ?? "-",
+              token.name ?? "-",
+              token.created_at == null ? "-" : timeCell(ctx, token.created_at),
+              token.last_used_at == null ? "-" : lastUse(token.last_used_at),
+            ]),
+          ),
+    );
+    return exitCodes.done;
+  },
+});
 
 /** Creates a token and prints its secret once, to standard output. */
-export async function createToken(options: NewTokenOptions, ctx: Context): Promise<number> {
-  const { bucket = [], allow = ["read"], webdav = [], node = [], name, username, expires } = options;
-  if (bucket.length + webdav.length + node.length === 0)
-    throw new WrongUsage(
-      "say what the token may do: --webdav BUCKET, --bucket BUCKET --allow read,list, or --node read_logs",
-    );
-  if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
-  const client = await connect(ctx, options);
-  const password = options.password ? await newPassword(ctx, username ?? "") : undefined;
-  const limit = (names: readonly string[], actions: readonly FileAction[]) => ({
-    scopes: names.map((static_bucket) => ({ static_bucket })),
-    permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
-  });
-  await warnOfMissing(ctx, client, [...bucket, ...webdav]);
-  if (node.includes("exec_sql"))
-    ctx.say("note: exec_sql means full trust: anyone with this token can do anything on the server");
-  const made = await client.call("token_create", {
-    token_creation: {
-      token_limit: [
-        ...(bucket.length === 0 ? [] : [limit(bucket, allow)]),
-        ...(webdav.length === 0 ? [] : [limit(webdav, fileActions)]),
-        ...(node.length === 0 ? [] : [onServer(node)]),
-      ],
-      ...(name === undefined ? {} : { name }),
-      ...(username === undefined ? {} : { username }),
-      ...(password === undefined ? {} : { password }),
-      ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
-    },
-  });
-  return showSecret(ctx, made, options);
-}
+const create = command({
+  name: "create",
+  summary: "create a token; its secret is printed only once",
+  options: [
+    ...remoteJson,
+    ["--bucket <name>", "a bucket that it may access; repeatable", { parse: gather }],
+    ["--allow <actions>", "a list of read,write,delete,list (default: read)", { parse: parseAllow }],
+    ["--webdav <bucket>", "a bucket that it may mount and push to: all four actions", { parse: gather }],
+    [
+      "--node <permissions>",
+      `permissions on the server itself, a list of ${nodeActions.join(",")}`,
+      { parse: parseNode },
+    ],
+    ["--name <name>", "a label for lists"],
+    ["--username <name>", "a user name in addition to the key"],
+    ["--password", "also set a password, asked for or from NODE_SERVER_NEW_PASSWORD"],
+    ["--expires <time>", "after 90m, 12h, 30d, 4w or 1y (default: never)", { parse: parseDuration }],
+  ],
+  async run(options, ctx) {
+    const { bucket = [], allow = ["read"], webdav = [], node = [], name, username, expires } = options;
+    if (bucket.length + webdav.length + node.length === 0)
+      throw new WrongUsage(
+        "say what the token may do: --webdav BUCKET, --bucket BUCKET --allow read,list, or --node read_logs",
+      );
+    if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
+    const client = await connect(ctx, options);
+    const password = options.password ? await newPassword(ctx, username ?? "") : undefined;
+    const limit = (names: readonly string[], actions: readonly FileAction[]) => ({
+      scopes: names.map((static_bucket) => ({ static_bucket })),
+      permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
+    });
+    await warnOfMissing(ctx, client, [...bucket, ...webdav]);
+    if (node.includes("exec_sql"))
+      ctx.say("note: exec_sql means full trust: anyone with this token can do anything on the server");
+    const made = await client.call("token_create", {
+      token_creation: {
+        token_limit: [
+          ...(bucket.length === 0 ? [] : [limit(bucket, allow)]),
+          ...(webdav.length === 0 ? [] : [limit(webdav, fileActions)]),
+          ...(node.length === 0 ? [] : [onServer(node)]),
+        ],
+        ...(name === undefined ? {} : { name }),
+        ...(username === undefined ? {} : { username }),
+        ...(password === undefined ? {} : { password }),
+        ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
+      },
+    });
+    return showSecret(ctx, made, options);
+  },
+});
 
 /** The limit of permissions on the server itself. */
 function onServer(actions: readonly string[]): Limit {
@@ -129,31 +146,41 @@ async function newPassword(ctx: Context, username: string): Promise<string> {
   return given ?? askSecret(ctx, `Password for ${username}: `);
 }
 
-export async function deleteToken(key: string, options: TokenOptions, ctx: Context): Promise<number> {
-  const client = await connect(ctx, options);
-  await confirm(ctx, `The token ${key} will be invalid at once.`, options.yes);
-  const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
-  ctx.say(`deleted the token ${key}`);
-  if (left > 0)
-    ctx.say(
-      `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY`,
-    );
-  return exitCodes.done;
-}
+const remove = command({
+  name: "delete <key>",
+  summary: "delete a token",
+  options: [...remoteJson, yes],
+  async run({ key, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    await confirm(ctx, `The token ${key} will be invalid at once.`, options.yes);
+    const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
+    ctx.say(`deleted the token ${key}`);
+    if (left > 0)
+      ctx.say(
+        `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY`,
+      );
+    return exitCodes.done;
+  },
+});
 
-export async function rollToken(key: string, options: TokenOptions, ctx: Context): Promise<number> {
-  const target = await findServer(ctx, options);
-  await confirm(ctx, `The current secret of ${key} will be invalid at once.`, options.yes);
-  const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
-  const code = await showSecret(ctx, made, options);
-  await renewLogin(ctx, target, made);
-  return code;
-}
+const roll = command({
+  name: "roll <key>",
+  summary: "give a token a new secret, printed only once",
+  options: [...remoteJson, yes],
+  async run({ key, ...options }, ctx) {
+    const target = await findServer(ctx, options);
+    await confirm(ctx, `The current secret of ${key} will be invalid at once.`, options.yes);
+    const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
+    const code = await showSecret(ctx, made, options);
+    await renewLogin(ctx, target, made);
+    return code;
+  },
+});
 
 async function showSecret(
   ctx: Context,
   made: { readonly key: string; readonly secret: string },
-  { json }: TokenOptions,
+  { json }: { readonly json?: boolean },
 ): Promise<number> {
   await ctx.print(json ? `${JSON.stringify(made)}\n` : `${visible(`${made.key}:${made.secret}`)}\n`);
   ctx.say("save it; it is not shown again");
@@ -165,3 +192,29 @@ function endOf(ctx: Context, { timestamp_to }: Token): string {
   const end = timeCell(ctx, timestamp_to);
   return timestamp_to < Date.now() ? `${end} (over)` : end;
 }
+
+/** parseAllow reads `--allow read,write`. */
+function parseAllow(text: string): FileAction[] {
+  return parseList(text, fileActions);
+}
+
+/** parseNode reads `--node read_logs,metrics`. */
+function parseNode(text: string): string[] {
+  return parseList(text, nodeActions);
+}
+
+function parseList<T extends string>(text: string, known: readonly T[]): T[] {
+  return text.split(",").map((part) => {
+    const word = part.trim();
+    const found = known.find((one) => one === word);
+    if (found === undefined)
+      throw new InvalidArgumentError(`${word || "nothing"} is not one of ${known.join(", ")}.`);
+    return found;
+  });
+}
+
+export const tokens: CommandRow = {
+  name: "tokens",
+  summary: "list, create, renew and delete tokens",
+  commands: [list, create, remove, roll],
+};

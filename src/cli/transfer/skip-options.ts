@@ -1,12 +1,11 @@
-import type { OptionRow } from "../command-row.ts";
 import { gather } from "../options.ts";
 
 /** `skipOptions` are those of the commands that send a folder: which of its files are skipped. */
-export const skipOptions: readonly OptionRow[] = [
+export const skipOptions = [
   ["--include <pattern>", "send files that the rules skip, such as .htaccess; repeatable", { parse: gather }],
   ["--exclude <pattern>", "skip files, such as *.map or /drafts/; repeatable", { parse: gather }],
   ["-v, --verbose", "list every skipped file with its rule"],
-];
+] as const;
 
 /** skipNotes say in the help of `push` and `deploy` which files are not sent. */
 export const skipNotes = `These rules skip files: node_modules, .env* and other names that begin with a dot, except .well-known;
