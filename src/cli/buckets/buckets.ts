@@ -10,6 +10,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
+import { clone } from "./clone.ts";
 import { history, purge, restore } from "./versions.ts";
 
 type Bucket = ResultOf<"static-bucket_create">;
@@ -232,6 +233,6 @@ async function printBuckets(ctx: Context, buckets: readonly Bucket[], { json }: 
 
 export const buckets: CommandRow = {
   name: "buckets",
-  summary: "list, create, change and delete buckets; restore their files",
-  commands: [list, create, show, update, remove, history, restore, purge],
+  summary: "list, create, change, clone and delete buckets; restore their files",
+  commands: [list, create, show, update, remove, clone, history, restore, purge],
 };

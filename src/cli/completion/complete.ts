@@ -108,6 +108,7 @@ async function valuesOf(ctx: Context, { long, flags }: Option, typed: CommandLin
       return remoteNames(ctx, "bucket", typed);
   }
   const name = /<(.+)>/.exec(flags)?.[1] ?? "";
+  if (name === "server") return serverNames(ctx);
   return isRemoteKind(name) ? remoteNames(ctx, name, typed) : [];
 }
 
