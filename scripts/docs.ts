@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { choicesOf, defaultOf, type Key } from "../src/base/config-key.ts";
 import { faultKinds } from "../src/base/fault.ts";
+import type { CommandRow } from "../src/cli/command.ts";
+import { commands } from "../src/cli/program.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { retiredKeys } from "../src/config/retired-keys.ts";
@@ -21,6 +23,7 @@ const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->
 export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     "docs/architecture.svg": await architecturePicture(),
+    "docs/cli.md": withCommands(await Bun.file("docs/cli.md").text()),
     "docs/rpc.md": wrapMarkdown(rpcPage(methods)),
     "docs/errors.md": wrapMarkdown(errorsPage()),
     "docs/config.md": wrapMarkdown(configPage()),
@@ -29,6 +32,28 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     "src/client/methods.ts": clientTypes(),
     "src/client/events.ts": clientEvents(),
   };
+}
+
+/** withCommands replaces the tables of commands in a page. */
+function withCommands(page: string): string {
+  const groups = Map.groupBy(
+    commands.filter(({ hidden }) => !hidden),
+    ({ group }) => group ?? "",
+  );
+  const tables = [...groups].map(
+    ([group, rows]) =>
+      `| ${group.replace(/:$/, "")} | |\n|---|---|\n${rows.flatMap((row) => commandLines(row)).join("\n")}`,
+  );
+  return page.replace(
+    /(<!-- Printed by `npm run docs`.*-->\n)[\s\S]*?(<!-- End of what is printed\. -->)/,
+    (_, begin, end) => `${begin}\n${tables.join("\n\n")}\n\n${end}`,
+  );
+}
+
+/** commandLines returns a row of the table for each command of a group, or for the command itself. */
+function commandLines({ name, summary, run, commands: below = [] }: CommandRow, above = ""): string[] {
+  const sub = below.flatMap((row) => commandLines(row, `${above}${name} `));
+  return run === undefined ? sub : [`| \`${above}${name}\` | ${summary.replaceAll("|", "\\|")} |`, ...sub];
 }
 
 const curlExample = `\`\`\`
