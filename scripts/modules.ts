@@ -136,7 +136,10 @@ const modules: Readonly<Record<string, readonly string[]>> = {
 const privateFolders = ["buckets/trees/disk/", "buckets/history/disk/"];
 
 /** Folders of which everybody outside imports one file alone. */
-const doors: Readonly<Record<string, string>> = { "buckets/history/disk/": "disk-history.ts" };
+const doors: Readonly<Record<string, string>> = {
+  "buckets/history/disk/": "disk-history.ts",
+  "client/": "index.ts",
+};
 
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
 const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;

@@ -7,7 +7,7 @@ import type { Integers } from "./exact-json.ts";
 import { BucketFiles } from "./files.ts";
 import { type FollowLogOptions, joinLog, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
-import { retried } from "./retried.ts";
+import { retried } from "./retry.ts";
 import { hideCredentials, readServerUrl } from "./server-url.ts";
 import { runtimeSocketClass, type SocketClass } from "./socket.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";

@@ -1,6 +1,6 @@
 import { Connection, type ConnectionPlan, type Piece } from "./connection.ts";
 import { Busy, Unreachable } from "./errors.ts";
-import { pause } from "./pause.ts";
+import { pause, pauseAfterFailures } from "./retry.ts";
 
 /** Step is what happens on one connection after another. `result` is what `onConnected` resolved to. */
 export type Step<C> =
@@ -15,8 +15,8 @@ export interface ReconnectOptions<C> {
   readonly onConnected: () => Promise<C>;
 }
 
-const firstWaitMs = 250;
-const maxWaitMs = 10_000;
+/** The pause between two connections, half as long again at most: whoever follows a log waits for it. */
+const maxWaitMs = 6500;
 
 /** Makes one connection after another. Throws when the first cannot be made, or when the server refuses one. */
 export async function* connections<C>(
@@ -24,7 +24,7 @@ export async function* connections<C>(
   { reconnect, onConnected }: ReconnectOptions<C>,
   stop: AbortSignal,
 ): AsyncGenerator<Step<C>, void> {
-  let waitMs = firstWaitMs;
+  let failures = 0;
   for (let again = false; !stop.aborted; again = true) {
     const connection = new Connection(plan);
     const close = () => connection.close();
@@ -33,7 +33,7 @@ export async function* connections<C>(
     try {
       await connection.opened();
       yield { kind: "connected", again, result: await onConnected() };
-      waitMs = firstWaitMs;
+      failures = 0;
       yield* connection.received();
       why = connection.ended;
     } catch (error) {
@@ -48,10 +48,9 @@ export async function* connections<C>(
     // Another token may be valid by now, so the server is asked again before this is an error.
     const isRevoked = connection.endReason === "token_invalid";
     if (!reconnect && !isRevoked) throw why;
-    // A restart disconnects all clients at once; random pauses keep them from returning at once.
-    const pauseMs = Math.round(waitMs * (0.5 + Math.random() / 2));
+    failures += 1;
+    const pauseMs = Math.round(pauseAfterFailures(failures, maxWaitMs));
     if (!isRevoked) yield { kind: "broken", why: why as Error, waitMs: pauseMs };
     await pause(pauseMs, stop);
-    waitMs = Math.min(waitMs * 2, maxWaitMs);
   }
 }

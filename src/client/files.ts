@@ -8,8 +8,7 @@ import { type BucketEntry, listingRequest, parseEntry, parseListing } from "./li
 import { collect, toBody } from "./request-body.ts";
 import { bodyLength, bodyPieces, bodyText } from "./response-body.ts";
 import { uploadResumably } from "./resumable-upload.ts";
-import { retried } from "./retried.ts";
-import { withRetries } from "./retry.ts";
+import { retried, withRetries } from "./retry.ts";
 import type { Fetch } from "./wire.ts";
 
 /** Larger content is sent in several requests, which go on after a failure where the server has got to. */

@@ -34,7 +34,7 @@ export {
   type UnreachableReason,
 } from "./errors.ts";
 export { type ConfigProblem, type ServerEvents, serverEvents } from "./events.ts";
-export type { Integers } from "./exact-json.ts";
+export { type Integers, parseExactly } from "./exact-json.ts";
 export {
   FileConflict,
   FileDenied,
@@ -50,6 +50,7 @@ export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
   type BucketUsage,
+  credentialParams,
   type DenialReason,
   type Deploy,
   type Effect,
@@ -74,8 +75,11 @@ export {
   type Token,
   type VersionRecord,
 } from "./methods.ts";
-export type { UploadRetry } from "./retry.ts";
+export { bodyPieces } from "./response-body.ts";
+export { pause, pauseAfterFailures, type UploadRetry, withRetries } from "./retry.ts";
 export { eventOf, type ServerEvent } from "./server-event.ts";
+export { hideCredentials, readServerUrl } from "./server-url.ts";
 export type { SocketClass, SocketLike } from "./socket.ts";
 export type { SubscribeOptions, Subscription } from "./subscription.ts";
+export { toUnreachable } from "./unreachable.ts";
 export type { CallOptions, Fetch } from "./wire.ts";

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { nearest } from "../../base/nearest.ts";
-import { credentialParams } from "../../client/methods.ts";
+import { credentialParams } from "../../client/index.ts";
 import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import { nearest } from "../../base/nearest.ts";
 import { toValidationIssue } from "../../base/validation-issue.ts";
-import { parseExactly } from "../../client/exact-json.ts";
+import { parseExactly } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { credentialOf, type DeclaredParam, paramsOf } from "./declaration.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, folderProblem } from "../../base/local-fs/access.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
-import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
+import { hideCredentials, readServerUrl } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { isUnixAddress, toUnixAddress } from "../remote/unix.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";

@@ -4,11 +4,12 @@ import {
   type LogGap,
   type NodeServerClient,
   PermissionDenied,
+  pause,
+  pauseAfterFailures,
 } from "../../client/index.ts";
-import { pause } from "../../client/pause.ts";
 
-const firstRetryMs = 500;
-const maxRetryMs = 5000;
+/** The pause before a node is asked again, half as long again at most: its entries are missing meanwhile. */
+const maxRetryMs = 3500;
 
 export interface FollowOptions {
   readonly log_filter: string;
@@ -72,13 +73,13 @@ export interface FollowNodeOptions extends FollowOptions {
 /** Follows the log of a node that may come and go: what fails is reported once and tried again. Throws only if the token is refused. */
 export async function followNode(client: NodeServerClient, options: FollowNodeOptions): Promise<void> {
   const { signal, show, say } = options;
-  let waitMs = firstRetryMs;
+  let failures = 0;
   let newest = Number.NEGATIVE_INFINITY;
   let failed = false;
   const onConnected = () => {
     if (failed) say("connected");
     failed = false;
-    waitMs = firstRetryMs;
+    failures = 0;
     options.onConnected();
   };
   while (!signal.aborted) {
@@ -101,8 +102,8 @@ export async function followNode(client: NodeServerClient, options: FollowNodeOp
       failed = true;
       options.onBroken();
     }
-    await pause(waitMs, signal);
-    waitMs = Math.min(waitMs * 2, maxRetryMs);
+    failures += 1;
+    await pause(pauseAfterFailures(failures, maxRetryMs), signal);
   }
 }
 

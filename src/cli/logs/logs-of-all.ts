@@ -1,6 +1,5 @@
 import { visible } from "../../base/visible-text.ts";
-import { ClientError, type NodeServerClient, PermissionDenied } from "../../client/index.ts";
-import { pause } from "../../client/pause.ts";
+import { ClientError, type NodeServerClient, PermissionDenied, pause } from "../../client/index.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";

@@ -1,5 +1,4 @@
-import type { LogEntry } from "../../client/index.ts";
-import { pause } from "../../client/pause.ts";
+import { type LogEntry, pause } from "../../client/index.ts";
 
 /** Entries of several nodes are held this long, so that those of one moment can be put in order. */
 const windowMs = 200;

@@ -1,6 +1,11 @@
 import { visible } from "../../base/visible-text.ts";
-import { type ClientOptions, type Fetch, type NodeServerClient, Unreachable } from "../../client/index.ts";
-import { readServerUrl } from "../../client/server-url.ts";
+import {
+  type ClientOptions,
+  type Fetch,
+  type NodeServerClient,
+  readServerUrl,
+  Unreachable,
+} from "../../client/index.ts";
 import { isLoopback } from "../remote/loopback.ts";
 import { clientFor, fetchFor, type Target } from "../remote/remote.ts";
 import { isUnixAddress } from "../remote/unix.ts";

@@ -1,7 +1,13 @@
 import { z } from "zod";
-import { ClientError, type Fetch, NotNodeServer, PermissionDenied, RpcError } from "../../client/index.ts";
-import { pause } from "../../client/pause.ts";
-import { toUnreachable } from "../../client/unreachable.ts";
+import {
+  ClientError,
+  type Fetch,
+  NotNodeServer,
+  PermissionDenied,
+  pause,
+  RpcError,
+  toUnreachable,
+} from "../../client/index.ts";
 import type { Tag } from "../../update/release.ts";
 import type { Context } from "../context.ts";
 import { startProgress } from "../server/update-progress.ts";

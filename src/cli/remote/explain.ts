@@ -8,10 +8,10 @@ import {
   NotNodeServer,
   PermissionDenied,
   RpcError,
+  toUnreachable,
   Unreachable,
   type UnreachableReason,
 } from "../../client/index.ts";
-import { toUnreachable } from "../../client/unreachable.ts";
 import type { Target } from "./remote.ts";
 import { type ServedCertificate, servedCertificate } from "./served-certificate.ts";
 import { isUnixAddress, whyNoUnixAnswer } from "./unix.ts";

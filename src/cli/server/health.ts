@@ -1,7 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { visibleLines } from "../../base/visible-text.ts";
-import type { Fetch, Unreachable } from "../../client/index.ts";
-import { toUnreachable } from "../../client/unreachable.ts";
+import { type Fetch, toUnreachable, type Unreachable } from "../../client/index.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { readCa } from "../remote/ca.ts";

@@ -5,9 +5,9 @@ import {
   type MetricFamily,
   type NodeServerClient,
   PermissionDenied,
+  toUnreachable,
   Unreachable,
 } from "../../client/index.ts";
-import { toUnreachable } from "../../client/unreachable.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { explain } from "../remote/explain.ts";

@@ -1,7 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { visible } from "../../base/visible-text.ts";
-import { type BucketFiles, FileError } from "../../client/index.ts";
-import { isTemporary, pauseAfter } from "../../client/retry.ts";
+import { type BucketFiles, FileError, withRetries } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { sizeText } from "../terminal/quantities.ts";
@@ -16,8 +15,8 @@ import { foldersOf } from "./remote-tree.ts";
 /** Transfers at once. The server answers each when it is on the disk; meanwhile the others travel. */
 const maxParallel = 16;
 
-/** Pauses between the attempts of one transfer: half a minute in all, enough for a restart of the server or a short loss of the network. */
-const retryPausesMs = [250, 500, 1000, 2000, 4000, 8000, 8000, 8000];
+/** Attempts of one transfer after failures: half a minute in all, enough for a restart of the server or a short loss of the network. */
+const maxRetries = 7;
 
 /** CopyTools are what the copies of one run share. */
 export interface CopyTools {
@@ -185,23 +184,19 @@ export class RetryPolicy {
   }
 
   async attempt<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
-    for (let failures = 0; ; failures += 1) {
-      try {
-        const result = await work();
-        if (this.#restored !== undefined) this.#say(this.#restored);
-        this.#restored = undefined;
-        return result;
-      } catch (error) {
-        const plannedMs = retryPausesMs[failures];
-        if (signal.aborted || plannedMs === undefined || !isTemporary(error)) throw error;
-        const pauseMs = pauseAfter(error, plannedMs * (0.75 + Math.random() / 2));
-        if (pauseMs === undefined) throw error;
+    const result = await withRetries(work, {
+      signal,
+      maxRetries,
+      sleep: (ms, signal) => this.#clock.sleep(ms, signal),
+      onRetry: ({ error }) => {
         if (this.#restored === undefined) this.#say(`${problemOf(error)}; trying again`);
         this.#restored ??= error instanceof FileError ? "the server works again" : "connected again";
-        await this.#clock.sleep(pauseMs, signal);
-        signal.throwIfAborted();
-      }
-    }
+        return undefined;
+      },
+    });
+    if (this.#restored !== undefined) this.#say(this.#restored);
+    this.#restored = undefined;
+    return result;
   }
 }
 

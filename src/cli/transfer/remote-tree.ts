@@ -2,15 +2,15 @@ import { Fault } from "../../base/fault.ts";
 import {
   type BucketEntry,
   type BucketFiles,
+  bodyPieces,
   FileDenied,
   FileNotFound,
   type NodeServerClient,
   NotFound,
   PermissionDenied,
   RpcError,
+  toUnreachable,
 } from "../../client/index.ts";
-import { bodyPieces } from "../../client/response-body.ts";
-import { toUnreachable } from "../../client/unreachable.ts";
 import { fetchOf } from "../remote/remote.ts";
 
 export interface RemoteFile {

@@ -1,6 +1,11 @@
 import { effect } from "@preact/signals";
-import { type BucketFiles, FileError, Unreachable, type UploadRetry } from "../../../../client/index.ts";
-import { withRetries } from "../../../../client/retry.ts";
+import {
+  type BucketFiles,
+  FileError,
+  Unreachable,
+  type UploadRetry,
+  withRetries,
+} from "../../../../client/index.ts";
 import { untilReachable, whenReachable } from "../../../connection.ts";
 import { signedIn } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
