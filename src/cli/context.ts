@@ -1,9 +1,9 @@
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { visibleLines } from "../base/visible-text.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Output is standard output or standard error; `process.stdout` is one. */
 export interface Output {
@@ -25,7 +25,7 @@ export interface Terminal {
 export type StopSignal = "SIGINT" | "SIGTERM" | "SIGHUP";
 
 /** Surroundings are what a command can see of the process that runs it. A test runs many commands in one process, each in its own. */
-export interface Surroundings {
+interface Surroundings {
   readonly env: Environment;
   readonly cwd: string;
   /** The user's home folder. */
@@ -139,4 +139,14 @@ async function* linesOf(input: ReadableStream<Uint8Array>): AsyncGenerator<strin
     yield* lines;
   }
   if (rest !== "") yield rest;
+}
+
+/** The user's folder for logins, by the XDG base directory specification. */
+export function configFolder({ env, home }: Context): string {
+  return join(env.XDG_CONFIG_HOME || join(home, ".config"), "node-server");
+}
+
+/** The user's folder for histories and records, by the same specification. */
+export function stateFolder({ env, home }: Context): string {
+  return join(env.XDG_STATE_HOME || join(home, ".local", "state"), "node-server");
 }

@@ -2,8 +2,7 @@ import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
 import type { Context } from "./context.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
-import { readCa } from "./remote/ca.ts";
-import { fetchFor, findTarget, type Target } from "./remote/remote.ts";
+import { fetchFor, findTarget, readCa, type Target } from "./remote/remote.ts";
 
 /** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
 export function helpLine(command: Command, ...more: string[]): string {

@@ -1,14 +1,13 @@
 import { buckets } from "./buckets/buckets.ts";
 import { type CommandRow, command } from "./command.ts";
-import { shells } from "./completion/shells.ts";
+import { shells } from "./completion/completion.ts";
 import { cat } from "./files/cat.ts";
 import { cp, mv } from "./files/cp.ts";
 import { ls } from "./files/ls.ts";
 import { rm } from "./files/rm.ts";
 import { link } from "./links/link.ts";
 import { links, rollLinkSecret } from "./links/links.ts";
-import { login } from "./login/login.ts";
-import { logout } from "./login/logout.ts";
+import { login, logout } from "./login/login.ts";
 import { servers } from "./login/servers.ts";
 import { allowHttp, gather, json, parseCount, parseDuration, remote, remoteJson } from "./options.ts";
 import { serverCommands } from "./server/commands.ts";

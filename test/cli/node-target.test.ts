@@ -1,6 +1,5 @@
 import { expect, test } from "bun:test";
-import type { ClusterNode } from "../../src/cli/nodes/cluster-nodes.ts";
-import { type NamedServer, nodeTarget } from "../../src/cli/nodes/node-target.ts";
+import { type ClusterNode, type NamedServer, nodeTarget } from "../../src/cli/nodes/cluster-nodes.ts";
 import { Unreachable } from "../../src/client/index.ts";
 
 const uuid = "65d0b837-40a7-49e0-89e1-bba14a18b59f";

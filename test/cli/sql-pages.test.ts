@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { toPageable } from "../../src/cli/sql/sql-pageable.ts";
+import { toPageable } from "../../src/cli/sql/sql-pages.ts";
 import { loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";

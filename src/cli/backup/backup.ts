@@ -9,8 +9,8 @@ import { type CommandOptions, exitCodes } from "../command.ts";
 import { type Context, PipeClosed } from "../context.ts";
 import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
+import { StatusLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Writes a backup beside a running server, or of a stopped one. */

@@ -1,7 +1,11 @@
+import { stat } from "node:fs/promises";
 import { type CopyFilesReport, copyFiles, type NotMoved } from "../../backup/copy-files.ts";
 import { Fault } from "../../base/fault.ts";
+import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { blobKinds, findKind, kindOf } from "../../blobs/open-blobs.ts";
+import { readConfigFile } from "../../config/default-config.ts";
 import { readOverrides } from "../../config/environment.ts";
+import { replaceUrl } from "../../config/replace-value.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { type DatabaseSettings, databaseFile } from "../../db/database.ts";
@@ -13,8 +17,18 @@ import { loadGivenConfig, readConfig } from "../server/open.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type Meter, openMeter } from "../transfer/meter.ts";
-import { refuseRunning } from "./refuse-running.ts";
-import { writeUrl } from "./write-url.ts";
+import { refuseRunning } from "./refuse.ts";
+
+/** `writeUrl` writes the URL of a table's key into a configuration file, or removes it. Owner, permissions and comments stay. */
+export async function writeUrl(
+  path: string,
+  key: readonly [table: string, key: string],
+  url: string | undefined,
+): Promise<void> {
+  const text = replaceUrl(await readConfigFile(path), key, url);
+  const { mode, uid, gid } = await stat(path);
+  await replaceFile(path, text, { mode, uid, gid });
+}
 
 /** The target that stands for plain files below `static_path`. */
 const disk = "disk";

@@ -13,15 +13,13 @@ import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { readConfig } from "../server/open.ts";
-import { columns } from "../terminal/columns.ts";
 import { interruptible } from "../terminal/interrupt.ts";
+import { StatusLine } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
-import { StatusLine } from "../terminal/status-line.ts";
+import { columns } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { checkFilesTarget, type MigrateFilesOptions, migrateFiles } from "./migrate-files.ts";
-import { refuseRoot } from "./refuse-root.ts";
-import { refuseRunning } from "./refuse-running.ts";
-import { writeUrl } from "./write-url.ts";
+import { checkFilesTarget, type MigrateFilesOptions, migrateFiles, writeUrl } from "./migrate-files.ts";
+import { refuseRoot, refuseRunning } from "./refuse.ts";
 
 export interface MigrateOptions extends CommandOptions {
   readonly to?: string;

@@ -12,13 +12,12 @@ import type { StoreValue } from "../../db/rows/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
+import { ProgressLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { refuseRoot } from "./refuse-root.ts";
-import { refuseRunning, refuseRunningHere } from "./refuse-running.ts";
+import { refuseRoot, refuseRunning, refuseRunningHere } from "./refuse.ts";
 import { RestoredConfig } from "./restored-config.ts";
 import { RestoredStore } from "./restored-store.ts";
 

@@ -1,5 +1,5 @@
 import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
-import { webAddress } from "../remote/unix.ts";
+import { webAddress } from "../remote/addresses.ts";
 
 type Bucket = NonNullable<ResultOf<"static-bucket_read">>;
 

@@ -3,11 +3,11 @@ import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../cl
 import { type CommandRow, command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { gather, remoteJson, yes } from "../options.ts";
+import { webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
-import { webAddress } from "../remote/unix.ts";
-import { columns } from "../terminal/columns.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { confirm } from "../terminal/ask.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
+import { columns } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
 import { clone } from "./clone.ts";

@@ -1,13 +1,144 @@
-import { Fault } from "../../base/fault.ts";
-import { InvalidInput } from "../../client/index.ts";
+import { Fault, faultReason } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
+import {
+  InvalidInput,
+  type NodeServerClient,
+  NotFound,
+  type ResultOf,
+  RpcError,
+} from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
+import type { Context } from "../context.ts";
 import { remoteJson, yes } from "../options.ts";
-import { connect } from "../remote/remote.ts";
-import { columns, sizeCell } from "../terminal/columns.ts";
-import { confirm } from "../terminal/confirm.ts";
-import { countText, secondText, sizeText } from "../terminal/quantities.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { confirm } from "../terminal/ask.ts";
+import { interruptible } from "../terminal/interrupt.ts";
+import { ProgressLine } from "../terminal/progress.ts";
+import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
+import { columns, sizeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { restoreAll } from "./restore-all.ts";
+import { inParallel } from "../transfer/engine.ts";
+import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
+
+/** Versions of one answer. */
+const maxPerPage = 10_000;
+
+type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path">;
+
+interface RestoreAllOptions extends RemoteOptions {
+  readonly json?: boolean;
+  readonly dryRun?: boolean;
+}
+
+/** A bucket and a path in it, without a slash at its end; empty for the whole bucket. */
+interface Subject {
+  readonly name: string;
+  readonly path: string;
+}
+
+const notice = "interrupted; restored files are complete, and the same command continues from there";
+
+/** Puts back the newest version of every file at or below a path that does not exist now. */
+async function restoreAll(
+  ctx: Context,
+  subject: Subject,
+  { dryRun, json, ...options }: RestoreAllOptions,
+): Promise<number> {
+  const client = await connect(ctx, options);
+  return interruptible(ctx, notice, async (signal) => {
+    const { missing, existing } = await findMissing(client, subject, signal);
+    if (dryRun) {
+      if (json) await ctx.print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
+      else
+        await ctx.print(
+          missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
+        );
+      ctx.say(
+        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
+      );
+      return exitCodes.done;
+    }
+    const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
+    reportOmitted(ctx, "failed", failed);
+    const restored = missing.length - failed.length;
+    ctx.say(
+      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`,
+    );
+    if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
+    return failed.length > 0 ? exitCodes.failed : exitCodes.done;
+  });
+}
+
+/** The newest version of each file that does not exist now, and the number of those files with versions that do. */
+async function findMissing(
+  client: NodeServerClient,
+  { name, path }: Subject,
+  signal: AbortSignal,
+): Promise<{ missing: Version[]; existing: number }> {
+  const newest = new Map<string, Version>();
+  let after: Version | undefined;
+  do {
+    const page = await client.callAny(
+      "static-bucket-file_history",
+      { name, path, limit: maxPerPage, files_only: true, ...(after && { after }) },
+      signal,
+    );
+    const versions = page as readonly Version[];
+    for (const { path, version } of versions) if (!newest.has(path)) newest.set(path, { path, version });
+    const last = versions.length < maxPerPage ? undefined : versions.at(-1);
+    after = last && { version: last.version, path: last.path };
+  } while (after !== undefined);
+  const present = await presentPaths(client, { name, path }, signal);
+  const missing = [...newest.values()].filter(({ path }) => !present.has(path));
+  return { missing, existing: newest.size - missing.length };
+}
+
+/** The files that exist at a path and below it. */
+async function presentPaths(
+  client: NodeServerClient,
+  { name, path }: Subject,
+  signal: AbortSignal,
+): Promise<ReadonlySet<string>> {
+  try {
+    const listed = await client.callAny("static-bucket-file_list", { name, path }, signal);
+    return new Set((listed as readonly Version[]).map(({ path }) => path));
+  } catch (error) {
+    // Nothing is at the path, or a file; that the bucket exists is known.
+    if (error instanceof NotFound) return new Set();
+    if (error instanceof InvalidInput) return new Set([path]);
+    throw error;
+  }
+}
+
+async function restoreEach(
+  ctx: Context,
+  client: NodeServerClient,
+  { name, versions }: { readonly name: string; readonly versions: readonly Version[] },
+  signal: AbortSignal,
+): Promise<OmittedFile[]> {
+  const failed: OmittedFile[] = [];
+  if (versions.length === 0) return failed;
+  const line = new ProgressLine(ctx, "restoring");
+  let done = 0;
+  const state = () => `${numberText(done)} of ${countText(versions.length, "file")}`;
+  await inParallel(versions, signal, async ({ path, version }) => {
+    try {
+      await client.call("static-bucket-file_restore", { name, path, version });
+    } catch (error) {
+      if (!(error instanceof RpcError) || !concernsOneFile(error)) throw error;
+      failed.push({ path, reason: faultReason(error.data.reason) ?? "refused", why: error.detail });
+    }
+    done += 1;
+    line.update(done / versions.length, state);
+  });
+  line.end(1, state);
+  return failed;
+}
+
+/** Whether the other files may still be restored: the path is taken by a folder, locked, or its version was purged meanwhile. */
+function concernsOneFile({ kind }: RpcError): boolean {
+  return kind === "InvalidInput" || kind === "NotFound" || kind === "Other";
+}
 
 /** Lists what was deleted or replaced at a path of a bucket and below it. */
 export const history = command({

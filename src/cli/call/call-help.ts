@@ -1,5 +1,5 @@
 import { type NamedTypes, needWords, typeText } from "../../rpc/discover.ts";
-import { isUnixAddress } from "../remote/unix.ts";
+import { isUnixAddress } from "../remote/addresses.ts";
 import { credentialOf, findMethod, methodNames, paramsOf } from "./declaration.ts";
 
 /** The help of a method, from its declaration: what it does, needs, takes and returns. */

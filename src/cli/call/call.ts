@@ -8,9 +8,8 @@ import { clientFor, findServer, findTarget, type RemoteOptions, type Target } fr
 import { paintFor } from "../terminal/colour.ts";
 import { readable, untilStopped } from "../terminal/output.ts";
 import { methodHelp, methodList } from "./call-help.ts";
-import { credentialOf, findMethod } from "./declaration.ts";
+import { credentialOf, findMethod, parseParams } from "./declaration.ts";
 import { callExactly } from "./exact.ts";
-import { parseParams } from "./params.ts";
 
 interface CallOptions extends RemoteOptions {
   readonly method?: string;

@@ -1,6 +1,8 @@
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import type { Shell } from "./shells.ts";
+
+export const shells = ["bash", "zsh", "fish"] as const;
+type Shell = (typeof shells)[number];
 
 /** Scripts by shell. Each asks the program for the candidates, so that a script never becomes outdated. */
 export const completionScripts: Readonly<Record<Shell, string>> = {

@@ -24,8 +24,7 @@ import { reportSkipped } from "../transfer/omitted-file.ts";
 import { relayFiles } from "../transfer/relay.ts";
 import { BucketReader, foldersOf } from "../transfer/remote-tree.ts";
 import { sendFile } from "../transfer/send.ts";
-import { skipOptions } from "../transfer/skip-options.ts";
-import { SkipRules } from "../transfer/skip-rules.ts";
+import { SkipRules, skipOptions } from "../transfer/skip-rules.ts";
 import {
   type BucketPath,
   filesBelow,

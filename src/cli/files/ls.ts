@@ -3,8 +3,8 @@ import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { columns, sizeCell } from "../terminal/columns.ts";
 import { secondText } from "../terminal/quantities.ts";
+import { columns, sizeCell } from "../terminal/table.ts";
 import { BucketReader } from "../transfer/remote-tree.ts";
 import { type BucketPath, filesBelow, parseBucketPath, pathIn, requireEntry } from "./location.ts";
 

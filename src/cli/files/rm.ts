@@ -3,7 +3,7 @@ import type { NodeServerClient } from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
 import { remote, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { confirm } from "../terminal/ask.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type BucketPath, filesBelow, parseBucketPath, requireEntry, shown } from "./location.ts";

@@ -6,9 +6,8 @@ import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
 import { parseCount, parseDuration, remoteJson } from "../options.ts";
-import { isLoopback } from "../remote/loopback.ts";
+import { isLoopback, webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
-import { webAddress } from "../remote/unix.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
 

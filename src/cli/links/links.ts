@@ -2,9 +2,9 @@ import { visible } from "../../base/visible-text.ts";
 import { command, exitCodes } from "../command.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { columns } from "../terminal/columns.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { confirm } from "../terminal/ask.ts";
 import { secondText } from "../terminal/quantities.ts";
+import { columns } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Lists the stored links of a bucket, or revokes one or all. */

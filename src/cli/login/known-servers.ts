@@ -4,10 +4,9 @@ import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, folderProblem } from "../../base/local-fs/access.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/index.ts";
-import type { Context } from "../context.ts";
-import { isUnixAddress, toUnixAddress } from "../remote/unix.ts";
+import { type Context, configFolder } from "../context.ts";
+import { isUnixAddress, toUnixAddress } from "../remote/addresses.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { configFolder } from "../user-folders.ts";
 
 /** KnownServer is a server that the user logged in to. */
 export interface KnownServer {

@@ -3,11 +3,12 @@ import { visible } from "../../base/visible-text.ts";
 import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { json } from "../options.ts";
-import { readCa } from "../remote/ca.ts";
-import { clientFor, fetchFor } from "../remote/remote.ts";
+import { clientFor, fetchFor, readCa } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
 import {
+  knownServer,
   nameFromUrl,
   parseServerName,
   parseServerUrl,
@@ -73,3 +74,22 @@ function isUnencrypted(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }
+
+/** Forgets a server and its token; the token itself stays valid. */
+export const logout = command({
+  name: "logout [name]",
+  summary: "remove a saved server and its token (default: the one in use)",
+  async run({ name: wanted }, ctx) {
+    const known = await readServers(ctx);
+    const name = wanted ?? known.current;
+    if (name === undefined) throw new WrongUsage("no server is in use; name the one to remove");
+    if (knownServer(known, name) === undefined)
+      throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
+    const { [name]: _, ...servers } = known.servers;
+    // The next server in use is chosen by the user, not by the order of the file.
+    const current = known.current === undefined || known.current === name ? {} : { current: known.current };
+    await writeServers(ctx, { ...current, servers });
+    ctx.say(`logged out of ${name}`);
+    return exitCodes.done;
+  },
+});

@@ -9,8 +9,7 @@ import { isColoured } from "../terminal/colour.ts";
 import { untilStopped } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type FollowOptions, followLog } from "./follow-node.ts";
-import { chosen, defaultFilter, type LogsOptions } from "./followed-nodes.ts";
-import { logsOfAll } from "./logs-of-all.ts";
+import { chosen, defaultFilter, type LogsOptions, logsOfAll } from "./logs-of-all.ts";
 
 /**
  * Prints the entries that the server keeps in memory, and with `--follow` the new ones; with `--all` those of every node of its

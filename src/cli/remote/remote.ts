@@ -1,4 +1,5 @@
-import { Fault } from "../../base/fault.ts";
+import { readFileSync } from "node:fs";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { build } from "../../build.ts";
 import {
   type ClientOptions,
@@ -6,6 +7,7 @@ import {
   FileError,
   NodeServerClient,
   PermissionDenied,
+  type SocketClass,
   Unreachable,
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
@@ -13,8 +15,40 @@ import type { Context } from "../context.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { Interrupted } from "../terminal/ask.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
-import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./unix.ts";
+import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./addresses.ts";
+
+/** Reads the certificates (PEM) of a file. */
+export function readCa(ctx: Context, path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(ctx.path(path), "utf8");
+  } catch (error) {
+    const why = codeOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
+    throw new WrongUsage(`the certificates in ${path} cannot be read: ${why}; give another file with --ca`);
+  }
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new WrongUsage(`${path} contains no certificate in PEM; one begins with -----BEGIN CERTIFICATE-----`);
+}
+
+/** CertificateTrust says what a server's certificate is checked against. */
+interface CertificateTrust {
+  /** Certificates in PEM; no others are trusted. */
+  readonly ca: string;
+  /** Replaces the check that the certificate names the host; undefined accepts it. */
+  readonly checkServerIdentity?: () => Error | undefined;
+}
+
+export function trustingFetch(tls: CertificateTrust): Fetch {
+  return (url, init) => fetch(url, { ...init, tls } as BunFetchRequestInit);
+}
+
+export function trustingSocket(tls: CertificateTrust): SocketClass {
+  return class extends WebSocket {
+    constructor(url: string) {
+      super(url, { tls });
+    }
+  };
+}
 
 /** RemoteOptions are the options of every command that talks to a server. */
 export interface RemoteOptions {

@@ -6,12 +6,12 @@ import { assertOwner, claimStore } from "../../buckets/maintenance/store-mark.ts
 import { deleteOrphans } from "../../buckets/maintenance/sweep.ts";
 import type { Config } from "../../config/schema.ts";
 import type { FileOfBlob } from "../../db/rows/store-rows.ts";
-import { refuseRunning } from "../backup/refuse-running.ts";
+import { refuseRunning } from "../backup/refuse.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { columns } from "../terminal/columns.ts";
+import { StatusLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { StatusLine } from "../terminal/status-line.ts";
+import { columns } from "../terminal/table.ts";
 import { withDatabase } from "./open.ts";
 
 export interface CheckFilesOptions {

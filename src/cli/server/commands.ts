@@ -1,6 +1,6 @@
 import { build } from "../../build.ts";
 import { type CommandRow, command, exitCodes } from "../command.ts";
-import { explainFileError } from "../file-error.ts";
+import { explainFileError } from "../errors.ts";
 import { listen, onlyWithAll, processes, unit, unitProcesses, yes } from "../options.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 

@@ -2,21 +2,58 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { formatAddress } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
-import { ClientError, type ClientOptions, type Fetch, NodeServerClient } from "../../client/index.ts";
+import {
+  ClientError,
+  type ClientOptions,
+  eventOf,
+  type Fetch,
+  NodeServerClient,
+  type SubscribeOptions,
+} from "../../client/index.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
 import type { Context } from "../context.ts";
-import { trustingFetch, trustingSocket } from "../remote/ca.ts";
+import { trustingFetch, trustingSocket } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { startProgress } from "./update-progress.ts";
+import { openProgress } from "../terminal/progress.ts";
+
+/**
+ * `startProgress` shows the progress of an update until `signal` fires or the server restarts.
+ * Resolves when the subscription has begun and throws when it is refused;
+ * a later break ends the progress, not the update.
+ */
+export async function startProgress(
+  ctx: Context,
+  client: NodeServerClient,
+  title: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const connected = Promise.withResolvers<void>();
+  const options = { signal, reconnect: false, onConnect: () => connected.resolve() };
+  await Promise.race([connected.promise, showProgress(ctx, client, title, options)]);
+}
+
+async function showProgress(
+  ctx: Context,
+  client: NodeServerClient,
+  title: string,
+  options: SubscribeOptions,
+): Promise<void> {
+  const shown = openProgress(ctx, title);
+  const entries = client.subscribe("node-server_stream_log", { log_filter: "server=info" }, options);
+  for await (const entry of entries) {
+    const event = eventOf(entry);
+    if (event?.event === "update.downloading" && event.bytes !== undefined) shown(event.bytes, event.total);
+  }
+}
 
 /** ServerAccess are the options of a client that reaches the server of a configuration. */
-export interface ServerAccess extends Pick<ClientOptions, "WebSocket"> {
+interface ServerAccess extends Pick<ClientOptions, "WebSocket"> {
   readonly fetch: Fetch;
 }
 
 /** RunningServer is the server of a configuration, found running. */
-export interface RunningServer {
+interface RunningServer {
   readonly url: string;
   readonly version: string;
   readonly access: ServerAccess;

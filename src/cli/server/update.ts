@@ -9,9 +9,9 @@ import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
 import { connect } from "../remote/remote.ts";
+import { openProgress } from "../terminal/progress.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { openLog, readConfig } from "./open.ts";
-import { openProgress } from "./progress.ts";
 import { findRunning, updateRunning } from "./running.ts";
 
 interface UpdateOptions extends CommandOptions, UpdateAllOptions {

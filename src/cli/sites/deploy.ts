@@ -19,8 +19,7 @@ import {
 import { type OmittedFile, reportOmitted, reportSkipped } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
 import { sendFile } from "../transfer/send.ts";
-import { skipNotes, skipOptions } from "../transfer/skip-options.ts";
-import { SkipRules } from "../transfer/skip-rules.ts";
+import { SkipRules, skipNotes, skipOptions } from "../transfer/skip-rules.ts";
 import { type LockContext, withTransferLock } from "../transfer/transfer-lock.ts";
 import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 

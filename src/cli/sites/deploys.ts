@@ -4,8 +4,8 @@ import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { columns, countCell, sizeCell, timeCell } from "../terminal/columns.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { confirm } from "../terminal/ask.ts";
+import { columns, countCell, sizeCell, timeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 

@@ -2,7 +2,7 @@ import { visible } from "../../base/visible-text.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { addressAtHost, addressOfBucket, bucketAddress } from "../buckets/bucket-address.ts";
 import type { Context } from "../context.ts";
-import { webAddress } from "../remote/unix.ts";
+import { webAddress } from "../remote/addresses.ts";
 
 /** A mistake in `_headers` or `_redirects`, as the server found it. */
 interface SiteProblem {

@@ -1,6 +1,6 @@
 import { exactJson } from "../../base/json.ts";
+import { parseValue, readText } from "../call/declaration.ts";
 import { callExactly } from "../call/exact.ts";
-import { parseValue, readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";

@@ -3,8 +3,8 @@ import type { ResultOf } from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { columns, timeCell } from "../terminal/columns.ts";
 import { timeText } from "../terminal/quantities.ts";
+import { columns, timeCell } from "../terminal/table.ts";
 
 type Answer = ResultOf<"cluster_nodes">;
 type ClusterNode = Answer["nodes"][number];

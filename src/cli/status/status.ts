@@ -10,6 +10,7 @@ import {
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { isUnixAddress, unixClientUrl } from "../remote/addresses.ts";
 import { explain } from "../remote/explain.ts";
 import {
   clientFor,
@@ -19,7 +20,6 @@ import {
   type RemoteOptions,
   type Target,
 } from "../remote/remote.ts";
-import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
 import { permissionsText, tokenState } from "../tokens/permissions.ts";
 import { warningText } from "./nodes.ts";

@@ -1,8 +1,8 @@
 import { command, exitCodes } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { columns } from "../terminal/columns.ts";
 import { sizeText } from "../terminal/quantities.ts";
+import { columns } from "../terminal/table.ts";
 
 const barWidth = 30;
 

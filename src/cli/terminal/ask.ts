@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { visibleLines } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 
 /** Interrupted says that somebody typed Ctrl+C at a question. */
@@ -34,4 +35,12 @@ export async function askSecret({ terminal }: Context, question: string): Promis
     keys.pause();
     screen.write("\n");
   }
+}
+
+/** Asks before something that cannot be undone, unless `yes` (the option `--yes`) is set. Throws when the answer is not yes. */
+export async function confirm(ctx: Context, what: string, yes: boolean | undefined): Promise<void> {
+  if (yes) return;
+  ctx.err.write(`${visibleLines(what)} Type yes to continue: `);
+  if (!/^y(es)?$/i.test(await ctx.readLine()))
+    throw new Fault("Other", "not confirmed, nothing changed (--yes skips the question)");
 }

@@ -13,10 +13,9 @@ import type { Context } from "../context.ts";
 import { renewLogin } from "../login/renew-login.ts";
 import { gather, parseDuration, remoteJson, yes } from "../options.ts";
 import { clientFor, connect, findServer } from "../remote/remote.ts";
-import { askSecret } from "../terminal/ask.ts";
-import { columns, timeCell } from "../terminal/columns.ts";
-import { confirm } from "../terminal/confirm.ts";
+import { askSecret, confirm } from "../terminal/ask.ts";
 import { agoText } from "../terminal/quantities.ts";
+import { columns, timeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 type Token = ResultOf<"token_get">;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import { FileError } from "../../client/index.ts";
-import { localRefusal } from "../file-error.ts";
+import { localRefusal } from "../errors.ts";
 import { type CopyTools, isContentLost } from "./engine.ts";
 import {
   concernsOneFile,
@@ -15,8 +15,7 @@ import {
   stampOf,
 } from "./local-tree.ts";
 import type { OmissionCause } from "./omitted-file.ts";
-import type { FileSource } from "./remote-tree.ts";
-import { contentOf } from "./remote-tree.ts";
+import { contentOf, type FileSource } from "./remote-tree.ts";
 import { isExcluded, newPartName } from "./skip-rules.ts";
 
 /** Fetching is what the downloads of one run share. */

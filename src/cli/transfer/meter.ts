@@ -1,5 +1,5 @@
 import type { Context } from "../context.ts";
-import { ProgressLine } from "../terminal/progress-line.ts";
+import { ProgressLine } from "../terminal/progress.ts";
 import { countText, numberText, sizeText, timeText } from "../terminal/quantities.ts";
 
 /** Meter shows how far a transfer of files is. */

@@ -3,9 +3,8 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import { fileClockTickMs } from "../../base/local-fs/file-calls.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
-import type { Context } from "../context.ts";
-import { explainFileError } from "../file-error.ts";
-import { stateFolder } from "../user-folders.ts";
+import { type Context, stateFolder } from "../context.ts";
+import { explainFileError } from "../errors.ts";
 import { type FileStamp, hashBytes } from "./local-tree.ts";
 import { type RemoteFile, sameTime } from "./remote-tree.ts";
 

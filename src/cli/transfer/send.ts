@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import { codeOf, faultReason } from "../../base/fault.ts";
 import { FileError } from "../../client/index.ts";
-import { localRefusal } from "../file-error.ts";
+import { localRefusal } from "../errors.ts";
 import type { Upload } from "./engine.ts";
 import {
   concernsOneFile,

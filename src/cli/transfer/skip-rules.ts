@@ -1,11 +1,12 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import { gather } from "../options.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { IgnorePattern, InvalidPattern } from "./ignore-pattern.ts";
 
 /** `ignoreFile` is the name of the file in a folder that says which files of it are not sent. */
-export const ignoreFile = ".nodeserverignore";
+const ignoreFile = ".nodeserverignore";
 
 /** What a site does not need and visitors must not see. The folder `.well-known` is part of sites (RFC 8615). */
 const defaults = ["node_modules", ".*", "!.well-known", ".env*"];
@@ -136,3 +137,16 @@ function optionRule(
     throw new WrongUsage(`${source} ${text}: ${error.message}`);
   }
 }
+
+/** `skipOptions` are those of the commands that send a folder: which of its files are skipped. */
+export const skipOptions = [
+  ["--include <pattern>", "send files that the rules skip, such as .htaccess; repeatable", { parse: gather }],
+  ["--exclude <pattern>", "skip files, such as *.map or /drafts/; repeatable", { parse: gather }],
+  ["-v, --verbose", "list every skipped file with its rule"],
+] as const;
+
+/** skipNotes say in the help of `push` and `deploy` which files are not sent. */
+export const skipNotes = `These rules skip files: node_modules, .env* and other names that begin with a dot, except .well-known;
+then .nodeserverignore in DIR (the syntax of .gitignore); then --exclude. --include sends skipped files
+all the same, except .git and .DS_Store; a pattern with a slash also reaches into a skipped folder.
+Links are followed if they point to files inside DIR that are sent; other links are skipped and listed.`;

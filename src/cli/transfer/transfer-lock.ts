@@ -11,10 +11,9 @@ import {
   NotFound,
   RpcError,
 } from "../../client/index.ts";
-import type { Context } from "../context.ts";
-import { explainFileError } from "../file-error.ts";
+import { type Context, stateFolder } from "../context.ts";
+import { explainFileError } from "../errors.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { stateFolder } from "../user-folders.ts";
 import { hashBytes } from "./local-tree.ts";
 
 /** A third of the time for which a lock is valid. */

@@ -1,6 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { visible } from "../../base/visible-text.ts";
 import type { Context, Output } from "../context.ts";
+import { sizeText } from "./quantities.ts";
 
 const redrawMs = 100;
 /** A task that is done sooner shows no progress. */
@@ -64,4 +65,50 @@ export class ProgressLine {
     this.#drawn = `\r${line.slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;
     this.#err.write(this.#drawn);
   }
+}
+
+/** StatusLine shows on a terminal what a task of unknown length has done so far; elsewhere it shows nothing. */
+export class StatusLine {
+  readonly #err: Output;
+  readonly #isTerminal: boolean;
+  #drawnAt = 0;
+
+  constructor({ err }: Context) {
+    this.#err = err;
+    this.#isTerminal = err.isTTY === true;
+  }
+
+  /** `text` is called only when something is shown. */
+  update(text: () => string): void {
+    if (!this.#isTerminal || performance.now() - this.#drawnAt < redrawMs) return;
+    this.#drawnAt = performance.now();
+    this.#err.write(`\r${visible(text()).slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`);
+  }
+
+  /** Removes the line, so that others can be written. */
+  clear(): void {
+    if (this.#isTerminal && this.#drawnAt > 0) this.#err.write("\r\x1b[K");
+  }
+}
+
+/** If the total is unknown, a line is shown each time this many bytes have arrived. */
+const bytesPerLine = 5_000_000;
+
+/** Shows the progress of a download; call the result with the bytes so far and, where it is known, the total. */
+export function openProgress(ctx: Context, what: string): (bytes: number, total: number | undefined) => void {
+  const line = new ProgressLine(ctx, what);
+  let linesShown = 0;
+  let done = false;
+  return (bytes, total) => {
+    if (done) return;
+    if (total === undefined) {
+      if (Math.floor(bytes / bytesPerLine) <= linesShown) return;
+      linesShown = Math.floor(bytes / bytesPerLine);
+      return line.say(`${what}: ${sizeText(bytes)}`);
+    }
+    done = bytes >= total;
+    const state = () => `${sizeText(bytes)} of ${sizeText(total)}`;
+    if (done) line.end(1, state);
+    else line.update(bytes / total, state);
+  };
 }
