@@ -100,6 +100,10 @@ export class Context {
     await promise;
   };
 
+  /** Writes a value as JSON to standard output, on one line unless it is indented. */
+  readonly printJson = (value: unknown, indent?: number): Promise<void> =>
+    this.print(`${JSON.stringify(value, null, indent)}\n`);
+
   /** Writes a line, or several, for people to standard error. A server may have chosen some of the text, so it cannot control the terminal. */
   readonly say = (line: string): void => {
     this.err.write(`${visibleLines(line)}\n`);

@@ -1,6 +1,6 @@
 import { buckets } from "./buckets/buckets.ts";
 import { type CommandRow, command } from "./command.ts";
-import { shells } from "./completion/completion.ts";
+import { completion } from "./completion/completion.ts";
 import { cat } from "./files/cat.ts";
 import { cp, mv } from "./files/cp.ts";
 import { ls } from "./files/ls.ts";
@@ -59,13 +59,6 @@ const sql = command({
   notes:
     "\nRuns all statements and prints the result of the last one. Instead of statements, \\dt lists the\ntables and \\d TABLE shows the columns and indexes of one; \\? helps.",
   run: async (options, ctx) => (await import("./sql/sql.ts")).sql(options, ctx),
-});
-
-const completion = command({
-  name: "completion <shell>",
-  summary: "print the completion script for a shell",
-  choices: shells,
-  run: async (options, ctx) => (await import("./completion/completion.ts")).completion(options, ctx),
 });
 
 const man = command({

@@ -70,7 +70,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
     }
     if (error instanceof PipeClosed) return exitCodes.done;
     ctx.say(`node-server: ${await messageFor(ctx, error, chosen)}`);
-    if (chosen?.opts().json === true) await ctx.print(`${JSON.stringify({ error: errorFacts(error) })}\n`);
+    if (chosen?.opts().json === true) await ctx.printJson({ error: errorFacts(error) });
     return exitCodeOf(error);
   }
 }

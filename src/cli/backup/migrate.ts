@@ -16,7 +16,7 @@ import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { StatusLine } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
-import { columns } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { checkFilesTarget, type MigrateFilesOptions, migrateFiles, writeUrl } from "./migrate-files.ts";
 import { refuseRoot, refuseRunning } from "./refuse.ts";
@@ -116,13 +116,10 @@ async function copyConfigured(
   } finally {
     line.clear();
   }
-  await ctx.print(
-    columns(
-      ctx,
-      ["TABLE", "ROWS", "SHA-256"],
-      report.tables.map(({ name, rows, sha256 }) => [name, String(rows), sha256]),
-    ),
-  );
+  await printTable(ctx, {
+    head: ["TABLE", "ROWS", "SHA-256"],
+    rows: report.tables.map(({ name, rows, sha256 }) => [name, String(rows), sha256]),
+  });
   if (report.otherTables.length > 0)
     ctx.say(`note: tables of other programs were not copied: ${report.otherTables.join(", ")}`);
   ctx.say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);

@@ -7,7 +7,7 @@ import { webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { columns } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { bucketAddress } from "./bucket-address.ts";
 import { clone } from "./clone.ts";
@@ -161,7 +161,7 @@ const remove = command({
       options.yes,
     );
     const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
-    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    if (options.json) await ctx.printJson(result);
     if (options.files && result.files_deleted !== true)
       throw new Fault(
         "Other",
@@ -202,32 +202,28 @@ function withDefaults(bucket: Bucket) {
 
 async function printBucket(ctx: Context, bucket: Bucket, options: JsonOption): Promise<number> {
   if (!options.json) return printBuckets(ctx, [bucket], options);
-  await ctx.print(`${JSON.stringify(withDefaults(bucket))}\n`);
+  await ctx.printJson(withDefaults(bucket));
   return exitCodes.done;
 }
 
 async function printBuckets(ctx: Context, buckets: readonly Bucket[], { json }: JsonOption): Promise<number> {
   const word = (yes: boolean) => (yes ? "yes" : "no");
-  await ctx.print(
-    json
-      ? `${JSON.stringify(buckets.map(withDefaults))}\n`
-      : columns(
-          ctx,
-          ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS", "CLEAN URLS"],
-          buckets
-            .map(withDefaults)
-            .map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts, clean_urls }) => [
-              name,
-              path,
-              word(is_http_root),
-              word(cors),
-              word(enable),
-              isPublic ? "public" : "private",
-              hosts.length === 0 ? "-" : hosts.join(" "),
-              word(clean_urls),
-            ]),
-        ),
-  );
+  await printTable(ctx, {
+    json: json && buckets.map(withDefaults),
+    head: ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS", "CLEAN URLS"],
+    rows: buckets
+      .map(withDefaults)
+      .map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts, clean_urls }) => [
+        name,
+        path,
+        word(is_http_root),
+        word(cors),
+        word(enable),
+        isPublic ? "public" : "private",
+        hosts.length === 0 ? "-" : hosts.join(" "),
+        word(clean_urls),
+      ]),
+  });
   return exitCodes.done;
 }
 

@@ -15,7 +15,7 @@ import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
-import { columns, sizeCell } from "../terminal/table.ts";
+import { printTable, sizeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { inParallel } from "../transfer/engine.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
@@ -48,7 +48,7 @@ async function restoreAll(
   return interruptible(ctx, notice, async (signal) => {
     const { missing, existing } = await findMissing(client, subject, signal);
     if (dryRun) {
-      if (json) await ctx.print(`${JSON.stringify({ dry_run: true, restores: missing, existing })}\n`);
+      if (json) await ctx.printJson({ dry_run: true, restores: missing, existing });
       else
         await ctx.print(
           missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
@@ -64,7 +64,7 @@ async function restoreAll(
     ctx.say(
       `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`,
     );
-    if (json) await ctx.print(`${JSON.stringify({ restored, existing, failed })}\n`);
+    if (json) await ctx.printJson({ restored, existing, failed });
     return failed.length > 0 ? exitCodes.failed : exitCodes.done;
   });
 }
@@ -148,22 +148,19 @@ export const history = command({
   async run({ name, path, ...options }, ctx) {
     const client = await connect(ctx, options);
     const versions = await client.call("static-bucket-file_history", { name, path });
-    if (options.json) await ctx.print(`${JSON.stringify(versions, null, 2)}\n`);
+    if (options.json) await ctx.printJson(versions, 2);
     else
-      await ctx.print(
-        columns(
-          ctx,
-          ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],
-          versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
-            String(version),
-            kind === "folder" ? `${path}/` : path,
-            kind === "folder" ? "-" : sizeCell(ctx, size),
-            secondText(mtime),
-            secondText(removed_at),
-            secondText(kept_until),
-          ]),
-        ),
-      );
+      await printTable(ctx, {
+        head: ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],
+        rows: versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
+          String(version),
+          kind === "folder" ? `${path}/` : path,
+          kind === "folder" ? "-" : sizeCell(ctx, size),
+          secondText(mtime),
+          secondText(removed_at),
+          secondText(kept_until),
+        ]),
+      });
     return exitCodes.done;
   },
 });
@@ -205,7 +202,7 @@ export const restore = command({
           `${error.detail}; restore it elsewhere with --to PATH, or only the missing files with --all and no version`,
         );
       });
-    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    if (options.json) await ctx.printJson(result);
     else ctx.say(`restored ${to ?? from}`);
     return exitCodes.done;
   },
@@ -225,7 +222,7 @@ export const purge = command({
       options.yes,
     );
     const result = await client.call("static-bucket-file_purge", { name });
-    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    if (options.json) await ctx.printJson(result);
     else ctx.say(`${name}: ${countText(result.versions, "version")} purged`);
     return exitCodes.done;
   },

@@ -117,7 +117,7 @@ async function follow(
         broken = false;
       },
     });
-    for await (const event of events) await ctx.print(`${JSON.stringify(event)}\n`);
+    for await (const event of events) await ctx.printJson(event);
   });
   return exitCodes.done;
 }

@@ -1,5 +1,4 @@
-import { exitCodes } from "../command.ts";
-import type { Context } from "../context.ts";
+import { command, exitCodes } from "../command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];
@@ -71,8 +70,13 @@ complete -c node-server -f -a '(__node_server_complete)'
 `,
 };
 
-export async function completion({ shell }: { readonly shell: string }, ctx: Context): Promise<number> {
-  // Commander has refused every other name.
-  await ctx.print(completionScripts[shell as Shell]);
-  return exitCodes.done;
-}
+export const completion = command({
+  name: "completion <shell>",
+  summary: "print the completion script for a shell",
+  choices: shells,
+  async run({ shell }, ctx) {
+    // Commander has refused every other name.
+    await ctx.print(completionScripts[shell as Shell]);
+    return exitCodes.done;
+  },
+});

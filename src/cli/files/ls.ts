@@ -4,7 +4,7 @@ import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { secondText } from "../terminal/quantities.ts";
-import { columns, sizeCell } from "../terminal/table.ts";
+import { printTable, sizeCell } from "../terminal/table.ts";
 import { BucketReader } from "../transfer/remote-tree.ts";
 import { type BucketPath, filesBelow, parseBucketPath, pathIn, requireEntry } from "./location.ts";
 
@@ -28,19 +28,15 @@ export const ls = command({
     const client = await connect(ctx, options);
     if (at === undefined) return listBuckets(ctx, client, options);
     const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
-    await ctx.print(
-      options.json
-        ? `${JSON.stringify(found)}\n`
-        : columns(
-            ctx,
-            ["SIZE", "MODIFIED", "PATH"],
-            found.map(({ path, kind, size, modified }) => [
-              size === null ? "-" : sizeCell(ctx, size),
-              secondText(modified),
-              kind === "folder" ? `${path}/` : path,
-            ]),
-          ),
-    );
+    await printTable(ctx, {
+      json: options.json && found,
+      head: ["SIZE", "MODIFIED", "PATH"],
+      rows: found.map(({ path, kind, size, modified }) => [
+        size === null ? "-" : sizeCell(ctx, size),
+        secondText(modified),
+        kind === "folder" ? `${path}/` : path,
+      ]),
+    });
     return exitCodes.done;
   },
 });
@@ -52,15 +48,7 @@ async function listBuckets(
 ): Promise<number> {
   const { openBuckets } = await import("../buckets/open-buckets.ts");
   const { names, patterns } = await openBuckets(client);
-  await ctx.print(
-    json
-      ? `${JSON.stringify(names)}\n`
-      : columns(
-          ctx,
-          ["BUCKET"],
-          names.map((name) => [`${name}/`]),
-        ),
-  );
+  await printTable(ctx, { json: json && names, head: ["BUCKET"], rows: names.map((name) => [`${name}/`]) });
   if (patterns.length > 0)
     ctx.say(`note: this token also opens buckets that only the Super Token can list: ${patterns.join(", ")}`);
   return exitCodes.done;

@@ -40,7 +40,7 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
     });
     const [host] = await hostsOf(client, name);
     const url = addressFor(client, host, made.address);
-    if (options.json) await ctx.print(`${JSON.stringify({ ...made, url })}\n`);
+    if (options.json) await ctx.printJson({ ...made, url });
     else {
       await ctx.print(`${url}\n`);
       if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))

@@ -4,7 +4,7 @@ import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { secondText } from "../terminal/quantities.ts";
-import { columns } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Lists the stored links of a bucket, or revokes one or all. */
@@ -25,28 +25,25 @@ export const links = command({
     if (id !== undefined || all) {
       if (all) await confirm(ctx, `All links of the bucket ${visible(name)} will end.`, options.yes);
       const result = await client.call("static-bucket_unlink", { name, id });
-      if (json) await ctx.print(`${JSON.stringify(result)}\n`);
+      if (json) await ctx.printJson(result);
       else ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
       return exitCodes.done;
     }
     const stored = await client.call("static-bucket_links", { name });
-    if (json) await ctx.print(`${JSON.stringify(stored, null, 2)}\n`);
+    if (json) await ctx.printJson(stored, 2);
     else
-      await ctx.print(
-        columns(
-          ctx,
-          ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
-          stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
-            id,
-            kind,
-            visible(kind !== "download" ? `${path}/` : path),
-            max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
-            password ? "yes" : "no",
-            by,
-            secondText(expires),
-          ]),
-        ),
-      );
+      await printTable(ctx, {
+        head: ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
+        rows: stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
+          id,
+          kind,
+          visible(kind !== "download" ? `${path}/` : path),
+          max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
+          password ? "yes" : "no",
+          by,
+          secondText(expires),
+        ]),
+      });
     return exitCodes.done;
   },
 });
@@ -60,7 +57,7 @@ export const rollLinkSecret = command({
     const client = await connect(ctx, options);
     await confirm(ctx, "All links and previews of all buckets will end.", options.yes);
     const result = await client.call("node-server_roll_link_secret", {});
-    if (options.json) await ctx.print(`${JSON.stringify(result)}\n`);
+    if (options.json) await ctx.printJson(result);
     else ctx.say("All links and previews of all buckets have ended.");
     return exitCodes.done;
   },

@@ -49,7 +49,7 @@ export const login = command({
     ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
     const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
     ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
-    if (json) await ctx.print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
+    if (json) await ctx.printJson({ name, url, token: tokenState(own), super: isSuper });
     return exitCodes.done;
   },
 });

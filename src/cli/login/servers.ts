@@ -16,7 +16,7 @@ const list = command({
     const lines = rows.map(
       ({ name, url, current }) => `${current ? "*" : " "} ${name.padEnd(width)}  ${url}\n`,
     );
-    await ctx.print(json ? `${JSON.stringify(rows)}\n` : lines.join(""));
+    await (json ? ctx.printJson(rows) : ctx.print(lines.join("")));
     if (ctx.env.NODE_SERVER_URL) ctx.say("note: NODE_SERVER_URL is set and overrides this");
     else if (rows.length === 0) ctx.say("no server is saved; `node-server login URL` adds one");
     return exitCodes.done;

@@ -237,7 +237,7 @@ export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOption
   if (pending.length > 0)
     await confirm(ctx, `The token is sent to the addresses above, and each node restarts.`, options.yes);
   const ended = await updateInTurn(ctx, pending, tag, options);
-  if (options.json) await ctx.print(`${JSON.stringify({ tag: tag.text, nodes: nodes.map(toJson) })}\n`);
+  if (options.json) await ctx.printJson({ tag: tag.text, nodes: nodes.map(toJson) });
   if (ended === "done") {
     if (!options.json) await ctx.print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
     return exitCodes.done;

@@ -11,7 +11,7 @@ import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { StatusLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { columns } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 import { withDatabase } from "./open.ts";
 
 export interface CheckFilesOptions {
@@ -40,7 +40,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
       );
       ctx.say("The files of this database are plain files below static_path now.");
     }
-    if (json) await ctx.print(`${JSON.stringify({ store: "disk" })}\n`);
+    if (json) await ctx.printJson({ store: "disk" });
     else
       ctx.say(
         "The files are plain files below static_path, which the database does not list: there is nothing to compare.",
@@ -90,9 +90,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
         line.clear();
       }
       if (json)
-        await ctx.print(
-          `${JSON.stringify(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), null, 2)}\n`,
-        );
+        await ctx.printJson(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), 2);
       else await show(ctx, { ...report, damaged, deleted }, { repair, content });
       const hasOrphans = report.orphans.count > 0 && !repair;
       return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;
@@ -118,16 +116,13 @@ async function show(
   { repair, content }: { readonly repair: boolean; readonly content: boolean },
 ): Promise<void> {
   const bad = broken.length + damaged.length;
-  await ctx.print(
-    columns(
-      ctx,
-      ["PROBLEM", "FILE", "SIZE", "BLOB"],
-      [
-        ...broken.map((file) => [problemOf(file), locationOf(file), String(file.size), file.blob]),
-        ...damaged.map((file) => [removedNote("damaged", file), locationOf(file), "-", file.blob]),
-      ],
-    ),
-  );
+  await printTable(ctx, {
+    head: ["PROBLEM", "FILE", "SIZE", "BLOB"],
+    rows: [
+      ...broken.map((file) => [problemOf(file), locationOf(file), String(file.size), file.blob]),
+      ...damaged.map((file) => [removedNote("damaged", file), locationOf(file), "-", file.blob]),
+    ],
+  });
   ctx.say(`The store has ${countText(blobs, "blob")} (${sizeText(bytes)}).`);
   if (bad > 0)
     ctx.say(

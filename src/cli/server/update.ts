@@ -52,13 +52,13 @@ async function check(ctx: Context, config: Config, { json }: UpdateOptions): Pro
   const { version: newest, text } = await newestTag(config);
   const running = (await findRunning(config))?.version ?? build.cargo_version;
   const newer = isLater(newest, running);
-  await ctx.print(
-    json
-      ? `${JSON.stringify({ current: running, latest: newest, newer })}\n`
-      : newer
-        ? `${text} is available, ${running} is running; \`node-server update\` updates it\n`
-        : `${running} is running; there is no newer release\n`,
-  );
+  await (json
+    ? ctx.printJson({ current: running, latest: newest, newer })
+    : ctx.print(
+        newer
+          ? `${text} is available, ${running} is running; \`node-server update\` updates it\n`
+          : `${running} is running; there is no newer release\n`,
+      ));
   return exitCodes.done;
 }
 

@@ -90,8 +90,7 @@ async function deployOnce(
     reportOmitted(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
       ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
-      if (options.json)
-        await ctx.print(`${JSON.stringify({ ...done, complete: false, published: false })}\n`);
+      if (options.json) await ctx.printJson({ ...done, complete: false, published: false });
       return exitCodes.failed;
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
@@ -166,11 +165,9 @@ async function finish(
     ctx.say(`${bucket}: deploy ${deploy} is ready, not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
     const complete = reportMissing(ctx, tree.omitted.length, 0);
-    await ctx.print(
-      options.json
-        ? `${JSON.stringify({ ...summary, complete, published: false, address, expires })}\n`
-        : `${address}\n`,
-    );
+    await (options.json
+      ? ctx.printJson({ ...summary, complete, published: false, address, expires })
+      : ctx.print(`${address}\n`));
     return complete ? exitCodes.done : exitCodes.failed;
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
@@ -194,11 +191,9 @@ async function finish(
   const { replaced } = published;
   const errors = problems.filter(({ level }) => level === "error").length;
   const complete = reportMissing(ctx, tree.omitted.length, errors);
-  await ctx.print(
-    options.json
-      ? `${JSON.stringify({ ...summary, complete, published: true, replaced, problems, address })}\n`
-      : `${address}\n`,
-  );
+  await (options.json
+    ? ctx.printJson({ ...summary, complete, published: true, replaced, problems, address })
+    : ctx.print(`${address}\n`));
   return complete ? exitCodes.done : exitCodes.failed;
 }
 

@@ -5,7 +5,7 @@ import type { Context } from "../context.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
-import { columns, countCell, sizeCell, timeCell } from "../terminal/table.ts";
+import { countCell, printTable, sizeCell, timeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
@@ -31,9 +31,7 @@ export const deploys = command({
       );
     if (preview !== undefined) {
       const made = await previewAddress(ctx, client, { bucket, deploy: preview });
-      await ctx.print(
-        options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`,
-      );
+      await (options.json ? ctx.printJson({ deploy: preview, ...made }) : ctx.print(`${made.address}\n`));
       return exitCodes.done;
     }
     if (gone !== undefined) {
@@ -66,24 +64,20 @@ async function list(
   { json }: { readonly json?: boolean },
 ): Promise<number> {
   const found = await client.call("static-bucket_deploy_list", { name: bucket });
-  await ctx.print(
-    json
-      ? `${JSON.stringify(found)}\n`
-      : columns(
-          ctx,
-          ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
-          found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
-            deploy,
-            changed ? `${state}, changed` : state,
-            published_at === null ? "-" : timeCell(ctx, published_at),
-            timeCell(ctx, made_at),
-            by,
-            files === null ? "-" : countCell(ctx, files),
-            bytes === null ? "-" : sizeCell(ctx, bytes),
-            note,
-          ]),
-        ),
-  );
+  await printTable(ctx, {
+    json: json && found,
+    head: ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
+    rows: found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
+      deploy,
+      changed ? `${state}, changed` : state,
+      published_at === null ? "-" : timeCell(ctx, published_at),
+      timeCell(ctx, made_at),
+      by,
+      files === null ? "-" : countCell(ctx, files),
+      bytes === null ? "-" : sizeCell(ctx, bytes),
+      note,
+    ]),
+  });
   if (found.length === 0) ctx.say(`${bucket} has no deploys; \`node-server deploy DIR ${bucket}\` makes one`);
   return exitCodes.done;
 }
@@ -108,6 +102,6 @@ async function switched(
   const address = await publishedAddress(client, bucket, published);
   const { deploy, replaced } = published;
   ctx.say(`${bucket}: published ${deploy}${replaced === null ? "" : ` (was ${replaced})`}`);
-  await ctx.print(json ? `${JSON.stringify({ deploy, replaced, problems, address })}\n` : `${address}\n`);
+  await (json ? ctx.printJson({ deploy, replaced, problems, address }) : ctx.print(`${address}\n`));
   return exitCodes.done;
 }

@@ -214,10 +214,7 @@ async function showPlan(
 ): Promise<number> {
   const downloads = files.map(({ path, size }) => ({ path, size }));
   const deletes = gone.map(({ path }) => path);
-  if (json)
-    await ctx.print(
-      `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: omitted })}\n`,
-    );
+  if (json) await ctx.printJson({ dry_run: true, downloads, deletes, unchanged, left_out: omitted });
   else await printPlan(ctx, "download", downloads, deletes);
   reportOmitted(ctx, "not pulled", omitted);
   ctx.say(

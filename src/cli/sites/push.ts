@@ -134,7 +134,7 @@ async function reportEvent(
   message: string,
 ): Promise<void> {
   ctx.say(message);
-  if (json) await ctx.print(`${JSON.stringify(event)}\n`);
+  if (json) await ctx.printJson(event);
 }
 
 async function showPlan(
@@ -147,17 +147,15 @@ async function showPlan(
   const uploads = plan.uploads.map(({ path, size }) => ({ path, size }));
   const deletes = site.delete ? [...plan.gone] : [];
   if (json)
-    await ctx.print(
-      `${JSON.stringify({
-        dry_run: true,
-        uploads,
-        deletes,
-        unchanged: plan.unchanged,
-        left_out: local.omitted,
-        skipped: local.skipped,
-        skipped_there: plan.skippedThere,
-      })}\n`,
-    );
+    await ctx.printJson({
+      dry_run: true,
+      uploads,
+      deletes,
+      unchanged: plan.unchanged,
+      left_out: local.omitted,
+      skipped: local.skipped,
+      skipped_there: plan.skippedThere,
+    });
   else await printPlan(ctx, "upload", uploads, deletes);
   reportOmitted(ctx, "not pushed", local.omitted);
   reportSkipped(ctx, local.skipped, { verbose });

@@ -39,13 +39,13 @@ export async function status(
   });
   if (asked instanceof Unreachable) {
     const error = await explain(asked, target);
-    await ctx.print(`${JSON.stringify({ server: target.url, reachable: false, error })}\n`);
+    await ctx.printJson({ server: target.url, reachable: false, error });
     ctx.say(`node-server: ${error}`);
     return exitCodeOf(asked);
   }
   const { own } = asked.answers;
   const state = stateOf(target, asked);
-  await ctx.print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
+  await (options.json ? ctx.printJson(state) : ctx.print(linesOf(state, asked.answers)));
   if (!(own instanceof Error) || own instanceof NoToken)
     return state.ready === false || state.writes === false ? exitCodes.failed : exitCodes.done;
   ctx.say(

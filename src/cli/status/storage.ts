@@ -2,7 +2,7 @@ import { command, exitCodes } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { sizeText } from "../terminal/quantities.ts";
-import { columns } from "../terminal/table.ts";
+import { printTable } from "../terminal/table.ts";
 
 const barWidth = 30;
 
@@ -27,15 +27,11 @@ export const storage = command({
         "█".repeat(Math.round((bytes / largest) * barWidth)),
       ];
     };
-    await ctx.print(
-      options.json
-        ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
-        : columns(
-            ctx,
-            ["TABLE", "     SIZE", "  SHARE", ""],
-            sorted.map(([name, bytes]) => row(name, bytes)),
-          ),
-    );
+    await printTable(ctx, {
+      json: options.json && { tables: Object.fromEntries(sorted), total },
+      head: ["TABLE", "     SIZE", "  SHARE", ""],
+      rows: sorted.map(([name, bytes]) => row(name, bytes)),
+    });
     ctx.say(`all tables: ${sizeText(total)}`);
     return exitCodes.done;
   },

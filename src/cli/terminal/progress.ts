@@ -8,48 +8,80 @@ const redrawMs = 100;
 const quietMs = 1000;
 const barWidth = 25;
 
+/** StatusLine shows on a terminal what a task of unknown length has done so far; elsewhere it shows nothing. */
+export class StatusLine {
+  readonly isTerminal: boolean;
+  readonly #err: Output;
+  readonly #clock: Clock;
+  #drawn = "";
+  #drawnAt = Number.NEGATIVE_INFINITY;
+
+  constructor({ err, clock }: Context) {
+    this.#err = err;
+    this.#clock = clock;
+    this.isTerminal = err.isTTY === true;
+  }
+
+  /** `text` is called only when something is shown. */
+  update(text: () => string): void {
+    if (this.isTerminal && this.#clock.monotonic() - this.#drawnAt >= redrawMs) this.draw(text());
+  }
+
+  draw(text: string): void {
+    this.#drawnAt = this.#clock.monotonic();
+    this.#drawn = `\r${visible(text).slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;
+    this.#err.write(this.#drawn);
+  }
+
+  /** Writes a line of its own, above what is drawn. */
+  say(text: string): void {
+    const line = visible(text);
+    this.#err.write(this.isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
+  }
+
+  /** Removes the line, so that others can be written. */
+  clear(): void {
+    if (this.#drawn !== "") this.#err.write("\r\x1b[K");
+    this.#drawn = "";
+  }
+}
+
 /** ProgressLine shows on standard error how far a task is: a bar on a terminal, elsewhere a line for every tenth. */
 export class ProgressLine {
   readonly #what: string;
   readonly #err: Output;
-  readonly #isTerminal: boolean;
   readonly #clock: Clock;
   readonly #startedAt: number;
-  #drawn = "";
-  #drawnAt = Number.NEGATIVE_INFINITY;
+  readonly #line: StatusLine;
   #tenth = 0;
 
-  constructor({ err, clock }: Context, what: string) {
+  constructor(ctx: Context, what: string) {
     this.#what = what;
-    this.#clock = clock;
-    this.#startedAt = clock.monotonic();
-    this.#err = err;
-    this.#isTerminal = err.isTTY === true;
+    this.#err = ctx.err;
+    this.#clock = ctx.clock;
+    this.#startedAt = ctx.clock.monotonic();
+    this.#line = new StatusLine(ctx);
   }
 
   /** `share` is between 0 and 1. `state` is called only when something is shown. */
   update(share: number, state: () => string): void {
     if (this.#isQuiet) return;
-    if (this.#isTerminal) {
-      if (this.#clock.monotonic() - this.#drawnAt >= redrawMs) this.#draw(share, state());
-      return;
-    }
+    this.#line.update(() => this.#bar(share, state()));
     const tenth = Math.floor(share * 10);
-    if (tenth <= this.#tenth) return;
+    if (this.#line.isTerminal || tenth <= this.#tenth) return;
     this.#tenth = tenth;
     this.#err.write(`${visible(`${this.#what}: ${tenth * 10} %, ${state()}`)}\n`);
   }
 
   /** Writes a line of its own, above the bar. */
   say(text: string): void {
-    const line = visible(text);
-    this.#err.write(this.#isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
+    this.#line.say(text);
   }
 
   end(share: number, state: () => string): void {
     if (this.#isQuiet) return;
-    if (this.#isTerminal) {
-      this.#draw(share, state());
+    if (this.#line.isTerminal) {
+      this.#line.draw(this.#bar(share, state()));
       this.#err.write("\n");
     } else this.update(share, state);
   }
@@ -58,36 +90,9 @@ export class ProgressLine {
     return this.#clock.monotonic() - this.#startedAt < quietMs;
   }
 
-  #draw(share: number, state: string): void {
-    this.#drawnAt = this.#clock.monotonic();
+  #bar(share: number, state: string): string {
     const bar = "#".repeat(Math.floor(share * barWidth)).padEnd(barWidth);
-    const line = visible(`${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`);
-    this.#drawn = `\r${line.slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`;
-    this.#err.write(this.#drawn);
-  }
-}
-
-/** StatusLine shows on a terminal what a task of unknown length has done so far; elsewhere it shows nothing. */
-export class StatusLine {
-  readonly #err: Output;
-  readonly #isTerminal: boolean;
-  #drawnAt = 0;
-
-  constructor({ err }: Context) {
-    this.#err = err;
-    this.#isTerminal = err.isTTY === true;
-  }
-
-  /** `text` is called only when something is shown. */
-  update(text: () => string): void {
-    if (!this.#isTerminal || performance.now() - this.#drawnAt < redrawMs) return;
-    this.#drawnAt = performance.now();
-    this.#err.write(`\r${visible(text()).slice(0, Math.max(20, (this.#err.columns || 80) - 1))}\x1b[K`);
-  }
-
-  /** Removes the line, so that others can be written. */
-  clear(): void {
-    if (this.#isTerminal && this.#drawnAt > 0) this.#err.write("\r\x1b[K");
+    return `${this.#what} [${bar}] ${Math.floor(share * 100)} %  ${state}`;
   }
 }
 

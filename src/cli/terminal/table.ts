@@ -4,21 +4,25 @@ import type { Context } from "../context.ts";
 import type { Paint } from "./colour.ts";
 import { minuteText, numberText, secondText, sizeText } from "./quantities.ts";
 
-/** Formats rows as columns: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts. */
-export function columns(
-  { out }: Context,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): string {
+export interface Listing {
+  /** What `--json` prints instead; false or undefined without it. */
+  readonly json?: unknown;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+/** printTable prints rows: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts; or as JSON. */
+export async function printTable(ctx: Context, { json, head, rows }: Listing): Promise<void> {
+  if (json) return ctx.printJson(json);
   const plain = rows.map((row) => row.map(visible));
-  if (!out.isTTY) return plain.map((row) => `${row.join("\t")}\n`).join("");
-  const widths = head.map((cell, at) => Math.max(cell.length, ...plain.map((row) => (row[at] ?? "").length)));
+  if (!ctx.out.isTTY) return ctx.print(plain.map((row) => `${row.join("\t")}\n`).join(""));
+  const widths = head.map((_, at) => widthOf([head, ...plain].map((row) => row[at] ?? "")));
   const line = (row: readonly string[]) =>
     `${widths
-      .map((width, at) => (row[at] ?? "").padEnd(width))
+      .map((width, at) => aligned(row[at] ?? "", width))
       .join("  ")
       .trimEnd()}\n`;
-  return line(head) + plain.map(line).join("");
+  await ctx.print([head, ...plain].map(line).join(""));
 }
 
 /** `sizeCell` returns a number of bytes: in units for people, plain for programs. */
@@ -64,7 +68,7 @@ export function tableText(
     return {
       head,
       cells,
-      width: [head, ...cells].reduce((max, text) => Math.max(max, Bun.stringWidth(text)), 0),
+      width: widthOf([head, ...cells]),
       right:
         values.length > 0 && values.every((value) => typeof value === "number" || typeof value === "bigint"),
     };
@@ -100,8 +104,13 @@ function cellText(value: unknown): string {
   return typeof value === "string" ? value : exactJson(value);
 }
 
+/** The width of the widest text on a terminal. */
+function widthOf(texts: readonly string[]): number {
+  return texts.reduce((max, text) => Math.max(max, Bun.stringWidth(text)), 0);
+}
+
 /** Pads by the width on a terminal: some characters are two columns wide, some none. */
-function aligned(text: string, width: number, right: boolean): string {
+function aligned(text: string, width: number, right = false): string {
   const space = " ".repeat(Math.max(0, width - Bun.stringWidth(text)));
   return right ? space + text : text + space;
 }

@@ -15,7 +15,7 @@ import { gather, parseDuration, remoteJson, yes } from "../options.ts";
 import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret, confirm } from "../terminal/ask.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { columns, timeCell } from "../terminal/table.ts";
+import { printTable, timeCell } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 type Token = ResultOf<"token_get">;
@@ -41,24 +41,20 @@ const list = command({
     const own = await client.call("token_get");
     // A script can compare times, but not "3 h ago".
     const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
-    await ctx.print(
-      options.json
-        ? `${JSON.stringify(tokens)}\n`
-        : columns(
-            ctx,
-            ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
-            tokens.map((token) => [
-              token.token_key,
-              token.username ?? "-",
-              endOf(ctx, token),
-              permissionsText(token, token.token_key === own.token_key),
-              token.created_by ?? "-",
-              token.name ?? "-",
-              token.created_at == null ? "-" : timeCell(ctx, token.created_at),
-              token.last_used_at == null ? "-" : lastUse(token.last_used_at),
-            ]),
-          ),
-    );
+    await printTable(ctx, {
+      json: options.json && tokens,
+      head: ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
+      rows: tokens.map((token) => [
+        token.token_key,
+        token.username ?? "-",
+        endOf(ctx, token),
+        permissionsText(token, token.token_key === own.token_key),
+        token.created_by ?? "-",
+        token.name ?? "-",
+        token.created_at == null ? "-" : timeCell(ctx, token.created_at),
+        token.last_used_at == null ? "-" : lastUse(token.last_used_at),
+      ]),
+    });
     return exitCodes.done;
   },
 });
@@ -181,7 +177,7 @@ async function showSecret(
   made: { readonly key: string; readonly secret: string },
   { json }: { readonly json?: boolean },
 ): Promise<number> {
-  await ctx.print(json ? `${JSON.stringify(made)}\n` : `${visible(`${made.key}:${made.secret}`)}\n`);
+  await (json ? ctx.printJson(made) : ctx.print(`${visible(`${made.key}:${made.secret}`)}\n`));
   ctx.say("save it; it is not shown again");
   return exitCodes.done;
 }

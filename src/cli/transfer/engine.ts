@@ -140,7 +140,7 @@ export async function reportCopies(
   reportOmitted(ctx, "not deleted", kept);
   reportOmitted(ctx, "failed", failed);
   for (const line of lines) ctx.say(line);
-  if (json) await ctx.print(`${JSON.stringify(json)}\n`);
+  if (json) await ctx.printJson(json);
   return failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 
