@@ -7,7 +7,7 @@ import { version } from "../package.json";
 import { messageOf } from "../src/base/fault.ts";
 import { bundleConsole, packConsole } from "../src/bundle.ts";
 import { completionScripts, shells } from "../src/cli/completion/completion.ts";
-import { manPage } from "../src/cli/manual/man-page.ts";
+import { manPage } from "../src/cli/man-page.ts";
 import { commands } from "../src/cli/program.ts";
 import { binaryName, parseTag } from "../src/update/release.ts";
 import { compile, ownTriple } from "./compile.ts";

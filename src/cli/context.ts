@@ -1,7 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
-import { visibleLines } from "../base/visible-text.ts";
+import { visible, visibleLines } from "../base/visible-text.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -108,6 +108,11 @@ export class Context {
   readonly say = (line: string): void => {
     this.err.write(`${visibleLines(line)}\n`);
   };
+
+  /** Writes a line for people about one of several servers. Both texts may come from that server. */
+  reportAbout(name: string, line: string): void {
+    this.say(`node-server: ${visible(name)}: ${visible(line)}`);
+  }
 
   /** Opens standard input as bytes. */
   input(): ReadableStream<Uint8Array> {

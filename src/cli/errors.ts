@@ -4,6 +4,13 @@ import { currentUser } from "../base/local-fs/access.ts";
 import { FileError, RpcError, Unreachable } from "../client/index.ts";
 import type { OmissionCause } from "./transfer/omitted-file.ts";
 
+/** WrongUsage is a mistake in the command line, found before anything was sent. Exit code 2. */
+export class WrongUsage extends Fault {
+  constructor(detail: string) {
+    super("InvalidInput", detail);
+  }
+}
+
 /** ErrorFacts is an error for programs, as `--json` prints it: what `data` of a JSON-RPC error holds, with its code. */
 export interface ErrorFacts extends Readonly<Record<string, unknown>> {
   /** The kind of the server's error, or the class of one of the client. */

@@ -7,8 +7,7 @@ import { ls } from "./files/ls.ts";
 import { rm } from "./files/rm.ts";
 import { link } from "./links/link.ts";
 import { links, rollLinkSecret } from "./links/links.ts";
-import { login, logout } from "./login/login.ts";
-import { servers } from "./login/servers.ts";
+import { login, logout, servers } from "./login/login.ts";
 import { allowHttp, gather, json, parseCount, parseDuration, remote, remoteJson } from "./options.ts";
 import { serverCommands } from "./server/commands.ts";
 import { checkSiteCommand } from "./sites/check-site.ts";
@@ -64,7 +63,7 @@ const sql = command({
 const man = command({
   name: "man",
   summary: "print the manual page, node-server(1)",
-  run: async (_, ctx) => (await import("./manual/man-page.ts")).printManPage(ctx, commands),
+  run: async (_, ctx) => (await import("./man-page.ts")).printManPage(ctx, commands),
 });
 
 const complete = command({

@@ -1,16 +1,16 @@
 import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "../base/fault.ts";
+import { nearest } from "../base/nearest.ts";
 import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
 import { addCommand, addOptions, exitCodes, programDescription } from "./command.ts";
 import { type Context, type Output, PipeClosed } from "./context.ts";
-import { errorFacts, explainFileError } from "./errors.ts";
-import { adviseHelp, helpLineAfter, refuseUnknownCommands, targetOf } from "./failed-command.ts";
+import { errorFacts, explainFileError, WrongUsage } from "./errors.ts";
+import { parseServerUrl } from "./login/known-servers.ts";
 import { globalOptions } from "./options.ts";
 import { commands } from "./program.ts";
 import { explain } from "./remote/explain.ts";
-import { exitCodeOf } from "./remote/remote.ts";
-import { WrongUsage } from "./terminal/wrong-usage.ts";
+import { exitCodeOf, fetchFor, findTarget, readCa, type Target } from "./remote/remote.ts";
 
 /** Runs the command that `args` name and resolves to the exit code. Failures are printed, never thrown. */
 export async function run(args: readonly string[], ctx: Context): Promise<number> {
@@ -124,4 +124,64 @@ async function messageFor(ctx: Context, error: unknown, command: Command | undef
 
 function bugText(error: unknown): string {
   return `this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}`;
+}
+
+/** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
+function helpLine(command: Command, ...more: string[]): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return `see \`${[...names, ...more].join(" ")} --help\``;
+}
+
+/** The same line after a command has failed: a method has a help of its own. */
+async function helpLineAfter(command: Command): Promise<string> {
+  const [method = ""] = command.args;
+  const isMethod =
+    command.name() === "call" && (await import("./call/declaration.ts")).methodNames.includes(method);
+  return helpLine(command, ...(isMethod ? [method] : []));
+}
+
+/** Adds the line of `helpLine` to every message about wrong usage that commander prints. */
+function adviseHelp(command: Command): void {
+  command.showHelpAfterError(helpLine(command));
+  for (const sub of command.commands) adviseHelp(sub);
+}
+
+/**
+ * Treats an argument of a group's default command as a misspelt command: for `buckets lst`, commander would say that `list` has
+ * too many arguments.
+ */
+function refuseUnknownCommands(command: Command): void {
+  for (const sub of command.commands) refuseUnknownCommands(sub);
+  for (const sub of command.commands.filter((other) => other.name() === defaultName)) {
+    if (sub.registeredArguments.length > 0) continue;
+    sub.allowExcessArguments().hook("preAction", () => {
+      const [word] = sub.args;
+      if (word === undefined) return;
+      if (command.args[0] === sub.name())
+        return command.error(`error: too many arguments for '${sub.name()}': it takes none`);
+      const [near] = nearest(
+        word,
+        command.commands.map((other) => other.name()),
+        1,
+      );
+      command.error(`error: unknown command '${word}'${near === undefined ? "" : `; did you mean ${near}?`}`);
+    });
+  }
+}
+
+/** The name of the command that a group runs when none is named. */
+const defaultName = "list";
+
+/** Finds the server that a failed command talked to. */
+async function targetOf(
+  ctx: Context,
+  command: Command | undefined,
+): Promise<Pick<Target, "url" | "fetch"> | undefined> {
+  if (command === undefined) return undefined;
+  const { server, ca } = command.opts<{ server?: string; ca?: string }>();
+  if (command.name() !== "login") return findTarget(ctx, { ...(server && { server }), ...(ca && { ca }) });
+  const [address = ""] = command.args;
+  const url = parseServerUrl(ctx, address);
+  return { url, fetch: fetchFor(url, ca === undefined ? undefined : readCa(ctx, ca)) };
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import type { CommandRow, OptionRow } from "../../src/cli/command.ts";
-import { manPage } from "../../src/cli/manual/man-page.ts";
+import { manPage } from "../../src/cli/man-page.ts";
 import { remote } from "../../src/cli/options.ts";
 import { commands } from "../../src/cli/program.ts";
 import { findTool } from "../support/tools.ts";

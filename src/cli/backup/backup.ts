@@ -7,11 +7,11 @@ import { inspectMovedDatabase } from "../../preflight.ts";
 import { filesSource } from "../../settings.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { type Context, PipeClosed } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { StatusLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Writes a backup beside a running server, or of a stopped one. */
 export function backup(

@@ -13,9 +13,9 @@ import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { loadGivenConfig, readConfig } from "../server/open.ts";
 import { countText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type Meter, openMeter } from "../transfer/meter.ts";
 import { refuseRunning } from "./refuse.ts";
 

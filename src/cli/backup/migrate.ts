@@ -12,12 +12,12 @@ import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { StatusLine } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
 import { printTable } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { checkFilesTarget, type MigrateFilesOptions, migrateFiles, writeUrl } from "./migrate-files.ts";
 import { refuseRoot, refuseRunning } from "./refuse.ts";
 

@@ -6,22 +6,80 @@ import { type VerifiedBackup, verifyBackup } from "../../backup/read-backup.ts";
 import { type RestoreOptions, restoreBackup } from "../../backup/restore.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
+import { openBlobs } from "../../blobs/open-blobs.ts";
+import {
+  assertNotForeign,
+  claimStore,
+  readMark,
+  retainedUntil,
+} from "../../buckets/maintenance/store-mark.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import type { StoreValue } from "../../db/rows/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
+import { withDatabase } from "../server/open.ts";
 import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { refuseRoot, refuseRunning, refuseRunningHere } from "./refuse.ts";
 import { RestoredConfig } from "./restored-config.ts";
-import { RestoredStore } from "./restored-store.ts";
 
-export interface RestoreCommandOptions extends CommandOptions {
+interface RestoredStoreOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  /** What the replaced database recorded about its store; undefined if there was none. */
+  readonly previous: StoreValue | undefined;
+  /** Whether files are restored into the store. */
+  readonly withFiles: boolean;
+}
+
+/**
+ * RestoredStore ties a restored database to the object store of its files: if it takes the place of the database that owned the
+ * store, or if the files were restored into it. Otherwise an operator has to claim the store: the server of which the backup was
+ * made may use it.
+ */
+class RestoredStore {
+  readonly #ctx: Context;
+  readonly #options: RestoredStoreOptions;
+
+  constructor(ctx: Context, options: RestoredStoreOptions) {
+    this.#ctx = ctx;
+    this.#options = options;
+  }
+
+  /** Throws if files would be restored into a store of another database. */
+  async examine(): Promise<void> {
+    const { config, previous, withFiles } = this.#options;
+    const { url } = config.files;
+    if (url === undefined || !withFiles) return;
+    const mark = await readMark(openBlobs({ ...config.files, url }, { sync: config.sync_uploads }));
+    assertNotForeign(mark, previous?.database, url);
+  }
+
+  /** To be called when the database is in its place. What the backup does not name is kept in the store for a while. */
+  async finish(): Promise<void> {
+    const { config, configPath, previous, withFiles } = this.#options;
+    const { keep_removed_days: keepDays } = config;
+    const { url } = config.files;
+    if (url === undefined || (previous === undefined && !withFiles)) return;
+    await withDatabase(this.#ctx, config, { create: false, configPath }, async ({ storeIdentity }) => {
+      if (previous !== undefined)
+        await storeIdentity.change((_, now) => ({
+          ...previous,
+          keep_orphans_until: retainedUntil(now, keepDays),
+        }));
+      if (!withFiles) return;
+      const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
+      await claimStore(storeIdentity, blobs, { url, keepDays });
+    });
+  }
+}
+
+interface RestoreCommandOptions extends CommandOptions {
   readonly file: string;
   readonly yes?: boolean;
   /** `--files` or `--no-files`; undefined restores files if the backup has them. */

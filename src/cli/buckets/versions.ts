@@ -9,6 +9,7 @@ import {
 } from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -16,7 +17,6 @@ import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
 import { printTable, sizeCell } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { inParallel } from "../transfer/engine.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
 

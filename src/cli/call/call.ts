@@ -1,15 +1,23 @@
 import type { Command } from "commander";
 import { exactJson } from "../../base/json.ts";
+import { visibleLines } from "../../base/visible-text.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { type NewCredentials, renewLogin, usernameIn } from "../login/renew-login.ts";
-import { clientFor, findServer, findTarget, type RemoteOptions, type Target } from "../remote/remote.ts";
-import { paintFor } from "../terminal/colour.ts";
-import { readable, untilStopped } from "../terminal/output.ts";
+import { type NewCredentials, renewLogin, usernameIn } from "../login/login.ts";
+import {
+  callExactly,
+  clientFor,
+  findServer,
+  findTarget,
+  type RemoteOptions,
+  type Target,
+} from "../remote/remote.ts";
+import { type Paint, paintFor } from "../terminal/colour.ts";
+import { untilStopped } from "../terminal/interrupt.ts";
+import { tableText } from "../terminal/table.ts";
 import { methodHelp, methodList } from "./call-help.ts";
 import { credentialOf, findMethod, parseParams } from "./declaration.ts";
-import { callExactly } from "./exact.ts";
 
 interface CallOptions extends RemoteOptions {
   readonly method?: string;
@@ -120,4 +128,29 @@ async function follow(
     for await (const event of events) await ctx.printJson(event);
   });
   return exitCodes.done;
+}
+
+/** Formats a result for people: a text as it is, a list by lines, records as a table, everything else as indented JSON. */
+function readable(value: unknown, paint: Paint): string {
+  if (typeof value === "string") return `${visibleLines(value)}\n`;
+  if (Array.isArray(value) && value.length > 0) {
+    if (value.every((item) => typeof item === "string"))
+      return value.map((item) => `${visibleLines(item)}\n`).join("");
+    if (value.every(isFlat))
+      return tableText(Object.keys(value[0] ?? {}), value, { paint, maxWidth: 100 }).text;
+  }
+  return `${visibleLines(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
+}
+
+/**
+ * `isFlat` returns whether a value is a record that fits into a row: no nested values, and the same members as the first of the list.
+ */
+function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return false;
+  const names = Object.keys(item);
+  return (
+    names.length > 0 &&
+    names.join("\0") === Object.keys(all[0] as object).join("\0") &&
+    Object.values(item).every((value) => typeof value !== "object" || value === null)
+  );
 }

@@ -7,7 +7,7 @@ import { credentialParams, parseExactly } from "../../client/index.ts";
 import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";
 import type { Context } from "../context.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { WrongUsage } from "../errors.ts";
 
 /** MethodDeclaration is a method as the command line needs it: its declaration, which cannot be run here. */
 type MethodDeclaration = Method<never>;

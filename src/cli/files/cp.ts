@@ -5,11 +5,11 @@ import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
 import { command, type Options } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import {
   type CopyJob,
   type CopySummary,

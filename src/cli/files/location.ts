@@ -3,7 +3,7 @@ import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { type BucketEntry, InvalidInput, type NodeServerClient, NotFound } from "../../client/index.ts";
 import type { Context } from "../context.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { WrongUsage } from "../errors.ts";
 import { BucketReader, type RemoteFile } from "../transfer/remote-tree.ts";
 
 /** BucketPath is a file or a folder of a bucket, as `BUCKET/PATH` names it. */

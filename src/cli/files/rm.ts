@@ -1,11 +1,11 @@
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
+import { WrongUsage } from "../errors.ts";
 import { remote, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type BucketPath, filesBelow, parseBucketPath, requireEntry, shown } from "./location.ts";
 
 /**

@@ -1,11 +1,11 @@
 import { visible } from "../../base/visible-text.ts";
 import { command, exitCodes } from "../command.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { secondText } from "../terminal/quantities.ts";
 import { printTable } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** Lists the stored links of a bucket, or revokes one or all. */
 export const links = command({

@@ -5,11 +5,11 @@ import { accessMessage, folderProblem } from "../../base/local-fs/access.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/index.ts";
 import { type Context, configFolder } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { isUnixAddress, toUnixAddress } from "../remote/addresses.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 /** KnownServer is a server that the user logged in to. */
-export interface KnownServer {
+interface KnownServer {
   readonly url: string;
   readonly token: string;
   /** The file with the certificates that its own is checked against. */
@@ -23,7 +23,7 @@ export interface KnownServers {
 }
 
 /** The path of the logins. Only the user can read the file: it holds tokens. */
-export function serversPath(ctx: Context): string {
+function serversPath(ctx: Context): string {
   return join(configFolder(ctx), "servers.json");
 }
 

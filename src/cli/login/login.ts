@@ -1,12 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { command, exitCodes } from "../command.ts";
+import { type CommandRow, command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { json } from "../options.ts";
-import { clientFor, fetchFor, readCa } from "../remote/remote.ts";
+import { clientFor, fetchFor, readCa, type Target } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import {
   knownServer,
   nameFromUrl,
@@ -93,3 +93,86 @@ export const logout = command({
     return exitCodes.done;
   },
 });
+
+/** Lists the servers that were logged in to, without their tokens. */
+const list = command({
+  name: "list",
+  summary: "list saved servers",
+  isDefault: true,
+  options: [json],
+  async run({ json }, ctx) {
+    const { current, servers } = await readServers(ctx);
+    const rows = Object.entries(servers).map(([name, { url }]) => ({ name, url, current: name === current }));
+    const width = Math.max(0, ...rows.map(({ name }) => name.length));
+    const lines = rows.map(
+      ({ name, url, current }) => `${current ? "*" : " "} ${name.padEnd(width)}  ${url}\n`,
+    );
+    await (json ? ctx.printJson(rows) : ctx.print(lines.join("")));
+    if (ctx.env.NODE_SERVER_URL) ctx.say("note: NODE_SERVER_URL is set and overrides this");
+    else if (rows.length === 0) ctx.say("no server is saved; `node-server login URL` adds one");
+    return exitCodes.done;
+  },
+});
+
+/** Chooses the server that commands use when none is named. */
+const use = command({
+  name: "use <name>",
+  summary: "use this server from now on",
+  async run({ name }, ctx) {
+    const known = await readServers(ctx);
+    const found = knownServer(known, name);
+    if (found === undefined)
+      throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
+    await writeServers(ctx, { ...known, current: name });
+    ctx.say(`${name} (${found.url}) is now in use`);
+    return exitCodes.done;
+  },
+});
+
+export const servers: CommandRow = {
+  name: "servers",
+  summary: "list the saved servers; * is in use",
+  commands: [list, use],
+};
+
+/** NewCredentials are the new credentials of a token. */
+export type NewCredentials =
+  | { readonly key: string; readonly secret: string }
+  | { readonly username: string; readonly password: string };
+
+/** Puts new credentials into every saved login of this server that uses the old ones, and says so. */
+export async function renewLogin(ctx: Context, target: Target, renewed: NewCredentials): Promise<void> {
+  const before = "key" in renewed ? `${renewed.key}:` : `${renewed.username}|`;
+  const after = before + ("key" in renewed ? renewed.secret : renewed.password);
+  const isOwn = (token: string) => identityIn(token) === before;
+  const known = await readServers(ctx);
+  const names = Object.entries(known.servers)
+    .filter(([, { url, token }]) => url === target.url && isOwn(token))
+    .map(([name]) => name);
+  if (names.length > 0) {
+    const servers = Object.fromEntries(
+      Object.entries(known.servers).map(([name, server]) => [
+        name,
+        names.includes(name) ? { ...server, token: after } : server,
+      ]),
+    );
+    await writeServers(ctx, { ...known, servers });
+    ctx.say(
+      `the saved login of ${names.join(", ")} uses the new ${"key" in renewed ? "secret" : "password"}`,
+    );
+  }
+  if (!target.isSaved && target.token !== undefined && isOwn(target.token))
+    ctx.say("NODE_SERVER_TOKEN still has the old one; change it");
+}
+
+/** The user name of a login by user name and password; undefined for one by key and secret. */
+export function usernameIn(token: string): string | undefined {
+  const bar = token.indexOf("|");
+  return bar === -1 ? undefined : token.slice(0, bar);
+}
+
+/** The part of a token before its secret: with a `|` it is a user name and a password, else a key and a secret. */
+function identityIn(token: string): string {
+  const username = usernameIn(token);
+  return username === undefined ? token.slice(0, token.indexOf(":") + 1) : `${username}|`;
+}

@@ -19,7 +19,7 @@ import {
 } from "../nodes/cluster-nodes.ts";
 import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { type Colour, isColoured, paintFor } from "../terminal/colour.ts";
-import { reportAbout, untilStopped } from "../terminal/output.ts";
+import { untilStopped } from "../terminal/interrupt.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { followNode } from "./follow-node.ts";
 import { inOrder, MergedLog, type NodeEntry, withoutEarlier } from "./merged-log.ts";
@@ -107,7 +107,7 @@ class FollowedNodes {
 
   #leave(key: string, { label, stop }: FollowedNode): void {
     stop.abort();
-    if (this.#nodes.delete(key)) reportAbout(this.#options.ctx, label, "left");
+    if (this.#nodes.delete(key)) this.#options.ctx.reportAbout(label, "left");
   }
 
   #follow(node: ClusterNode, label: string, count: number): FollowedNode {
@@ -119,11 +119,11 @@ class FollowedNodes {
     const allowHttp = options.allowHttp === true;
     const target = nodeTarget(node, server, { allowHttp, isOnly: count === 1 });
     if ("problem" in target) {
-      reportAbout(ctx, label, target.problem);
+      ctx.reportAbout(label, target.problem);
       resolve();
       return followed;
     }
-    reportAbout(ctx, label, `following ${target.url}`);
+    ctx.reportAbout(label, `following ${target.url}`);
     let isBuffered = true;
     followNode(target.newClient(), {
       log_filter: options.filter ?? defaultFilter,
@@ -136,7 +136,7 @@ class FollowedNodes {
         isBuffered = false;
         return added;
       },
-      say: (line) => reportAbout(ctx, label, line),
+      say: (line) => ctx.reportAbout(label, line),
       onConnected: () => {
         followed.isConnected = true;
         resolve();
@@ -199,7 +199,7 @@ async function printBuffered(
         isOnly: alive.length === 1,
       });
       try {
-        if ("problem" in target) reportAbout(ctx, label, target.problem);
+        if ("problem" in target) ctx.reportAbout(label, target.problem);
         else {
           const entries = await target
             .newClient()
@@ -208,7 +208,7 @@ async function printBuffered(
         }
       } catch (error) {
         if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
-        reportAbout(ctx, label, error.message);
+        ctx.reportAbout(label, error.message);
       }
       code = exitCodes.unreachable;
       return [];
@@ -284,7 +284,7 @@ async function watchNodes(
 /** Names the nodes that ended without a notice, and returns the others. */
 function reportDead(ctx: Context, nodes: readonly ClusterNode[]): ClusterNode[] {
   for (const { name, alive, last_seen } of nodes)
-    if (!alive) reportAbout(ctx, name, `skipped: it was last seen ${agoText(last_seen)}`);
+    if (!alive) ctx.reportAbout(name, `skipped: it was last seen ${agoText(last_seen)}`);
   return nodes.filter(({ alive }) => alive);
 }
 

@@ -4,10 +4,10 @@ import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { connect } from "../remote/remote.ts";
 import { isColoured } from "../terminal/colour.ts";
-import { untilStopped } from "../terminal/output.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { untilStopped } from "../terminal/interrupt.ts";
 import { type FollowOptions, followLog } from "./follow-node.ts";
 import { chosen, defaultFilter, type LogsOptions, logsOfAll } from "./logs-of-all.ts";
 

@@ -16,7 +16,6 @@ import type { Context } from "../context.ts";
 import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { startProgress } from "../server/running.ts";
 import { confirm } from "../terminal/ask.ts";
-import { reportAbout } from "../terminal/output.ts";
 import { agoText } from "../terminal/quantities.ts";
 import {
   type ClusterNode,
@@ -233,7 +232,7 @@ interface PlannedNode {
 export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<number> {
   const nodes = await plan(ctx, tag, options);
   const pending = nodes.filter(({ state }) => state === "pending");
-  for (const node of nodes) reportAbout(ctx, node.name, planText(node, tag, pending.indexOf(node)));
+  for (const node of nodes) ctx.reportAbout(node.name, planText(node, tag, pending.indexOf(node)));
   if (pending.length > 0)
     await confirm(ctx, `The token is sent to the addresses above, and each node restarts.`, options.yes);
   const ended = await updateInTurn(ctx, pending, tag, options);
@@ -251,7 +250,7 @@ async function plan(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<
   const server = await findServer(ctx, options);
   const listed = await listNodes(clientFor(server));
   for (const { name, alive, last_seen } of listed)
-    if (!alive) reportAbout(ctx, name, `skipped: it was last seen ${agoText(last_seen)}`);
+    if (!alive) ctx.reportAbout(name, `skipped: it was last seen ${agoText(last_seen)}`);
   const alive = listed.filter((node) => node.alive);
   const labels = labelsOf(alive);
   const ordered = [...alive.filter(({ answers }) => !answers), ...alive.filter(({ answers }) => answers)];
@@ -321,8 +320,8 @@ async function updateInTurn(
     for (const [at, node] of nodes.entries()) {
       if (interrupted) return "interrupted";
       const title = `${visible(node.name)}: downloading ${tag.text}`;
-      reportAbout(ctx, node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
-      const reportLine = (line: string) => reportAbout(ctx, node.name, line);
+      ctx.reportAbout(node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
+      const reportLine = (line: string) => ctx.reportAbout(node.name, line);
       try {
         const { isGroup, target, uuid } = node;
         const { signal } = abort;

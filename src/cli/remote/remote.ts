@@ -12,9 +12,9 @@ import {
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { Interrupted } from "../terminal/ask.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./addresses.ts";
 
 /** Reads the certificates (PEM) of a file. */
@@ -201,4 +201,31 @@ function urlOf(
       ? "no server is saved: run `node-server login URL`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN"
       : "no server is in use: choose one with `node-server servers use NAME`, or name it with -s",
   );
+}
+
+interface ExactAnswer {
+  /** Whole numbers beyond 2⁵³ are bigints. */
+  readonly result: unknown;
+  /** The text of the whole response. */
+  readonly text: string;
+}
+
+/** Calls a method without a time limit and returns also the text of the response, in which members keep their order. */
+export async function callExactly(
+  target: Target,
+  method: string,
+  params: object,
+  signal?: AbortSignal,
+): Promise<ExactAnswer> {
+  let text = "";
+  const keepText: ClientOptions["fetch"] = async (url, init) => {
+    // A statement may run longer than Bun's default timeout.
+    const response = await target.fetch(url, { ...init, timeout: false } as RequestInit);
+    text = await response.text();
+    const { status, headers } = response;
+    const type = headers.get("content-type") ?? "";
+    return new Response(text, { status, headers: { "content-type": type } });
+  };
+  const result = await clientFor(target, { fetch: keepText }).callAny(method, params, signal);
+  return { result, text };
 }

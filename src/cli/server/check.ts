@@ -7,8 +7,8 @@ import { LogHub } from "../../log/hub.ts";
 import { inspectCertificate, preflight, proveFiles } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { checkFiles } from "./check-files.ts";
 import { loadGivenConfig } from "./open.ts";
 

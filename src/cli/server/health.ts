@@ -3,10 +3,10 @@ import { visibleLines } from "../../base/visible-text.ts";
 import { type Fetch, toUnreachable, type Unreachable } from "../../client/index.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { isUnixAddress, toUnixAddress, unixClientUrl } from "../remote/addresses.ts";
 import { explain } from "../remote/explain.ts";
 import { fetchFor, readCa } from "../remote/remote.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
 import { serverOf } from "./running.ts";
 

@@ -8,8 +8,8 @@ import { credentialLines } from "../../host/credentials.ts";
 import { inspectDatabase, preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { confirm } from "../terminal/ask.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
 export interface InitOptions extends CommandOptions {

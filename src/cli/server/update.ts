@@ -7,10 +7,10 @@ import { askLatest, isLater, type Tag, tagOrUndefined } from "../../update/relea
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
 import { connect } from "../remote/remote.ts";
 import { openProgress } from "../terminal/progress.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { openLog, readConfig } from "./open.ts";
 import { findRunning, updateRunning } from "./running.ts";
 

@@ -2,11 +2,11 @@ import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, NotFound } from "../../client/index.ts";
 import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
+import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countCell, printTable, sizeCell, timeCell } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 /** Lists the deploys of a bucket, or publishes, previews or deletes one. */

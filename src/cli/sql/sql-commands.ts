@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { WrongUsage } from "../errors.ts";
 import { type Ask, isSqlite, type SqlAnswer } from "./sql-pages.ts";
 
 export const sqlHelp = `A statement may have several lines and ends with ;

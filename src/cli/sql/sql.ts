@@ -1,13 +1,12 @@
 import { exactJson } from "../../base/json.ts";
 import { parseValue, readText } from "../call/declaration.ts";
-import { callExactly } from "../call/exact.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
+import { WrongUsage } from "../errors.ts";
+import { callExactly, findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type DescribeResult, describe, readCommands, sqlHelp } from "./sql-commands.ts";
 import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { promptForSql } from "./sql-prompt.ts";

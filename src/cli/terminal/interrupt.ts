@@ -1,4 +1,4 @@
-import type { Context } from "../context.ts";
+import { type Context, PipeClosed } from "../context.ts";
 
 /** Exit codes as shells report signals: 128 and the number of the signal. */
 const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
@@ -26,6 +26,22 @@ export async function interruptible(
     if (code === undefined) throw error;
     ctx.say(typeof notice === "string" ? notice : notice());
     return code;
+  } finally {
+    unhook();
+  }
+}
+
+/** Runs `work` until Ctrl+C, SIGTERM or a closed pipe, which is how following a stream normally ends. */
+export async function untilStopped(
+  ctx: Context,
+  work: (stop: AbortController) => Promise<void>,
+): Promise<void> {
+  const stop = new AbortController();
+  const unhook = ctx.onSignals(["SIGINT", "SIGTERM", "SIGHUP"], () => stop.abort());
+  try {
+    await work(stop);
+  } catch (error) {
+    if (!stop.signal.aborted && !(error instanceof PipeClosed)) throw error;
   } finally {
     unhook();
   }

@@ -10,13 +10,13 @@ import {
 } from "../../client/index.ts";
 import { type CommandRow, command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { renewLogin } from "../login/renew-login.ts";
+import { WrongUsage } from "../errors.ts";
+import { renewLogin } from "../login/login.ts";
 import { gather, parseDuration, remoteJson, yes } from "../options.ts";
 import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret, confirm } from "../terminal/ask.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { printTable, timeCell } from "../terminal/table.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 type Token = ResultOf<"token_get">;
 

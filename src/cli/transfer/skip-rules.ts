@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import { WrongUsage } from "../errors.ts";
 import { gather } from "../options.ts";
-import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { IgnorePattern, InvalidPattern } from "./ignore-pattern.ts";
 
 /** `ignoreFile` is the name of the file in a folder that says which files of it are not sent. */

@@ -1,8 +1,8 @@
-import { build } from "../../build.ts";
-import { otherVariables } from "../../config/environment.ts";
-import { type CommandRow, exitCodes, exitMeanings, type OptionRow, programDescription } from "../command.ts";
-import type { Context } from "../context.ts";
-import { globalOptions, remote } from "../options.ts";
+import { build } from "../build.ts";
+import { otherVariables } from "../config/environment.ts";
+import { type CommandRow, exitCodes, exitMeanings, type OptionRow, programDescription } from "./command.ts";
+import type { Context } from "./context.ts";
+import { globalOptions, remote } from "./options.ts";
 
 /** Options that the page describes once for all commands. */
 const sharedOptions: readonly OptionRow[] = remote;
