@@ -12,6 +12,20 @@ interface ListOptions {
   readonly max?: number;
 }
 
+interface BatchOptions {
+  /** The key after which to begin. */
+  readonly after?: string | undefined;
+  /** An expression of the key. */
+  readonly order?: RawBuilder<unknown>;
+  /** The number of rows that one statement reads. */
+  readonly size?: number;
+}
+
+export interface KeyedValue<T> {
+  readonly key: string;
+  readonly value: T;
+}
+
 interface OneValue {
   executeTakeFirst(): Promise<{ readonly value: unknown } | undefined>;
 }
@@ -67,12 +81,37 @@ export class Collection<T> {
     return new Map(rows.map(({ key, value }) => [key, this.#read(value)]));
   }
 
-  async has(where: Condition): Promise<boolean> {
+  /**
+   * batches yields all rows, each batch read when it is asked for, sorted by key as the database does, or by `order`. SQLite stops
+   * everybody else while it reads one, about two milliseconds for 500 rows.
+   */
+  async *batches({
+    after,
+    order = sql.ref("key"),
+    size = 500,
+  }: BatchOptions = {}): AsyncGenerator<ReadonlyArray<KeyedValue<T>>> {
+    for (let last = after; ; ) {
+      const rows = await this.#query
+        .selectFrom("kv")
+        .select(["key", "value"])
+        .where("namespace", "=", this.namespace)
+        .$if(last !== undefined, (query) => query.where(sql<SqlBool>`${order} > ${last}`))
+        .orderBy(order)
+        .limit(size)
+        .execute();
+      yield rows.map(({ key, value }) => ({ key, value: this.#read(value) }));
+      if (rows.length < size) return;
+      last = rows.at(-1)?.key;
+    }
+  }
+
+  /** has returns whether there is a row, or one that satisfies a condition. */
+  async has(where?: Condition): Promise<boolean> {
     const row = await this.#query
       .selectFrom("kv")
       .select("id")
       .where("namespace", "=", this.namespace)
-      .where(where)
+      .$if(where !== undefined, (query) => query.where(where as Condition))
       .limit(1)
       .executeTakeFirst();
     return row !== undefined;
@@ -96,9 +135,25 @@ export class Collection<T> {
       .execute();
   }
 
+  /** insertIfAbsent leaves a row with the key as it is. */
+  async insertIfAbsent(key: string, value: T): Promise<void> {
+    await this.#query
+      .insertInto("kv")
+      .values({ namespace: this.namespace, key, value: this.#dialect.json(value) })
+      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doNothing())
+      .execute();
+  }
+
   /** put writes a row, in the place of one with the same key. */
   async put(key: string, value: T): Promise<void> {
-    await putRow(this.#query, { namespace: this.namespace, key }, this.#dialect.json(value));
+    const row = { namespace: this.namespace, key, value: this.#dialect.json(value) };
+    await this.#query
+      .insertInto("kv")
+      .values(row)
+      .onConflict((conflict) =>
+        conflict.columns(["namespace", "key"]).doUpdateSet({ value: sql`excluded.value` }),
+      )
+      .execute();
   }
 
   /** update replaces the value of a row, if it exists. */
@@ -229,22 +284,4 @@ export function damagedRow({ namespace, key }: RowName, cause?: unknown): Fault 
     { namespace, key },
     { cause },
   );
-}
-
-/** putRow writes a row of `kv`, in the place of one of the same name. */
-export async function putRow(
-  query: Query,
-  { namespace, key }: RowName,
-  value: ReturnType<Dialect["json"]>,
-): Promise<void> {
-  await query
-    .insertInto("kv")
-    .values({ namespace, key, value })
-    .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
-    .execute();
-}
-
-/** deleteRow deletes a row of `kv`, if it exists. */
-export async function deleteRow(query: Query, { namespace, key }: RowName): Promise<void> {
-  await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
 }

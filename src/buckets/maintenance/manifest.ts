@@ -2,7 +2,7 @@ import type { BlobStore } from "../../blobs/blob-store.ts";
 import { isFolderValue } from "../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../db/rows/entry-values.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";
-import type { NamedRow, ObjectRows } from "../../db/rows/store-rows.ts";
+import type { ObjectRows } from "../../db/rows/store-rows.ts";
 
 /** The size at which a piece of a manifest is sent. */
 const pieceBytes = 64 * 1024;
@@ -91,7 +91,7 @@ export async function* walkEntries(
   for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
     const { prefix } = folder;
     for await (const batch of names.entries(folder.id))
-      for (const { key, value } of batch as ReadonlyArray<NamedRow<EntryValue>>) {
+      for (const { key, value } of batch) {
         const path = prefix + key;
         yield { path, value };
         if (isFolderValue(value)) pending.push({ id: value.id, prefix: `${path}/` });

@@ -8,7 +8,7 @@ import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { build } from "../../build.ts";
 import type { Logger } from "../../log/hub.ts";
-import { putRow } from "../collection.ts";
+import { Collection } from "../collection.ts";
 import { type Dialect, type Schema, schemaScope } from "../dialect.ts";
 import { readClock } from "../rows/lock-rows.ts";
 import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
@@ -154,7 +154,7 @@ export async function writeEffect(
     migration.effect === "expands"
       ? { by, effect: "expands" }
       : { by, effect: "contracts", requires: migration.requires ?? version };
-  await putRow(transaction, { namespace: migrationsNamespace, key: version }, dialect.json(row));
+  await new Collection<MigrationValue>(dialect, migrationsNamespace, transaction).put(version, row);
 }
 
 async function appliedVersions(query: Dialect["query"] | Transaction<Schema>): Promise<string[]> {
@@ -170,13 +170,7 @@ export async function readNewer(
   const versions = unknownVersions(await appliedVersions(query));
   // The table `kv` exists once the first migration is applied.
   if (versions.length === 0) return [];
-  const rows = await query
-    .selectFrom("kv")
-    .select(["key", "value"])
-    .where("namespace", "=", migrationsNamespace)
-    .where("key", "in", versions)
-    .execute();
-  const values = new Map(rows.map(({ key, value }) => [key, dialect.fromJson(value)]));
+  const values = await new Collection(dialect, migrationsNamespace, query).getMany(versions);
   return versions.map((version) => toNewer(version, values.get(version)));
 }
 
@@ -244,14 +238,9 @@ export async function olderNodes(
   { requires, serverUuid }: { readonly requires: string; readonly serverUuid?: string | undefined },
 ): Promise<string[]> {
   const now = await readClock(dialect, transaction);
-  const rows = await transaction
-    .selectFrom("kv")
-    .select(["key", "value"])
-    .where("namespace", "=", nodesNamespace)
-    .execute();
+  const nodes = await new Collection<NodeVersion>(dialect, nodesNamespace, transaction).list();
   const older = new Set<string>();
-  for (const { key, value } of rows) {
-    const { name, version, at, schema } = dialect.fromJson(value) as NodeVersion;
+  for (const [key, { name, version, at, schema }] of nodes) {
     const isAlive = typeof at === "number" && now - at < aliveMs;
     const knows = typeof schema === "string" && schema >= requires;
     if (isAlive && !knows && key.split("/")[0] !== serverUuid)

@@ -1,4 +1,5 @@
-import { type CompiledQuery, sql, type Transaction } from "kysely";
+import { type CompiledQuery, type SqlBool, sql, type Transaction } from "kysely";
+import { Collection } from "../collection.ts";
 import type { Dialect, Schema } from "../dialect.ts";
 import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-values.ts";
 
@@ -140,52 +141,27 @@ export class EntryRows {
 
   /** Returns those of these names that exist in a folder. */
   async some(folder: string, names: readonly string[]): Promise<EntryRow[]> {
-    const rows = await this.#query
-      .selectFrom("kv")
-      .select(["key as name", "value"])
-      .where("namespace", "=", folderNamespace(folder))
-      .where("key", "in", names)
-      .execute();
-    return rows.map((row) => this.#toEntry(row));
+    return toRows(await this.#in(folder).getMany(names));
   }
 
   /** Returns everything in a folder, in batches and in no particular order. */
   async *list(folder: string): AsyncGenerator<EntryRow[]> {
-    for (let after = ""; ; ) {
-      const rows = await this.#query
-        .selectFrom("kv")
-        .select(["key as name", "value"])
-        .where("namespace", "=", folderNamespace(folder))
-        .where("key", ">", after)
-        .orderBy("key")
-        .limit(rowsAtOnce)
-        .execute();
-      const last = rows.at(-1);
-      if (last !== undefined) yield rows.map((row) => this.#toEntry(row));
-      if (last === undefined || rows.length < rowsAtOnce) return;
-      after = last.name;
-    }
+    for await (const batch of this.#in(folder).batches({ size: rowsAtOnce }))
+      if (batch.length > 0) yield batch.map(({ key: name, value }) => ({ name, value }));
   }
 
   /** Returns the folders in a folder. */
   async folders(folder: string): Promise<Array<EntryRow & { readonly value: FolderValue }>> {
-    const rows = await this.#query
-      .selectFrom("kv")
-      .select(["key as name", "value"])
-      .where("namespace", "=", folderNamespace(folder))
-      .where(sql<boolean>`value ->> 'id' is not null`)
-      .execute();
-    return rows.map(({ name, value }) => ({ name, value: this.#dialect.fromJson(value) as FolderValue }));
+    const found = await this.#in(folder).list({ where: sql<SqlBool>`value ->> 'id' is not null` });
+    return toRows(found as Map<string, FolderValue>);
   }
 
   async isEmpty(folder: string): Promise<boolean> {
-    const row = await this.#query
-      .selectFrom("kv")
-      .select("id")
-      .where("namespace", "=", folderNamespace(folder))
-      .limit(1)
-      .executeTakeFirst();
-    return row === undefined;
+    return !(await this.#in(folder).has());
+  }
+
+  #in(folder: string): Collection<EntryValue> {
+    return new Collection(this.#dialect, folderNamespace(folder), this.#query);
   }
 
   /** Writes an entry, in place of one with this name. */
@@ -208,11 +184,7 @@ export class EntryRows {
   }
 
   async delete(folder: string, name: string): Promise<void> {
-    await this.#query
-      .deleteFrom("kv")
-      .where("namespace", "=", folderNamespace(folder))
-      .where("key", "=", name)
-      .execute();
+    await this.#in(folder).delete(name);
   }
 
   /** Copies the files of a folder, without its folders, into another one that is empty. `changes` replace members of their values. */
@@ -296,6 +268,12 @@ export class EntryRows {
   #toEntry({ name, value }: { readonly name: string; readonly value: unknown }): EntryRow {
     return { name, value: this.#dialect.fromJson(value) as EntryValue };
   }
+}
+
+function toRows<V extends EntryValue>(
+  values: ReadonlyMap<string, V>,
+): Array<EntryRow & { readonly value: V }> {
+  return Array.from(values, ([name, value]) => ({ name, value }));
 }
 
 /** Start is where a path begins: at the head of a bucket, which is the first row of the answer, or in a folder. */

@@ -1,5 +1,5 @@
 import { type CompiledQuery, sql, type Transaction } from "kysely";
-import { deleteRow } from "../collection.ts";
+import { Collection } from "../collection.ts";
 import type { Dialect, Schema } from "../dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
@@ -63,28 +63,22 @@ export class HeadRows {
     return version == null ? undefined : Number(version);
   }
 
-  async read(bucketPath: string, transaction?: Transaction<Schema>): Promise<HeadValue | undefined> {
-    const row = await (transaction ?? this.#dialect.query)
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", headsNamespace)
-      .where("key", "=", bucketPath)
-      .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as HeadValue);
+  read(bucketPath: string, transaction?: Transaction<Schema>): Promise<HeadValue | undefined> {
+    return this.#heads(transaction).get(bucketPath);
   }
 
   /** Gives a bucket a head with an empty folder, unless it has one. Returns the head that it has then. */
   async create(bucketPath: string, transaction: Transaction<Schema>): Promise<HeadValue> {
-    const found = await this.read(bucketPath, transaction);
+    const heads = this.#heads(transaction);
+    const found = await heads.get(bucketPath);
     if (found !== undefined) return found;
     const head: HeadValue = { version: 0, root: Bun.randomUUIDv7(), at: this.#dialect.clock.now() };
-    const value = this.#dialect.json(head);
-    await transaction
-      .insertInto("kv")
-      .values({ namespace: headsNamespace, key: bucketPath, value })
-      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doNothing())
-      .execute();
-    return (await this.read(bucketPath, transaction)) ?? head;
+    await heads.insertIfAbsent(bucketPath, head);
+    return (await heads.get(bucketPath)) ?? head;
+  }
+
+  #heads(transaction?: Transaction<Schema>): Collection<HeadValue> {
+    return new Collection(this.#dialect, headsNamespace, transaction);
   }
 
   /**
@@ -104,7 +98,7 @@ export class HeadRows {
 
   /** Deletes a head, which the transaction has locked. */
   async drop(bucketPath: string, transaction: Transaction<Schema>): Promise<void> {
-    await deleteRow(transaction, { namespace: headsNamespace, key: bucketPath });
+    await this.#heads(transaction).delete(bucketPath);
   }
 
   async write(bucketPath: string, head: HeadValue, transaction: Transaction<Schema>): Promise<void> {

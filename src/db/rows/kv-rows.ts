@@ -4,9 +4,9 @@
 // files of an object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts
 // ties a database to its store. lock-rows.ts lets one of several servers do a task.
 
-import { type CompiledQuery, type Expression, type SqlBool, sql, type Transaction } from "kysely";
+import { type CompiledQuery, type SqlBool, sql, type Transaction } from "kysely";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { damagedRow, deleteRow, putRow, type Query } from "../collection.ts";
+import { Collection, type Condition, damagedRow, type Query } from "../collection.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { RowCache } from "../row-cache.ts";
 
@@ -114,13 +114,7 @@ export class KvRows {
   /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
     if (await this.#isEmptyByCache(namespace)) return [];
-    const rows = await this.#query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", namespace)
-      .where(isWithin(key))
-      .execute();
-    return rows.map((row) => this.#toRow(row));
+    return toRows(await this.#in(namespace).list({ where: isWithin(key) }));
   }
 
   async isEmpty(namespace: string): Promise<boolean> {
@@ -167,15 +161,11 @@ export class KvRows {
     return this.#exclusively(namespace, async (transaction) => {
       const rows = new Map<string, unknown>();
       for (const { key, value } of await this.#read(transaction, namespace, read.keys)) rows.set(key, value);
-      if (read.subtree !== undefined) {
-        const below = await transaction
-          .selectFrom("kv")
-          .select(["key", "value"])
-          .where("namespace", "=", namespace)
-          .where(isWithin(read.subtree))
-          .execute();
-        for (const row of below) rows.set(row.key, this.#dialect.fromJson(row.value));
-      }
+      if (read.subtree !== undefined)
+        for (const [key, value] of await this.#in(namespace, transaction).list({
+          where: isWithin(read.subtree),
+        }))
+          rows.set(key, value);
       const { write, result } = change(rows);
       for (const [key, value] of write) await this.#write(transaction, namespace, key, value);
       return result;
@@ -189,12 +179,8 @@ export class KvRows {
     { includingKey }: { readonly includingKey: boolean },
   ): Promise<void> {
     if (!(await this.#hasWithin(namespace, [key]))) return;
-    await this.#query
-      .deleteFrom("kv")
-      .where("namespace", "=", namespace)
-      .where(isWithin(key))
-      .$if(!includingKey, (query) => query.where("key", "!=", key))
-      .execute();
+    const below = sql<SqlBool>`${isWithin(key)} and key <> ${key}`;
+    await this.#in(namespace).deleteWhere(includingKey ? isWithin(key) : below);
   }
 
   /** removeAndReturnAll removes a namespace and returns its values by key. */
@@ -234,40 +220,30 @@ export class KvRows {
 
   async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
     if (await this.#isEmptyByCache(namespace)) return false;
-    const row = await this.#query
-      .selectFrom("kv")
-      .select("id")
-      .where("namespace", "=", namespace)
-      .where(({ or }) => or(keys.map(isWithin)))
-      .limit(1)
-      .executeTakeFirst();
-    return row !== undefined;
+    return this.#in(namespace).has(sql<SqlBool>`(${sql.join(keys.map(isWithin), sql` or `)})`);
   }
 
   async #read(query: Query, namespace: string, keys: readonly string[]): Promise<KvRow[]> {
-    if (keys.length === 0) return [];
-    const rows = await query
-      .selectFrom("kv")
-      .select(["key", "value"])
-      .where("namespace", "=", namespace)
-      .where("key", "in", keys)
-      .execute();
-    return rows.map((row) => this.#toRow(row));
+    return toRows(await this.#in(namespace, query).getMany(keys));
   }
 
   async #write(query: Query, namespace: string, key: string, value: unknown): Promise<void> {
-    if (value === undefined) return deleteRow(query, { namespace, key });
+    if (value === undefined) return void (await this.#in(namespace, query).delete(key));
     this.#emptinessInside.set(namespace, false);
-    await putRow(query, { namespace, key }, this.#dialect.json(value));
+    await this.#in(namespace, query).put(key, value);
   }
 
-  #toRow({ key, value }: { readonly key: string; readonly value: unknown }): KvRow {
-    return { key, value: this.#dialect.fromJson(value) };
+  #in(namespace: string, query: Query = this.#query): Collection<unknown> {
+    return new Collection(this.#dialect, namespace, query);
   }
 }
 
+function toRows(values: ReadonlyMap<string, unknown>): KvRow[] {
+  return Array.from(values, ([key, value]) => ({ key, value }));
+}
+
 /** `isWithin` compares the text itself: a LIKE pattern would need escapes, and a range would depend on the database's collation. */
-function isWithin(key: string): Expression<SqlBool> {
+function isWithin(key: string): Condition {
   const folder = key.endsWith("/") ? key : `${key}/`;
   return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;
 }

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
-import { Collection, damagedRow } from "../collection.ts";
+import { Collection, damagedRow, type KeyedValue } from "../collection.ts";
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import {
   blobOf,
@@ -109,19 +109,11 @@ interface StoredRow {
   readonly value: unknown;
 }
 
-/** NamedRow is a row of one namespace. */
-export interface NamedRow<V> {
-  readonly key: string;
-  readonly value: V;
-}
-
 /** RemovedVersion is what one change of a bucket has deleted or replaced. */
 interface RemovedVersion {
   readonly version: number;
   readonly removed: readonly RemovedValue[];
 }
-
-type ObjectDialect = Pick<Dialect, "fromJson" | "byCodePoints" | "isJson" | "numberOfKey">;
 
 /** `namesContent` is a statement that has a row if any file of an object store has content. */
 export function namesContent(dialect: Pick<Dialect, "byCodePoints" | "isJson">): string {
@@ -131,11 +123,11 @@ export function namesContent(dialect: Pick<Dialect, "byCodePoints" | "isJson">):
 /** ObjectRows reads the rows of the object store: as they are, or as they were at one moment. */
 export class ObjectRows {
   readonly #query: Kysely<Schema>;
-  readonly #dialect: ObjectDialect;
+  readonly #dialect: Dialect;
   readonly #blob: RawBuilder<string>;
   readonly #folder: RawBuilder<string>;
 
-  constructor(query: Kysely<Schema>, dialect: ObjectDialect) {
+  constructor(query: Kysely<Schema>, dialect: Dialect) {
     this.#query = query;
     this.#dialect = dialect;
     this.#blob = sql.raw(blobOf(dialect));
@@ -253,44 +245,34 @@ export class ObjectRows {
   }
 
   /** The buckets that have files in the object store, by the paths of their records. */
-  heads(): AsyncGenerator<ReadonlyArray<NamedRow<HeadValue>>> {
-    return this.#rows<HeadValue>(headsNamespace);
+  heads(): AsyncGenerator<ReadonlyArray<KeyedValue<HeadValue>>> {
+    return this.#rows<HeadValue>(headsNamespace).batches();
   }
 
   head(bucketPath: string): Promise<HeadValue | undefined> {
-    return this.#value<HeadValue>(headsNamespace, bucketPath);
+    return this.#rows<HeadValue>(headsNamespace).get(bucketPath);
   }
 
   /** The files and folders of a folder, in batches, sorted as the database does. */
-  entries(folderId: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
-    return this.#rows<EntryValue>(folderNamespace(folderId));
+  entries(folderId: string): AsyncGenerator<ReadonlyArray<KeyedValue<EntryValue>>> {
+    return this.#rows<EntryValue>(folderNamespace(folderId)).batches();
   }
 
   /** inOrder yields what `entries` does, after `after` and by code points: the same order on every database. */
-  inOrder(folderId: string, after?: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
-    return this.#rows<EntryValue>(folderNamespace(folderId), {
+  inOrder(folderId: string, after?: string): AsyncGenerator<ReadonlyArray<KeyedValue<EntryValue>>> {
+    return this.#rows<EntryValue>(folderNamespace(folderId)).batches({
       after,
-      key: sql.raw(this.#dialect.byCodePoints('"key"')),
+      order: sql.raw(this.#dialect.byCodePoints('"key"')),
     });
   }
 
   /** One file or folder of a folder; undefined if there is none of that name. */
   entry(folderId: string, name: string): Promise<EntryValue | undefined> {
-    return this.#value<EntryValue>(folderNamespace(folderId), name);
+    return this.#rows<EntryValue>(folderNamespace(folderId)).get(name);
   }
 
-  async #value<V>(namespace: string, key: string): Promise<V | undefined> {
-    const row = await this.#query
-      .selectFrom("kv")
-      .select("value")
-      .where("namespace", "=", namespace)
-      .where("key", "=", key)
-      .executeTakeFirst();
-    return row && (this.#dialect.fromJson(row.value) as V);
-  }
-
-  removed(bucketPath: string): AsyncGenerator<ReadonlyArray<NamedRow<RemovedValue>>> {
-    return this.#rows<RemovedValue>(removedNamespace(bucketPath));
+  removed(bucketPath: string): AsyncGenerator<ReadonlyArray<KeyedValue<RemovedValue>>> {
+    return this.#rows<RemovedValue>(removedNamespace(bucketPath)).batches();
   }
 
   /**
@@ -329,23 +311,8 @@ export class ObjectRows {
     }
   }
 
-  async *#rows<V>(
-    namespace: string,
-    { after, key = sql.ref("key") }: { after?: string | undefined; key?: RawBuilder<unknown> } = {},
-  ): AsyncGenerator<ReadonlyArray<NamedRow<V>>> {
-    for (;;) {
-      let rows = this.#query
-        .selectFrom("kv")
-        .select(["key", "value"])
-        .where("namespace", "=", namespace)
-        .orderBy(key)
-        .limit(batchRows);
-      if (after !== undefined) rows = rows.where(sql<SqlBool>`${key} > ${after}`);
-      const found = await rows.execute();
-      yield found.map(({ key, value }) => ({ key, value: this.#dialect.fromJson(value) as V }));
-      if (found.length < batchRows) return;
-      after = found.at(-1)?.key;
-    }
+  #rows<V>(namespace: string): Collection<V> {
+    return new Collection<V>(this.#dialect, namespace, this.#query);
   }
 }
 
