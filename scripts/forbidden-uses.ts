@@ -34,7 +34,7 @@ const rules: readonly Rule[] = [
       "src/db/dump/postgres-dump.ts": "runs in a command, without a node",
       "src/db/postgres/notifications.ts": "bounds an answer of PostgreSQL",
       "src/db/operator/postgres/postgres-operator.ts": "bounds how long PostgreSQL takes to cancel",
-      "src/db/operator/postgres/wire.ts": "bounds an answer of PostgreSQL",
+      "src/db/operator/postgres/session.ts": "bounds an answer of PostgreSQL",
       "src/db/operator/sqlite/sqlite-child.ts": "takes requests back from a process that is slow",
       "src/db/postgres/postgres-pool.ts": "bounds an answer of PostgreSQL",
       "src/db/sqlite/sqlite-connections.ts": "pauses while another process writes",

@@ -1,9 +1,14 @@
 import { expect, test } from "bun:test";
-import { readFile, writeFile } from "node:fs/promises";
+import { chmod, chown, readFile, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
+import { join } from "node:path";
 import { SQL } from "bun";
+import { systemClock } from "../../src/base/clock.ts";
+import type { Fault } from "../../src/base/fault.ts";
+import { PostgresOperator } from "../../src/db/operator/postgres/postgres-operator.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { type TestNode, testNode } from "../support/node.ts";
-import { newPostgresDatabase } from "../support/postgres.ts";
+import { newPostgresDatabase, postgresUser, stoppablePostgres } from "../support/postgres.ts";
 import { hello, newHome } from "../support/process.ts";
 import type { SqlResult } from "../support/sql.ts";
 import { until, within } from "../support/until.ts";
@@ -157,6 +162,38 @@ test("a connection that PostgreSQL ends under a statement is told about, and the
   });
   expect((await running).error).toMatchObject({ code: 103, data: { sqlstate: "57P01" } });
   expect((await exec(node)).row_count).toBe(1);
+});
+
+test("a statement goes over TLS as sslmode says, and is cancelled over TLS", async () => {
+  await using cluster = await stoppablePostgres();
+  await using admin = new SQL({ url: cluster.url, max: 1 });
+  const [{ data_directory: path }] = await admin.unsafe("SHOW data_directory");
+  if (!(await makeCertificate({ path }, "localhost", "server-"))) return;
+  for (const name of ["cert", "key"]) {
+    if (postgresUser !== undefined) await chown(join(path, `server-${name}.pem`), postgresUser, postgresUser);
+    await chmod(join(path, `server-${name}.pem`), 0o600);
+  }
+  const run = async (mode: string, sql: string, timeoutMs = 0) => {
+    const options = { connectTimeoutMs: 5000, clock: systemClock, tableSizes: async () => new Map() };
+    const operator = new PostgresOperator(`${cluster.url}${mode}`, options);
+    const request = { sql, params: null, timeoutMs, maxBytes: 10_000, limit: 10_000 };
+    return operator.run(request).then(({ text }) => JSON.parse(text).data, failureOf);
+  };
+  const failureOf = ({ data }: Fault) => data.reason;
+  const isEncrypted = "SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+  const all = async () => {
+    const modes = ["", "?sslmode=disable", "?sslmode=require", "?sslmode=verify-full"];
+    return Promise.all(modes.map((mode) => run(mode, isEncrypted)));
+  };
+  expect(await all()).toEqual([[{ ssl: false }], [{ ssl: false }], "unavailable", "unavailable"]);
+  for (const [key, name] of Object.entries({ ssl_cert_file: "cert", ssl_key_file: "key" }))
+    await admin.unsafe(`ALTER SYSTEM SET ${key} = 'server-${name}.pem'`);
+  await admin.unsafe("ALTER SYSTEM SET ssl = on");
+  await admin.unsafe("SELECT pg_reload_conf()");
+  await until("TLS is offered", async () => Array.isArray(await run("?sslmode=require", isEncrypted)));
+  // Nobody vouches for the certificate.
+  expect(await all()).toEqual([[{ ssl: true }], [{ ssl: false }], [{ ssl: true }], "unavailable"]);
+  expect(await run("?sslmode=require", "SELECT pg_sleep(600)", 500)).toBe("sql_timeout");
 });
 
 test("statements leave no connection to PostgreSQL behind", async () => {

@@ -2,7 +2,7 @@ import type { Clock } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans, quietly } from "../../log/span.ts";
-import { type PgConnection, packet, text, toFault } from "../operator/postgres/wire.ts";
+import type { PgSession } from "../operator/postgres/session.ts";
 
 /** Topic is what has changed in the database. */
 export type Topic = "buckets" | "tokens";
@@ -40,7 +40,7 @@ const replacePauseMs = 60_000;
 
 interface PostgresNotificationsOptions {
   /** Opens a connection for LISTEN alone: it needs a session of its own, outside of a pool. */
-  readonly connect: () => Promise<PgConnection>;
+  readonly connect: () => Promise<PgSession>;
   /** Longest wait for the answer to LISTEN. */
   readonly timeoutMs: number;
   /** Runs one statement on the server's own pool. */
@@ -50,9 +50,8 @@ interface PostgresNotificationsOptions {
 }
 
 /**
- * PostgresNotifications are LISTEN and NOTIFY. A failure of either is not a failure of the node. LISTEN has a connection of our own
- * client: Bun's
- * `sql.listen` writes a line to the standard error output whenever it fails to reconnect.
+ * PostgresNotifications are LISTEN and NOTIFY. A failure of either is not a failure of the node. LISTEN has a connection by the
+ * library pg: Bun's `sql.listen` writes a line to the standard error output whenever it fails to reconnect.
  */
 export class PostgresNotifications implements Notifications {
   readonly #options: PostgresNotificationsOptions;
@@ -62,7 +61,7 @@ export class PostgresNotifications implements Notifications {
   #isSending = false;
   #heard: ((topic: Topic) => void) | undefined;
   /** Set while it listens. */
-  #connection: PgConnection | undefined;
+  #connection: PgSession | undefined;
   /** When the first own hint was sent that was not heard since, and when the connection was last replaced for that. */
   #unheardAt: number | undefined;
   #replacedAt = Number.NEGATIVE_INFINITY;
@@ -130,7 +129,7 @@ export class PostgresNotifications implements Notifications {
         pauseMs = firstPauseMs;
         // Hints may have been lost before.
         this.#notify(topics);
-        for (;;) this.#receive(await listening.connection.notification());
+        await listening.end;
       } catch (error) {
         if (this.#isClosed) return;
         this.#options.log.debug(
@@ -144,7 +143,7 @@ export class PostgresNotifications implements Notifications {
     }
   }
 
-  async #open(): Promise<AsyncDisposable & { readonly connection: PgConnection }> {
+  async #open(): Promise<AsyncDisposable & { readonly end: Promise<never> }> {
     const connection = await this.#options.connect();
     const close = async () => {
       this.#connection = undefined;
@@ -153,15 +152,10 @@ export class PostgresNotifications implements Notifications {
     const timer = setTimeout(() => connection.destroy(), this.#options.timeoutMs);
     try {
       this.#closing.signal.throwIfAborted();
-      connection.send(packet("Q", text(`LISTEN ${channel}`)));
-      for (let tag = ""; tag !== "Z"; ) {
-        const message = await connection.receive();
-        if (message.tag === "E") throw toFault(message.body);
-        tag = message.tag;
-      }
+      const { end } = await connection.listen(channel, (payload) => this.#receive(payload));
       this.#connection = connection;
       this.#unheardAt = undefined;
-      return { connection, [Symbol.asyncDispose]: close };
+      return { end, [Symbol.asyncDispose]: close };
     } catch (error) {
       await close();
       throw error;

@@ -1,7 +1,7 @@
 import { SQL } from "bun";
 import { shownDatabase } from "../../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { PgConnection, parsePgUrl } from "../operator/postgres/wire.ts";
+import { PgSession, parsePgUrl } from "../operator/postgres/session.ts";
 import { diskFull, unavailable } from "../unavailable.ts";
 
 const uniqueViolation = "23505";
@@ -64,7 +64,7 @@ interface FailedConnection {
 
 /**
  * `explainConnection` returns why PostgreSQL cannot be used. Bun's driver says `Failed to connect` for a name that does not resolve, a
- * closed port and everything else, so it connects once more with our own client, which keeps the system's error.
+ * closed port and everything else, so it connects once more with the library pg, which keeps the system's error.
  */
 export async function explainConnection(
   url: string,
@@ -75,7 +75,7 @@ export async function explainConnection(
   if (state !== undefined) return refusal(url, state, messageOf(error));
   const unreachable = (why: string) => ({ isUnreachable: true, why });
   try {
-    await (await PgConnection.open(parsePgUrl(url), {}, timeoutMs)).close();
+    await (await PgSession.open(parsePgUrl(url), {}, timeoutMs)).close();
     return unreachable(messageOf(error));
   } catch (again) {
     const cause = again instanceof Fault && again.cause !== undefined ? again.cause : again;

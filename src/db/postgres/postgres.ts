@@ -22,7 +22,7 @@ import { type ConnectionSource, PooledDriver, type StatementObserver } from "../
 import { postgresRowWriter } from "../dump/row-writers.ts";
 import type { ColumnTypes } from "../migrations/tables.ts";
 import { PostgresOperator } from "../operator/postgres/postgres-operator.ts";
-import { PgConnection, parsePgUrl } from "../operator/postgres/wire.ts";
+import { PgSession, parsePgUrl } from "../operator/postgres/session.ts";
 import { watchWrites } from "../write-watch.ts";
 import { PostgresNotifications } from "./notifications.ts";
 import { explainConnection, isCrowded, toSetupFault } from "./postgres-errors.ts";
@@ -233,7 +233,7 @@ interface NotificationDeps {
 function newNotifications(url: string, { options, source, log }: NotificationDeps): PostgresNotifications {
   const { connectTimeoutMs, clock } = options;
   return new PostgresNotifications({
-    connect: () => PgConnection.open(parsePgUrl(url), { application_name: sessionName }, connectTimeoutMs),
+    connect: () => PgSession.open(parsePgUrl(url), { application_name: sessionName }, connectTimeoutMs),
     timeoutMs: connectTimeoutMs,
     execute: (statement, params) => source.execute(statement, params),
     log,

@@ -1,6 +1,6 @@
 // This folder runs an operator's statements on PostgreSQL, each request on a connection of its own. statements.ts
-// splits the text as PostgreSQL would. wire.ts speaks the protocol: an answer has to stop after a number of rows, and
-// to have the position of an error. pg-json.ts converts between PostgreSQL's text format and JSON. This file runs the
+// splits the text as PostgreSQL would. session.ts is a connection by the library pg, whose rows can be refused one by
+// one. pg-json.ts converts between PostgreSQL's text format and JSON. This file runs the
 // pieces of a request, and cancels what exceeds its time.
 
 import type { Clock } from "../../../base/clock.ts";
@@ -19,18 +19,8 @@ import {
   stoppedFault,
 } from "../operator-sql.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-json.ts";
+import { PgSession, type PgTarget, type Position, parsePgUrl } from "./session.ts";
 import { changesRows, commitsByItself, endsTransaction, splitPgStatements } from "./statements.ts";
-import {
-  int16,
-  int32,
-  PgConnection,
-  type PgMessage,
-  type PgTarget,
-  packet,
-  parsePgUrl,
-  text,
-  toFault,
-} from "./wire.ts";
 
 /** Bytes that a message may have beside the values. */
 const messageMargin = 65_536;
@@ -53,7 +43,7 @@ export class PostgresOperator implements OperatorSql {
   readonly #target: PgTarget;
   readonly #options: PostgresOperatorOptions;
   readonly #semaphore = new FairSemaphore(maxStatements);
-  readonly #open = new Set<PgConnection>();
+  readonly #open = new Set<PgSession>();
 
   constructor(url: string, options: PostgresOperatorOptions) {
     this.#target = parsePgUrl(url);
@@ -97,7 +87,7 @@ export class PostgresOperator implements OperatorSql {
 
   async #connected<T>(
     { timeoutMs, signal }: Pick<SqlRequest, "timeoutMs" | "signal">,
-    work: (connection: PgConnection, progress: PgProgress, stopped: AbortSignal) => Promise<T>,
+    work: (connection: PgSession, progress: PgProgress, stopped: AbortSignal) => Promise<T>,
   ): Promise<T> {
     // The server's own limit is the second safeguard: it applies also after this process has died.
     const limit: Record<string, string> =
@@ -109,7 +99,7 @@ export class PostgresOperator implements OperatorSql {
       bytea_output: "hex",
       ...limit,
     };
-    const connection = await PgConnection.open(this.#target, settings, this.#options.connectTimeoutMs);
+    const connection = await PgSession.open(this.#target, settings, this.#options.connectTimeoutMs);
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;
@@ -146,7 +136,7 @@ export class PostgresOperator implements OperatorSql {
  * Cancels what a connection runs. PostgreSQL ignores a request that comes between two statements, or before it has read the next
  * one, so the request is repeated until the connection has ended. That is after the grace time at the latest.
  */
-async function cancelUntilEnded(connection: PgConnection): Promise<void> {
+async function cancelUntilEnded(connection: PgSession): Promise<void> {
   const timer = setTimeout(() => connection.destroy(), cancelGraceMs);
   timer.unref();
   try {
@@ -162,8 +152,6 @@ async function cancelUntilEnded(connection: PgConnection): Promise<void> {
   }
 }
 
-type Position = (at: number) => Record<string, unknown>;
-
 interface Statement {
   readonly name: string;
   readonly sql: string;
@@ -171,13 +159,13 @@ interface Statement {
 }
 
 async function runStatement(
-  connection: PgConnection,
+  connection: PgSession,
   statement: Statement,
   request: SqlRequest,
   progress: PgProgress,
 ): Promise<string> {
   const { name, sql, position } = statement;
-  const { paramTypes, columns } = await describe(connection, statement);
+  const { paramTypes, columns } = await connection.describe(name, sql, position);
   const params = request.params ?? [];
   if (paramTypes.length !== params.length) {
     throw new Fault(
@@ -198,98 +186,35 @@ async function runStatement(
   );
   connection.maxMessage = request.maxBytes + messageMargin;
   progress.started(sql);
-  // Flush, not Sync: the statement is committed only once its rows are known to fit into the answer.
-  connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
-  let tag = "";
-  for (let done = false; !done; ) {
-    const { tag: kind, body } = await connection.receive();
-    if (kind === "D") writer.add(readRow(body, columns, arrays));
-    else if (kind === "E") throw toFault(body, position);
-    else if (kind === "G") connection.send(packet("f", text("COPY from the client is not possible here")));
-    else if (kind === "H")
-      throw new Fault("InvalidInput", "COPY to the client is not possible here; use a SELECT");
-    if (kind === "C") tag = body.toString("latin1", 0, body.length - 1);
-    // Complete, empty, or stopped at the last requested row.
-    done = kind === "C" || kind === "I" || kind === "s";
-  }
-  progress.committing();
-  connection.send(packet("S"));
-  const isIdle = await untilReady(connection, position, () => {});
-  progress.ended(tag, !isIdle);
+  const { tag, isInTransaction } = await connection.execute({
+    name,
+    values,
+    maxRows: changes ? 0 : maxRows + 1,
+    position,
+    row: (cells) =>
+      writer.add(
+        cells.map((cell, at) => (cell === null ? "null" : pgToJson(cell, columns[at]?.type ?? 0, arrays))),
+      ),
+    fits: () => progress.committing(),
+  });
+  progress.ended(tag, isInTransaction);
   if (columns.length === 0) return resultJson([], countIn(tag));
   const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
   return writer.toJson(count);
 }
 
-async function describe(
-  connection: PgConnection,
-  { name, sql, position }: Statement,
-): Promise<{ paramTypes: number[]; columns: Column[] }> {
-  connection.send(
-    packet("P", text(name), text(sql), int16(0)),
-    packet("D", Buffer.from("S"), text(name)),
-    packet("S"),
-  );
-  let paramTypes: number[] = [];
-  let columns: Column[] = [];
-  await untilReady(connection, position, ({ tag, body }) => {
-    if (tag === "t")
-      paramTypes = Array.from({ length: body.readInt16BE(0) }, (_, at) => body.readUInt32BE(2 + 4 * at));
-    if (tag === "T") columns = readColumns(body);
-  });
-  return { paramTypes, columns };
-}
-
-/**
- * `untilReady` reads until the server is ready for the next statement, and then throws an error that came on the way. Returns true
- * if no transaction is open, so that everything before is committed.
- */
-async function untilReady(
-  connection: PgConnection,
-  position: Position,
-  each: (message: PgMessage) => void,
-): Promise<boolean> {
-  let fault: Fault | undefined;
-  for (;;) {
-    const message = await connection.receive();
-    if (message.tag === "E") fault ??= toFault(message.body, position);
-    else if (message.tag !== "Z") each(message);
-    else if (fault !== undefined) throw fault;
-    else return message.body.toString("latin1") === "I";
-  }
-}
-
 /**
  * `knownArrays` tells which of these types are arrays, and of which elements; it asks PostgreSQL about types that are not common.
  */
-async function knownArrays(connection: PgConnection, types: readonly number[]): Promise<ArrayTypes> {
+async function knownArrays(connection: PgSession, types: readonly number[]): Promise<ArrayTypes> {
   const unknown = types.filter((type) => !commonArrays.has(type) && !plainTypes.has(type));
   if (unknown.length === 0) return commonArrays;
   const arrays = new Map(commonArrays);
-  connection.send(
-    packet(
-      "Q",
-      text(
-        `SELECT a.oid, CASE e.typtype WHEN 'd' THEN e.typbasetype ELSE e.oid END, e.typdelim FROM pg_type a JOIN pg_type e ON e.oid = a.typelem WHERE a.typcategory = 'A' AND a.oid IN (${unknown.join(",")})`,
-      ),
-    ),
+  const rows = await connection.query(
+    `SELECT a.oid, CASE e.typtype WHEN 'd' THEN e.typbasetype ELSE e.oid END, e.typdelim FROM pg_type a JOIN pg_type e ON e.oid = a.typelem WHERE a.typcategory = 'A' AND a.oid IN (${unknown.join(",")})`,
   );
-  const columns = [
-    { name: "oid", type: 0 },
-    { name: "element", type: 0 },
-    { name: "delimiter", type: 0 },
-  ];
-  await untilReady(
-    connection,
-    () => ({}),
-    ({ tag, body }) => {
-      if (tag !== "D") return;
-      const [oid, element, delimiter] = readRow(body, columns, commonArrays).map((cell) =>
-        String(JSON.parse(cell)),
-      );
-      arrays.set(Number(oid), { element: Number(element), delimiter: delimiter ?? "," });
-    },
-  );
+  for (const [oid, element, delimiter] of rows)
+    arrays.set(Number(oid), { element: Number(element), delimiter: delimiter ?? "," });
   return arrays;
 }
 
@@ -309,53 +234,6 @@ function unitsIn(text: string, characters: number): number {
  */
 function countIn(tag: string): number {
   return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);
-}
-
-/** Column is a column of a statement's result, with the OID of its type. */
-interface Column {
-  readonly name: string;
-  readonly type: number;
-}
-
-/** `bind` gives a prepared statement its parameters, as text. */
-function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
-  const encoded = values.map((value) => {
-    if (value === null) return int32(-1);
-    const bytes = Buffer.from(value);
-    return Buffer.concat([int32(bytes.length), bytes]);
-  });
-  // No format codes: all parameters and all results are text.
-  return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
-}
-
-/** `execute` asks for this number of rows; 0 means all. */
-function execute(rows: number): Buffer {
-  return packet("E", text(""), int32(rows));
-}
-
-/** `readColumns` reads a RowDescription. */
-function readColumns(body: Buffer): Column[] {
-  const columns: Column[] = [];
-  let at = 2;
-  for (let left = body.readInt16BE(0); left > 0; left -= 1) {
-    const end = body.indexOf(0, at);
-    columns.push({ name: body.toString("utf8", at, end), type: body.readUInt32BE(end + 7) });
-    at = end + 19;
-  }
-  return columns;
-}
-
-/** `readRow` reads a DataRow; each cell is JSON. */
-function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): string[] {
-  let at = 2;
-  return columns.map(({ type }) => {
-    const length = body.readInt32BE(at);
-    at += 4;
-    if (length < 0) return "null";
-    const value = body.toString("utf8", at, at + length);
-    at += length;
-    return pgToJson(value, type, arrays);
-  });
 }
 
 /** PgProgress tracks which statements of a request PostgreSQL has committed. */
