@@ -121,7 +121,7 @@ async function lookAt(tree: Tree, tops: number): Promise<Figure[]> {
   }
   progress(`${tree.database}, ${total} files: check --files`);
   const check = await checkFiles(tree);
-  add("`check --files`, which reads all rows as the sweep does", check.ms);
+  add("`check --files`, which compares all rows with the store", check.ms);
   add("its memory", check.megabytes, "MB");
   return figures;
 }

@@ -1,8 +1,9 @@
 // This folder has the typed records of the database: other modules call the methods of a class here and never see a
-// statement. Tokens, buckets and agents have tables of their own. Everything else is JSON in the table `kv`, which
-// this file reads and writes by namespace and key; each file owns its namespaces and the form of their values. The
-// files of an object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts
-// ties a database to its store. lock-rows.ts lets one of several servers do a task.
+// statement. Tokens, buckets and agents have tables of their own. Everything else is JSON in the table `kv`: a file
+// declares the namespaces that it owns and the form of their values, as collections (../collection.ts). The files of an
+// object store are entry-, head- and removed-rows.ts, with their values in entry-values.ts; store-rows.ts finds what
+// names a blob, and ties a database to its store. lock-rows.ts lets one of several servers do a task. This file has
+// the locks and properties of files.
 
 import { type CompiledQuery, type SqlBool, sql, type Transaction } from "kysely";
 import { codeOf, Fault } from "../../base/fault.ts";

@@ -334,6 +334,8 @@ class MessageSizes {
       at += header.length;
       if (this.#header.length < 5) break;
       const size = this.#header.readInt32BE(1);
+      // A length counts its own four bytes.
+      if (size < 4) return Number.POSITIVE_INFINITY;
       largest = Math.max(largest, 1 + size);
       this.#rest = size - 4;
       this.#header = Buffer.alloc(0);
