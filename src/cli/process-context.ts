@@ -1,7 +1,7 @@
-import { fstatSync, readFileSync, statSync } from "node:fs";
+import { fstatSync, readFileSync, statSync, write } from "node:fs";
 import { homedir } from "node:os";
 import { systemClock } from "../base/clock.ts";
-import { Fault } from "../base/fault.ts";
+import { codeOf, Fault } from "../base/fault.ts";
 import { Context, type Output } from "./context.ts";
 
 /**
@@ -37,10 +37,50 @@ export function processContext(): Context {
   });
 }
 
-/** `openOutput` returns standard output. The callback of a write gets its error too; without a listener it would end the process. */
+/**
+ * openOutput returns standard output. `process.stdout` takes longer to load than most commands run, so only a terminal, whose width it
+ * knows, gets it. Its callback gets the error of a write too; without a listener it would end the process.
+ */
 function openOutput(): Output {
+  if (!isTerminalOrDevice()) return fileOutput();
   process.stdout.on("error", () => {});
   return process.stdout;
+}
+
+function isTerminalOrDevice(): boolean {
+  try {
+    const output = fstatSync(1);
+    return output.isCharacterDevice() && output.rdev !== statSync("/dev/null").rdev;
+  } catch {
+    return true;
+  }
+}
+
+/** fileOutput writes to a file, a pipe or a socket, in the order of the calls. */
+function fileOutput(): Output {
+  let last = Promise.resolve();
+  return {
+    write(data, done) {
+      const bytes = typeof data === "string" ? Buffer.from(data) : data;
+      last = last.then(() => writeWhole(bytes)).then(() => done?.(), done);
+    },
+  };
+}
+
+/** Pause before the next write to a pipe that is full and does not block. */
+const fullMs = 5;
+
+async function writeWhole(bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length; ) {
+    const { promise, resolve, reject } = Promise.withResolvers<number>();
+    write(1, bytes, at, (error, count) => (error === null ? resolve(count) : reject(error)));
+    try {
+      at += await promise;
+    } catch (error) {
+      if (codeOf(error) !== "EAGAIN") throw error;
+      await Bun.sleep(fullMs);
+    }
+  }
 }
 
 /** `closedOutput` refuses what is written to it. */

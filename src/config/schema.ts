@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { type IpNetwork, parseAddress, parseIpNetwork } from "../base/address.ts";
+import { parseAddress } from "../base/address.ts";
 import { type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
+import { type IpNetwork, parseIpNetwork } from "../base/ip-networks.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { connectionsMissing, filesKeys, hasConnections, missingSettings } from "./files-keys.ts";

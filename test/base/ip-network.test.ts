@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { canonicalIp, IpNetworks, parseIpNetwork } from "../../src/base/address.ts";
+import { canonicalIp, IpNetworks, parseIpNetwork } from "../../src/base/ip-networks.ts";
 
 test.each([
   ["192.0.2.1", "192.0.2.1"],

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { chmod, chown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -123,7 +122,7 @@ const minAgeMs = 10_000;
 
 /** `temporaryName` returns a new name under which the next content of the file `name` is written before it is renamed. */
 export function temporaryName(name: string): string {
-  return `${prefix}${randomBytes(8).toString("hex")}-${name}${ending}`;
+  return `${prefix}${crypto.getRandomValues(new Uint8Array(8)).toHex()}-${name}${ending}`;
 }
 
 /**

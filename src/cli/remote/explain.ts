@@ -1,4 +1,3 @@
-import { connect } from "node:tls";
 import { visible } from "../../base/visible-text.ts";
 import {
   ClientError,
@@ -33,7 +32,9 @@ const unknown: ServedCertificate = { names: [], expires: undefined };
  * servedCertificate reads the certificate at an address, as far as that can be done. It sends nothing but the handshake, and does not
  * check the certificate: for messages only.
  */
-function servedCertificate(url: string, timeoutMs: number): Promise<ServedCertificate> {
+async function servedCertificate(url: string, timeoutMs: number): Promise<ServedCertificate> {
+  // It takes longer to load than most commands run.
+  const { connect } = await import("node:tls");
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, "");
   const { promise, resolve } = Promise.withResolvers<ServedCertificate>();

@@ -1,6 +1,7 @@
 import { isIPv4, isIPv6 } from "node:net";
 import type { Server } from "bun";
-import { canonicalIp, type IpNetwork, IpNetworks, localAddress } from "../../base/address.ts";
+import { localAddress } from "../../base/address.ts";
+import { canonicalIp, type IpNetwork, IpNetworks } from "../../base/ip-networks.ts";
 import { plainText } from "../content/plain.ts";
 
 /** A chain of more proxies than this is not followed, so that a long header costs little. */
