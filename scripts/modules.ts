@@ -48,7 +48,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   http: ["base", "log", "blobs", "metrics", "auth", "buckets", "links", "rpc", "services", "sites", "bundle"],
   monitor: ["base", "log", "metrics", "http", "services", "build"],
-  settings: ["backup", "base", "cluster", "config", "db", "log", "update", "http"],
+  settings: ["backup", "base", "buckets", "cluster", "config", "db", "log", "update", "http"],
   backend: [
     "backup",
     "settings",

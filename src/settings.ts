@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
-import type { FilesSource } from "./backup/files-source.ts";
 import type { BackupSchedule, BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
+import type { FilesSource } from "./buckets/open-storage.ts";
 import type { NodeSettings, Roster } from "./cluster/roster.ts";
 import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";

@@ -1,5 +1,5 @@
 // This folder writes and restores backups, and copies a server to another database or store. A backup is a tar stream
-// (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts writes it, files-source.ts reads the
+// (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts writes it, bucket-members.ts reads the
 // files for it, and this file puts it at its path. backup-process.ts does that in a child process, schedule.ts at an
 // interval, before-migration.ts before a new version changes the schema. read-backup.ts verifies every byte, then
 // restore.ts replaces the database, and the files by staged-buckets.ts or restored-objects.ts. copy-database.ts and
@@ -13,10 +13,10 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder } from "../base/local-fs/folder.ts";
 import { readRegularFile } from "../base/local-fs/read-regular.ts";
 import { isRunning } from "../base/process.ts";
+import { type FilesSource, openPublished } from "../buckets/open-storage.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";
-import { type FilesSource, openFiles } from "./files-source.ts";
 import { headerName } from "./manifest.ts";
 import { verifyBackup } from "./read-backup.ts";
 import {
@@ -50,7 +50,7 @@ export async function makeBackup(
   const config = await readRegularFile(configPath);
   const snapshot = await openSnapshot(database, hub);
   try {
-    await using files = filesSource && (await openFiles(filesSource, database, hub));
+    await using files = filesSource && (await openPublished(filesSource, database, hub));
     const summary = await writeBackup({ snapshot, config, serverUuid, files }, options);
     return { ...summary, otherTables: snapshot.otherTables };
   } finally {

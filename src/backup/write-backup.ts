@@ -3,10 +3,11 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress } from "node:zlib";
 import { Fault } from "../base/fault.ts";
+import type { PublishedFiles } from "../buckets/ports.ts";
 import { checkBucketPath } from "../buckets/record.ts";
 import { build } from "../build.ts";
 import type { DatabaseSnapshot, PortableRow, TableShape } from "../db/dump/portable.ts";
-import type { OpenFiles } from "./files-source.ts";
+import { bucketMembers } from "./bucket-members.ts";
 import {
   type BackupHeader,
   type BackupManifest,
@@ -29,7 +30,7 @@ export interface BackupContent {
   readonly config: string;
   readonly serverUuid: string | undefined;
   /** The files of all buckets; undefined for a backup without files. */
-  readonly files: OpenFiles | undefined;
+  readonly files: PublishedFiles | undefined;
 }
 
 /** BackupProgress is how far a backup is. */
@@ -115,8 +116,9 @@ class Archive {
     yield* this.#member(this.#text(headerName, JSON.stringify(this.header(buckets), undefined, 2)));
     yield* this.#member(this.#text(configName, config));
     for (const table of snapshot.tables) yield* this.#table(table);
+    const note = (text: string) => this.#note(text);
     for (const bucket of buckets ?? [])
-      for await (const member of files?.members(bucket, (text) => this.#note(text)) ?? []) {
+      for await (const member of files === undefined ? [] : bucketMembers({ ...bucket, files, note })) {
         if (member.kind === "file") {
           this.#files.count += 1;
           this.#files.bytes += member.size;

@@ -86,8 +86,9 @@ export abstract class LocalContent implements AsyncDisposable {
     for (let at = start; at <= end; ) {
       const length = Math.min(chunkBytes, end + 1 - at);
       const chunk = reused?.subarray(0, length) ?? Buffer.allocUnsafe(length);
-      await this.#readInto(chunk, at);
-      yield chunk;
+      const got = await this.#readInto(chunk, at);
+      if (got > 0) yield chunk.subarray(0, got);
+      if (got < length) throw cutShort();
       at += length;
     }
   }
@@ -127,20 +128,22 @@ export abstract class LocalContent implements AsyncDisposable {
 
   async #read(at: number, wanted: number): Promise<Buffer<ArrayBuffer>> {
     const buffer = Buffer.allocUnsafe(wanted);
-    await this.#readInto(buffer, at);
+    if ((await this.#readInto(buffer, at)) < wanted) throw cutShort();
     return buffer;
   }
 
-  /** Fills the buffer; a read of the system may give less. */
-  async #readInto(buffer: Buffer, at: number): Promise<void> {
+  /** Fills the buffer, or as much of it as the file has, and returns how much. A single read of the system may give less. */
+  async #readInto(buffer: Buffer, at: number): Promise<number> {
     const wanted = buffer.length;
-    for (let got = 0; got < wanted; ) {
+    let got = 0;
+    while (got < wanted) {
       const { bytesRead } = await this.handle.read(buffer, got, wanted - got, at + got).catch((error) => {
         throw this.#toFault(error);
       });
-      if (bytesRead === 0) throw cutShort();
+      if (bytesRead === 0) break;
       got += bytesRead;
     }
+    return got;
   }
 }
 

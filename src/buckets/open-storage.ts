@@ -1,12 +1,14 @@
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "../blobs/open-blobs.ts";
-import type { Database } from "../db/database.ts";
-import type { Logger } from "../log/hub.ts";
+import type { Database, DatabaseSettings } from "../db/database.ts";
+import type { Logger, LogHub } from "../log/hub.ts";
 import { storageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
-import type { BucketStorage } from "./ports.ts";
+import type { BucketStorage, PublishedFiles } from "./ports.ts";
 import { DiskStorage } from "./trees/disk/disk-storage.ts";
+import { publishedOnDisk } from "./trees/disk/read.ts";
 import { ObjectStorage } from "./trees/rows/object-storage.ts";
+import { openObjectReaders } from "./trees/rows/open-readers.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {
@@ -56,4 +58,21 @@ export async function openStorage(database: Database, settings: StorageSettings)
     staleSeconds: settings.staleSeconds,
     log,
   });
+}
+
+/** FilesSource is where the files of the buckets are: below a folder, or in a blob store. It can be sent to another process as JSON. */
+export type FilesSource = { readonly staticPath: string } | { readonly blobs: BlobSettings };
+
+/**
+ * openPublished opens the files of buckets beside a running server. Names in the database are read as they are now. Throws what an
+ * operator has to do if the store cannot be used.
+ */
+export async function openPublished(
+  source: FilesSource,
+  database: DatabaseSettings,
+  hub: LogHub,
+): Promise<PublishedFiles> {
+  return "staticPath" in source
+    ? publishedOnDisk(source.staticPath)
+    : openObjectReaders(source.blobs, database, hub);
 }

@@ -20,6 +20,8 @@ export interface FileStats {
   readonly createdMs: number;
   /** A strong entity tag (RFC 9110 §8.8.3), quotes included. That of a folder says nothing about what it contains. */
   readonly etag: string;
+  /** Permission bits, where the store has them. */
+  readonly mode?: number | undefined;
   /** SHA-256 of a file's content, in hexadecimal, if the store knows it without reading the content. */
   readonly sha256?: string | undefined;
   /** The time from which a further change is sure to give another `etag`; see `isSettled`. */
@@ -96,6 +98,8 @@ export interface OpenFile extends Content {
    */
   prepare?(): Promise<void>;
   snapshot(): Promise<FileSnapshot>;
+  /** Whether another program has written to the content since it was opened. Without this method nobody can. */
+  isChanged?(): Promise<boolean>;
 }
 
 /** ListedFile is a file in a list of any length. */
@@ -129,6 +133,8 @@ export interface FileReader {
    * listed before may be given instead of a path: then a store whose names are rows finds the folder also if it was moved meanwhile.
    */
   entries(folder: TreePath | FileEntry): AsyncGenerator<FileEntry[]>;
+  /** What `entries` leaves out of a folder: links, what is neither a file nor a folder, and names that no path can have. */
+  unlisted?(folder: TreePath): Promise<UnlistedName[]>;
   /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
   fileSizes(): AsyncGenerator<FileSizes>;
   /** The state of a path where `find` found nothing. */
@@ -137,6 +143,21 @@ export interface FileReader {
   pinned(tree?: string, options?: PinOptions): PinnedReader;
   /** Undefined if the store has no disk of its own whose space it knows. */
   diskUsage(): Promise<DiskUsage | undefined>;
+}
+
+/** UnlistedName is a name in a folder that no listing shows. */
+export interface UnlistedName {
+  readonly name: string;
+  readonly isLink: boolean;
+}
+
+/** PublishedFiles reads the files of buckets without a server, or beside one. */
+export interface PublishedFiles extends AsyncDisposable {
+  /**
+   * Opens the tree that is in the place of a bucket now. It is read to its end, whatever is published meanwhile, and closed when the
+   * result is disposed.
+   */
+  open(bucket: Pick<Bucket, "name" | "path">): Promise<AsyncDisposable & { readonly reader: FileReader }>;
 }
 
 /** TreeReader has the methods that sending files needs. */

@@ -1,10 +1,11 @@
 import { expect, test } from "bun:test";
 import { chown, mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bucketMembers } from "../../src/backup/files-source.ts";
+import { bucketMembers } from "../../src/backup/bucket-members.ts";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
+import { openPublished } from "../../src/buckets/open-storage.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { initDatabase, newDatabase, tempFolder } from "../support/node.ts";
@@ -18,8 +19,14 @@ test("a large file that becomes shorter while it is read keeps its announced siz
   await writeFile(path, Buffer.alloc(3_000_000, "x"));
   const notes: string[] = [];
   const sizes: number[] = [];
+  const files = await openPublished(
+    { staticPath: folder.path },
+    settingsFor("sqlite://unused"),
+    new LogHub(),
+  );
   for await (const member of bucketMembers({
-    staticPath: folder.path,
+    files,
+    name: "site",
     path: "site",
     note: (text) => notes.push(text),
   })) {

@@ -47,6 +47,10 @@ export class DiskStats implements FileStats {
     return this.state.size;
   }
 
+  get mode(): number {
+    return this.state.mode & 0o777;
+  }
+
   get modifiedMs(): number {
     return this.state.mtimeMs;
   }

@@ -1,12 +1,21 @@
 import { constants } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { Fault } from "../../../base/fault.ts";
-import type { FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import { LocalContent, RecentReads } from "../../../blobs/local-content.ts";
-import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
+import {
+  childPath,
+  listedPath,
+  splitPath,
+  stagedPrefix,
+  type TreePath,
+  treeRoot,
+  withAncestors,
+} from "../../path.ts";
 import {
   type FileEntry,
   type FileReader,
@@ -17,15 +26,17 @@ import {
   notFound,
   type OpenFile,
   type PinnedReader,
+  type PublishedFiles,
   type ResolvedPath,
   TreeExchanged,
   type TreeReader,
+  type UnlistedName,
 } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskSnapshot, DiskStats, snapshotOf } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
 import type { OpenedFile } from "./local-paths.ts";
-import type { PathResolver } from "./resolve.ts";
+import { openBelow, PathResolver } from "./resolve.ts";
 import { storedHash } from "./stored-hash.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
@@ -225,6 +236,18 @@ export class DiskReader implements FileReader {
     }
   }
 
+  async unlisted(folder: TreePath): Promise<UnlistedName[]> {
+    return this.#inFolder(folder, async (held) =>
+      (await held.names()).flatMap((name) => {
+        const state = held.lstatSync(name);
+        if (name.startsWith(stagedPrefix) || this.#listed(folder, name, state) !== undefined) return [];
+        // What has no state was removed meanwhile, unless its name is not UTF-8.
+        const isThere = state !== undefined || name.includes("\ufffd");
+        return isThere ? [{ name, isLink: state?.isSymbolicLink() ?? false }] : [];
+      }),
+    );
+  }
+
   #read(held: Folder, folder: TreePath, names: readonly string[]): DiskEntry[] {
     return names.flatMap((name) => {
       return this.#listed(folder, name, held.lstatSync(name)) ?? [];
@@ -331,5 +354,34 @@ export class DiskFile extends LocalContent implements OpenFile {
 
   get contentKey(): string {
     return `${this.stats.state.dev} ${this.stats.etag}`;
+  }
+
+  async isChanged(): Promise<boolean> {
+    const { size, mtimeMs } = await this.handle.stat();
+    return size !== this.stats.size || mtimeMs !== this.stats.modifiedMs;
+  }
+}
+
+/** publishedOnDisk reads the buckets below `static_path`. */
+export function publishedOnDisk(staticPath: string): PublishedFiles {
+  return {
+    async open({ path }) {
+      const folder = await openHeld(staticPath, path);
+      // A tree that another deploy replaces meanwhile is not deleted as long as it is locked. Two backups at once: one lock serves
+      // both as long as it lasts.
+      folder.tryLock();
+      // Not the calls for a local disk: they take the present path of the folder for granted, and the server may exchange it.
+      const reader = new DiskReader(new PathResolver(folder.at(""), asyncFileCalls));
+      return { reader, [Symbol.asyncDispose]: () => folder.close() };
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
+
+async function openHeld(staticPath: string, path: string): Promise<Folder> {
+  try {
+    return await openBelow(await realpath(staticPath), path.split("/"));
+  } catch (error) {
+    throw toTreeFault(error, treeRoot);
   }
 }

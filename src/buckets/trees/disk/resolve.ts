@@ -51,9 +51,9 @@ export class PathResolver {
   /** For calls that do not wait; undefined on any disk but a local one, where such calls could stop the server. */
   readonly local: LocalPaths | undefined;
 
-  constructor(root: string) {
+  constructor(root: string, calls = fileCallsFor(root)) {
     this.root = root;
-    this.calls = fileCallsFor(root);
+    this.calls = calls;
     if (this.calls === syncFileCalls) this.local = new LocalPaths(root);
   }
 
@@ -196,6 +196,27 @@ export class PathResolver {
       throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
     }
   }
+}
+
+/**
+ * openBelow opens a folder below another one, whose path has no links: each segment in the one before it, by `open`. Without that, a
+ * link fails with ELOOP or ENOTDIR.
+ */
+export async function openBelow(
+  root: string,
+  segments: readonly string[],
+  open = (above: Folder, segment: string) => above.openChild(segment),
+): Promise<Folder> {
+  let folder = await Folder.open(root);
+  for (const segment of segments) {
+    const above = folder;
+    try {
+      folder = await open(above, segment);
+    } finally {
+      await above.close();
+    }
+  }
+  return folder;
 }
 
 /** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */

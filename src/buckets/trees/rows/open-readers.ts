@@ -3,15 +3,14 @@ import { UncachedContent } from "../../../blobs/remote-content.ts";
 import { Database, type DatabaseSettings, openDialect } from "../../../db/database.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import type { LogHub } from "../../../log/hub.ts";
-import type { FileReader } from "../../ports.ts";
+import type { FileReader, PublishedFiles } from "../../ports.ts";
 import type { Bucket } from "../../record.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { openHeads } from "./heads.ts";
 
-export interface ObjectReaders extends AsyncDisposable {
+export interface ObjectReaders extends PublishedFiles {
+  /** Reads what is published at each moment. */
   readerOf(bucket: Pick<Bucket, "name" | "path">): FileReader;
-  /** Reads the tree that is published now, also after another one was. */
-  readerOfPublished(bucket: Pick<Bucket, "name" | "path">): Promise<FileReader>;
 }
 
 /**
@@ -35,7 +34,10 @@ export async function openObjectReaders(
     new EntryReader({ bucket, bucketPath: path, head, heads, content, log, entries: database.entries });
   return {
     readerOf: (bucket) => readerOf(bucket),
-    readerOfPublished: async (bucket) => readerOf(bucket, await database.heads.read(bucket.path)),
+    open: async (bucket) => {
+      const reader = readerOf(bucket, await database.heads.read(bucket.path));
+      return { reader, async [Symbol.asyncDispose]() {} };
+    },
     async [Symbol.asyncDispose]() {
       await database.close();
     },
