@@ -28,7 +28,7 @@ const rules: readonly Rule[] = [
       "src/blobs/deadline.ts": "bounds an answer of the blob store",
       "src/blobs/folder.ts": "compares with the times of files",
       "src/buckets/trees/rows/committer.ts": "pauses between statements while the database is away",
-      "src/buckets/maintenance/restored-trees.ts": "runs in a command, without a node",
+      "src/buckets/trees/rows/new-trees.ts": "runs in a command, without a node",
       "src/blobs/s3.ts": "compares with the times of blobs",
       "src/blobs/s3-requests.ts": "pauses between requests to the blob store",
       "src/db/dump/postgres-dump.ts": "runs in a command, without a node",

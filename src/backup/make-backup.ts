@@ -2,8 +2,8 @@
 // (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts writes it, bucket-members.ts reads the
 // files for it, and this file puts it at its path. backup-process.ts does that in a child process, schedule.ts at an
 // interval, before-migration.ts before a new version changes the schema. read-backup.ts verifies every byte, then
-// restore.ts replaces the database, and the files by staged-buckets.ts or restored-objects.ts. copy-database.ts and
-// copy-files.ts are the steps of `migrate`.
+// restore.ts replaces the database, with the rows of restored-rows.ts, and the trees of the buckets. copy-database.ts
+// and copy-files.ts are the steps of `migrate`. Files of buckets are read and written by the ports of buckets/ alone.
 
 import { randomBytes } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";

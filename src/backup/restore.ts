@@ -1,3 +1,5 @@
+import { type FilesTarget, openNewTrees } from "../buckets/open-storage.ts";
+import type { NewTrees } from "../buckets/ports.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import { openLoadTarget } from "../db/dump/load-target.ts";
 import {
@@ -10,14 +12,13 @@ import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
 import type { LogHub } from "../log/hub.ts";
 import { bucketPathOf, tableOf } from "./manifest.ts";
 import { membersOf, type ReadOptions, type VerifiedBackup } from "./read-backup.ts";
-import { type ObjectsTarget, RestoredObjects, withoutStore, withoutTrees } from "./restored-objects.ts";
-import { StagedBuckets } from "./staged-buckets.ts";
+import { RestoredRows, withoutStore, withoutTrees } from "./restored-rows.ts";
 import { damaged, type TarMember } from "./tar.ts";
 
 export interface RestoreOptions extends ReadOptions {
   readonly database: DatabaseSettings;
   /** Where the files of the buckets go: a folder or a blob store; undefined leaves all files as they are. */
-  readonly files: { readonly staticPath: string } | ObjectsTarget | undefined;
+  readonly files: FilesTarget | undefined;
   readonly hub: LogHub;
 }
 
@@ -42,36 +43,30 @@ export async function restoreBackup(
 ): Promise<RestoreReport> {
   const shape = shapeOf(backup);
   const kv = tableNamed(shape, "kv");
-  const objects =
-    files !== undefined && "blobs" in files
-      ? await RestoredObjects.open(files, kv, reading.signal)
-      : undefined;
+  const rows = new RestoredRows(kv);
+  const { signal = new AbortController().signal } = reading;
+  const trees = files && (await openNewTrees(files, { insert: (added) => rows.add(added), signal }));
   const target = await openLoadTarget(database, hub);
   const members = new MemberQueue(membersOf(backup, reading));
-  let buckets: StagedBuckets | undefined;
   let report: LoadReport;
   let previousDatabase: string | undefined;
   try {
-    report = await target.load(withTable(shape, objects?.table ?? kv), async (insert) => {
+    report = await target.load(withTable(shape, rows.table), async (insert) => {
+      rows.begin(insert);
       await loadRows(
         backup,
         members,
-        files === undefined ? withoutStore(insert, kv) : withoutTrees(insert, kv),
+        trees === undefined ? withoutStore(insert, kv) : withoutTrees(insert, kv),
       );
-      if (objects === undefined) return;
-      objects.begin(insert);
-      await stageFiles(backup, members, objects);
-      await objects.finish();
+      if (trees === undefined) return;
+      await fillTrees(backup, members, trees);
+      await trees.complete();
     });
-    if (files !== undefined && "staticPath" in files) {
-      buckets = await StagedBuckets.open(files.staticPath);
-      await stageFiles(backup, members, buckets);
-      await buckets.switchOver();
-    }
+    await trees?.install();
     previousDatabase = await target.commit();
   } catch (error) {
     try {
-      await buckets?.undo();
+      await trees?.undo();
     } finally {
       await target.discard();
     }
@@ -79,7 +74,7 @@ export async function restoreBackup(
   } finally {
     await members.close();
   }
-  return { ...report, previousDatabase, remains: (await buckets?.finish()) ?? [] };
+  return { ...report, previousDatabase, remains: (await trees?.finish()) ?? [] };
 }
 
 function shapeOf({ header: { database } }: VerifiedBackup): DatabaseShape {
@@ -168,16 +163,12 @@ function parsed(line: string, name: string): PortableRow {
   }
 }
 
-async function stageFiles(
-  { header }: VerifiedBackup,
-  members: MemberQueue,
-  buckets: Pick<StagedBuckets, "add">,
-): Promise<void> {
+async function fillTrees({ header }: VerifiedBackup, members: MemberQueue, trees: NewTrees): Promise<void> {
   for (let member = await members.peek(); member !== undefined; member = await members.peek()) {
     const at = bucketPathOf(member, header);
     if (at === undefined) throw damaged(`${member.name} is in the wrong place`);
     members.shift();
-    await buckets.add(at, member);
+    await trees.add(at, member);
   }
 }
 

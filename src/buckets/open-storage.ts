@@ -4,9 +4,11 @@ import type { Logger, LogHub } from "../log/hub.ts";
 import { storageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
 import { watchBlobs } from "./maintenance/store-watch.ts";
-import type { BucketStorage, PublishedFiles } from "./ports.ts";
+import type { BucketStorage, NewTrees, PublishedFiles } from "./ports.ts";
 import { DiskStorage } from "./trees/disk/disk-storage.ts";
+import { NewDiskTrees } from "./trees/disk/new-trees.ts";
 import { publishedOnDisk } from "./trees/disk/read.ts";
+import { NewRowTrees, type NewRowTreesOptions } from "./trees/rows/new-trees.ts";
 import { ObjectStorage } from "./trees/rows/object-storage.ts";
 import { openObjectReaders } from "./trees/rows/open-readers.ts";
 
@@ -75,4 +77,20 @@ export async function openPublished(
   return "staticPath" in source
     ? publishedOnDisk(source.staticPath)
     : openObjectReaders(source.blobs, database, hub);
+}
+
+/** FilesTarget is where whole trees go: below a folder, or into a blob store and rows. */
+export type FilesTarget =
+  | { readonly staticPath: string }
+  | { readonly blobs: BlobSettings; readonly sync: boolean };
+
+/** openNewTrees begins trees of buckets. Throws what an operator has to do if the store cannot be used. */
+export async function openNewTrees(
+  target: FilesTarget,
+  { insert, signal }: Omit<NewRowTreesOptions, "blobs">,
+): Promise<NewTrees> {
+  if ("staticPath" in target) return new NewDiskTrees(target.staticPath);
+  const blobs = openBlobs(target.blobs, target);
+  await proveBlobs(blobs, signal);
+  return new NewRowTrees({ blobs, insert, signal });
 }

@@ -160,6 +160,32 @@ export interface PublishedFiles extends AsyncDisposable {
   open(bucket: Pick<Bucket, "name" | "path">): Promise<AsyncDisposable & { readonly reader: FileReader }>;
 }
 
+/** NewEntry is a file or folder of a tree that is being made. */
+export interface NewEntry {
+  readonly kind: "file" | "folder";
+  /** In bytes. */
+  readonly size: number;
+  /** Permission bits, for a store that has them. */
+  readonly mode: number;
+  readonly modifiedMs: number;
+  /** The content of a file, once. */
+  content(): AsyncIterable<Uint8Array>;
+}
+
+/** NewTrees are whole trees of buckets that are filled while nobody sees them, and then take the places of the present ones. */
+export interface NewTrees {
+  /** Adds a file or folder at a path of a bucket, which is given by its path in the store. A folder comes before what it contains. */
+  add(at: { readonly bucket: string; readonly path: TreePath }, entry: NewEntry): Promise<void>;
+  /** Makes durable what was added. Nothing is added afterwards. */
+  complete(): Promise<void>;
+  /** Puts all trees in their places. If it throws, `undo` is to be called. */
+  install(): Promise<void>;
+  /** Puts back the former trees, if `install` has begun, and removes the new ones. */
+  undo(): Promise<void>;
+  /** Removes the former trees, and returns the disk paths of those that could not be removed. */
+  finish(): Promise<string[]>;
+}
+
 /** TreeReader has the methods that sending files needs. */
 export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snapshotOfMissing">;
 

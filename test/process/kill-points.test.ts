@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { type DeployRecord, wantedFiles } from "../support/deploys.ts";
@@ -314,6 +314,40 @@ test(
     }
     console.log(`init: killed before ${struck.join(", ")}`);
     expect(struck).toContain("link");
+  },
+  manyStartsMs,
+);
+
+test(
+  "a restore that is killed leaves each bucket with one whole tree, and can be repeated",
+  async () => {
+    await using home = await newHome();
+    const server = await home.serve();
+    const token = server.superToken;
+    const names = ["one", "two"];
+    const paths = names.flatMap((name) =>
+      ["a.txt", "b.txt"].map((file) => home.file(`static/${name}/${file}`)),
+    );
+    for (const name of names) await server.call("static-bucket_create", { token, name });
+    await server.stop();
+    for (const path of paths) writeFileSync(path, "of the backup");
+    expect((await home.run(["backup", "b.tar.zst", "--files"])).code).toBe(0);
+    const gate = await Gate.open(home.path);
+    const struck: string[] = [];
+    for (let isKilled = true; isKilled; ) {
+      for (const path of paths) writeFileSync(path, "of the server");
+      gate.close(struck.length + 1);
+      const { code } = await home.run(["restore", "b.tar.zst", "--yes"], { binary, env: gate.env });
+      isKilled = code !== 0;
+      const call = gate.open().at(-1) ?? "";
+      if (isKilled) struck.push(call);
+      const contents = paths.map((path) => readFileSync(path, "utf8"));
+      const [one = "", , two = ""] = contents;
+      expect({ killed: struck, contents }).toEqual({ killed: struck, contents: [one, one, two, two] });
+      if (!isKilled) expect(new Set(contents)).toEqual(new Set(["of the backup"]));
+    }
+    console.log(`restore: killed before ${struck.join(", ")}`);
+    expect(struck).toContain("exchange");
   },
   manyStartsMs,
 );

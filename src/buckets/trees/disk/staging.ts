@@ -236,18 +236,23 @@ async function namesIn(folder: string): Promise<string[]> {
   }
 }
 
+interface FillFileOptions extends StageOptions {
+  /** Permission bits of the file; 644 in octal by default. */
+  readonly mode?: number;
+}
+
 /** fillFile writes content to a new file and returns its size. */
-async function fillFile(
+export async function fillFile(
   diskPath: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
-  { sync, calls }: StageOptions,
+  { sync, mode = 0o644, calls }: FillFileOptions,
 ): Promise<number> {
   // One job for a thread of the pool, where a descriptor would take one for each of its calls.
   if (content instanceof Uint8Array) {
-    await writeFile(diskPath, content, { flag: "wx", mode: 0o644, flush: sync });
+    await writeFile(diskPath, content, { flag: "wx", mode, flush: sync });
     return content.length;
   }
-  const file = await calls.open(diskPath, "wx", 0o644);
+  const file = await calls.open(diskPath, "wx", mode);
   try {
     let size = 0;
     for await (const chunk of content) {
