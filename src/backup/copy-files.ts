@@ -1,6 +1,5 @@
 import type { BlobStore } from "../blobs/blob-store.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts";
-import { UncachedContent } from "../blobs/remote-content.ts";
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
 import { RowVersions } from "../buckets/history/rows/versions.ts";
 import { copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
@@ -11,8 +10,7 @@ import { Metadata } from "../buckets/metadata/metadata.ts";
 import { openStorage, type StorageSettings } from "../buckets/open-storage.ts";
 import type { BucketStorage, FileReader, VersionsSize } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
-import { EntryReader } from "../buckets/trees/rows/entry-reader.ts";
-import { openHeads } from "../buckets/trees/rows/heads.ts";
+import { objectReaders } from "../buckets/trees/rows/open-readers.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/load-target.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
@@ -188,12 +186,13 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
       close: () => storage.close(),
     };
   }
-  const log = options.hub.logger("server");
-  const heads = openHeads({ database, staleMs: 0 });
-  const content = new UncachedContent(openBlobs({ ...files, url: files.url }, { sync: true }));
+  const readers = objectReaders(
+    database,
+    openBlobs({ ...files, url: files.url }, { sync: true }),
+    options.hub,
+  );
   return {
-    readerOf: ({ name, path }) =>
-      new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
+    readerOf: (bucket) => readers.readerOf(bucket),
     measureVersions: ({ path }) =>
       new RowVersions({ database, bucketPath: path, retentionDays: 0 }).measure(),
     close: async () => {},

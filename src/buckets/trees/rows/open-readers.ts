@@ -1,3 +1,4 @@
+import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../../../blobs/open-blobs.ts";
 import { UncachedContent } from "../../../blobs/remote-content.ts";
 import { Database, type DatabaseSettings, openDialect } from "../../../db/database.ts";
@@ -22,12 +23,22 @@ export async function openObjectReaders(
   databaseSettings: DatabaseSettings,
   hub: LogHub,
 ): Promise<ObjectReaders> {
-  const log = hub.logger("server");
   const blobs = openBlobs(settings, { sync: false });
   await proveBlobs(blobs);
   const dialect = await openDialect(databaseSettings, hub);
   dialect.limitAnswers();
   const database = new Database(dialect, hub.logger("sqlx"));
+  return {
+    ...objectReaders(database, blobs, hub),
+    async [Symbol.asyncDispose]() {
+      await database.close();
+    },
+  };
+}
+
+/** objectReaders reads the files of buckets over a database that is open. It writes nothing, and closes nothing. */
+export function objectReaders(database: Database, blobs: BlobStore, hub: LogHub): ObjectReaders {
+  const log = hub.logger("server");
   const heads = openHeads({ database, staleMs: 0 });
   const content = new UncachedContent(blobs);
   const readerOf = ({ name: bucket, path }: Pick<Bucket, "name" | "path">, head?: HeadValue) =>
@@ -38,8 +49,6 @@ export async function openObjectReaders(
       const reader = readerOf(bucket, await database.heads.read(bucket.path));
       return { reader, async [Symbol.asyncDispose]() {} };
     },
-    async [Symbol.asyncDispose]() {
-      await database.close();
-    },
+    async [Symbol.asyncDispose]() {},
   };
 }
