@@ -265,13 +265,17 @@ export class Collections<T> {
   }
 
   #isOurs(): Condition {
-    const { length } = this.#prefix;
-    return sql<SqlBool>`substr(namespace, 1, ${sql.lit(length)}) = ${sql.lit(this.#prefix)}`;
+    return sql.raw<SqlBool>(beginsWith(this.#prefix));
   }
 }
 
+/** `beginsWith` returns the condition that a namespace begins with a prefix, as the text of an SQL condition that an index can have. */
+export function beginsWith(prefix: string): string {
+  return `substr("namespace", 1, ${prefix.length}) = '${prefix}'`;
+}
+
 /** RowName is where a row of `kv` is. */
-export interface RowName {
+interface RowName {
   readonly namespace: string;
   readonly key: string;
 }

@@ -177,7 +177,7 @@ export class Database {
   }
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly create: boolean;
   /** Makes a copy of a database that migrations are about to change. */
   readonly beforeMigration?: MigrationHook | undefined;

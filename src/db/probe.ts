@@ -27,7 +27,7 @@ import { sqliteSql } from "./sqlite/sqlite.ts";
 /** DatabaseState is what a start would find; `ready` is a database of this server with a Super Token. */
 export type DatabaseState = "missing" | "empty" | "ready";
 
-export interface ProbedDatabase {
+interface ProbedDatabase {
   readonly state: DatabaseState;
   /** Whether it names files whose content is in an object store. False also if that cannot be read now. */
   readonly namesContent: boolean;

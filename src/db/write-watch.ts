@@ -8,7 +8,7 @@ const refusingStates = new Set(["25006", "53100"]);
 const refusingCodes = /^SQLITE_(READONLY|FULL|IOERR)/;
 const writes = /^\s*(insert|update|delete)\b/i;
 
-export interface WatchedSource extends ConnectionSource {
+interface WatchedSource extends ConnectionSource {
   /** False if the last write failed because the database accepts none. */
   readonly acceptsWrites: boolean;
 }

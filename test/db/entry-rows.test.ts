@@ -84,9 +84,8 @@ bothDatabases("a folder of 2,500 entries is listed and copied in batches", async
     created: 2000,
   });
   expect((await entries.folders("many")).map(({ name }) => name)).toEqual(["folder"]);
-  expect(await entries.deleteSome("copy", 2000)).toBe(2000);
-  expect(await entries.deleteSome("copy", 2000)).toBe(500);
-  expect(await entries.isEmpty("copy")).toBe(true);
+  expect(await entries.isEmpty("copy")).toBe(false);
+  expect(await entries.isEmpty("nothing")).toBe(true);
 });
 
 bothDatabases("a head is created once, and its version is known to all", async (kind) => {

@@ -29,7 +29,7 @@ export interface BucketState {
 
 type Columns = Selectable<Schema["static_file"]>;
 
-export type NewBucket = Omit<BucketRow, "id">;
+type NewBucket = Omit<BucketRow, "id">;
 
 /** The number of names per statement: databases limit the number of parameters. */
 const namesAtOnce = 512;

@@ -1,5 +1,5 @@
 import { type CompiledQuery, type SqlBool, sql, type Transaction } from "kysely";
-import { Collection } from "../collection.ts";
+import { beginsWith, Collection } from "../collection.ts";
 import type { Dialect, Schema } from "../dialect.ts";
 import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-values.ts";
 
@@ -23,7 +23,7 @@ export function folderNamespace(folder: string): string {
 }
 
 /** `isRemoved` is the condition of the index of removed rows: a statement has to contain it as it stands. */
-export const isRemoved = `substr("namespace", 1, ${removedPrefix.length}) = '${removedPrefix}'`;
+export const isRemoved = beginsWith(removedPrefix);
 
 /** The parts of a dialect that the expressions of the indexes are made of. */
 type ExpressionParts = Pick<Dialect, "isJson" | "byCodePoints">;
@@ -41,8 +41,7 @@ export function folderOf(dialect: ExpressionParts): string {
 }
 
 function ofStore({ isJson, byCodePoints }: ExpressionParts, text: string): string {
-  const isOurs = `substr("namespace", 1, ${filesPrefix.length}) = '${filesPrefix}'`;
-  return byCodePoints(`CASE WHEN ${isOurs} AND ${isJson} THEN ${text} END`);
+  return byCodePoints(`CASE WHEN ${beginsWith(filesPrefix)} AND ${isJson} THEN ${text} END`);
 }
 
 /** `removedNamespace` has what was deleted or replaced in a bucket. */
@@ -217,17 +216,6 @@ export class EntryRows {
       if (last === undefined) return;
       after = last.key;
     }
-  }
-
-  /** Deletes at most `max` entries of a folder, for a folder that nothing leads to any more; returns how many. */
-  async deleteSome(folder: string, max: number): Promise<number> {
-    const { numDeletedRows } = await this.#query
-      .deleteFrom("kv")
-      .where("id", "in", (db) =>
-        db.selectFrom("kv").select("id").where("namespace", "=", folderNamespace(folder)).limit(max),
-      )
-      .executeTakeFirst();
-    return Number(numDeletedRows);
   }
 
   async #steps(start: Start, from: string, names: readonly string[]): Promise<readonly StepRow[]> {

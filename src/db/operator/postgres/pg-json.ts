@@ -17,7 +17,7 @@ const oids = {
   jsonb: 3802,
 } as const;
 
-export interface ArrayType {
+interface ArrayType {
   /** The type of the elements. */
   readonly element: number;
   /** The character between the elements: a comma, except for boxes. */

@@ -29,7 +29,7 @@ export function parsePgUrl(url: string): PgTarget {
 export type Position = (at: number) => Record<string, unknown>;
 
 /** Column is a column of a statement's result, with the OID of its type. */
-export interface Column {
+interface Column {
   readonly name: string;
   readonly type: number;
 }

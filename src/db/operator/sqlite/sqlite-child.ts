@@ -38,7 +38,7 @@ export interface ChildRequest extends Frame {
   failed(error: unknown): void;
 }
 
-export interface SqliteChildOptions {
+interface SqliteChildOptions {
   readonly channel: ChannelKind;
   /** The command that runs `runSqliteChild` in a new process. */
   readonly command: readonly string[];

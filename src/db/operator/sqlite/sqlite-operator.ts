@@ -20,7 +20,7 @@ const maxQuickUs = 200;
 /** The number of quick requests that a child gets at once. */
 const maxBatch = 32;
 
-export interface SqliteOperatorOptions {
+interface SqliteOperatorOptions {
   /** The command that runs `runSqliteChild` in a new process. */
   readonly command: readonly string[];
   readonly clock: Clock;
