@@ -20,12 +20,16 @@ export function exactJson(value: unknown, indent?: number): string {
 /** JSON.rawJSON exists in every engine since 2024, but not yet in TypeScript's library. */
 const { rawJSON: rawNumber } = JSON as typeof JSON & { rawJSON(text: string): unknown };
 
-/** jsonLine writes a value as one line of JSON. Clients choose some of the text, so characters that a terminal may obey are escaped. */
-export function jsonLine(value: object): string {
-  const json = JSON.stringify(value);
-  return `${/[\x7f-\x9f]/.test(json) ? escapeControls(json) : json}\n`;
+/**
+ * jsonLine writes a value as JSON with an end of line. Clients choose some of the text, so characters that a terminal may obey are
+ * escaped. `indent` is the number of spaces per level.
+ */
+export function jsonLine(value: unknown, indent?: number): string {
+  return `${escapeControls(JSON.stringify(value, null, indent))}\n`;
 }
 
-function escapeControls(json: string): string {
+/** escapeControls escapes in a JSON text the control characters that JSON allows in it, by which a terminal could be controlled. */
+export function escapeControls(json: string): string {
+  if (!/[\x7f-\x9f]/.test(json)) return json;
   return json.replace(/[\x7f-\x9f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }

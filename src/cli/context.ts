@@ -1,6 +1,7 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
+import { jsonLine } from "../base/json.ts";
 import { visible, visibleLines } from "../base/visible-text.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -102,7 +103,7 @@ export class Context {
 
   /** Writes a value as JSON to standard output, on one line unless it is indented. */
   readonly printJson = (value: unknown, indent?: number): Promise<void> =>
-    this.print(`${JSON.stringify(value, null, indent)}\n`);
+    this.print(jsonLine(value, indent));
 
   /** Writes a line, or several, for people to standard error. A server may have chosen some of the text, so it cannot control the terminal. */
   readonly say = (line: string): void => {

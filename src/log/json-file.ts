@@ -1,4 +1,5 @@
 import { messageOf } from "../base/fault.ts";
+import { jsonLine } from "../base/json.ts";
 import type { LogEntry } from "./entry.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
@@ -18,7 +19,7 @@ export class JsonFileSink implements Sink {
   ) {
     this.#file = new LogFile({
       path,
-      notice: (dropped) => `${JSON.stringify(droppedNotice(dropped))}\n`,
+      notice: (dropped) => jsonLine(droppedNotice(dropped)),
       // A sink must not log.
       onFailed: (error) =>
         process.stderr.write(`The log file ${path} cannot be written: ${messageOf(error)}\n`),
@@ -27,7 +28,7 @@ export class JsonFileSink implements Sink {
 
   write(entry: LogEntry): void {
     if (this.#file.pendingChars === 0) setImmediate(() => this.flush());
-    this.#file.add(`${JSON.stringify(entry)}\n`);
+    this.#file.add(jsonLine(entry));
   }
 
   flush(): void {

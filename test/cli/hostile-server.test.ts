@@ -5,6 +5,8 @@ import { story } from "../support/process.ts";
 /** Sets the title of a terminal, colours it, and hides what follows. */
 const escapes = "\x1b]0;owned\x07\x1b[31mred\x9b8m\u202e";
 const control = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]/;
+/** Those of them that JSON text may have unescaped, and a terminal obeys. */
+const controlInJson = /[\x00-\x08\x0b-\x1f\x7f-\x9f]/;
 
 /** Answers every call with an error, or with the result of its method, and WebDAV with a page; all of it contains `escapes`. */
 function hostileServer(results: Readonly<Record<string, unknown>> = {}) {
@@ -72,6 +74,10 @@ story("a result of a hostile server cannot control the terminal", async () => {
     expect([args, code, stderr]).toEqual([args, 0, expect.any(String)]);
     expect([args, control.exec(stdout + stderr)?.[0]]).toEqual([args, undefined]);
     expect([args, stdout]).toEqual([args, expect.stringContaining("\\u{1b}")]);
+    const inJson = await user.run([...args, "--json"], { env });
+    expect([args, inJson.code, controlInJson.exec(inJson.stdout)?.[0]]).toEqual([args, 0, undefined]);
+    expect([args, inJson.stdout]).toEqual([args, expect.stringContaining("\\u009b")]);
+    expect(JSON.stringify(JSON.parse(inJson.stdout))).toContain(JSON.stringify(escapes).slice(1, -1));
   }
 });
 

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import { exactJson } from "../../base/json.ts";
+import { escapeControls, exactJson } from "../../base/json.ts";
 import { visibleLines } from "../../base/visible-text.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
@@ -58,7 +58,7 @@ async function callMethod(
   const renewed = await renewedBy(server, method, params);
   const { result } = await callExactly(server, method, params);
   const isForPeople = ctx.out.isTTY && !options.json;
-  await ctx.print(isForPeople ? readable(result, paintFor(ctx)) : `${exactJson(result)}\n`);
+  await ctx.print(isForPeople ? readable(result, paintFor(ctx)) : `${escapeControls(exactJson(result))}\n`);
   if (method === "token_roll_token_secret")
     await renewLogin(ctx, server, result as ResultOf<"token_roll_token_secret">);
   else if (renewed !== undefined) await renewLogin(ctx, server, renewed);

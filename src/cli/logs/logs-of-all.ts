@@ -1,3 +1,4 @@
+import { jsonLine } from "../../base/json.ts";
 import { visible } from "../../base/visible-text.ts";
 import {
   ClientError,
@@ -294,11 +295,11 @@ function writerFor(ctx: Context, { json }: LogsOptions): Run["write"] {
   const colours = new Map<string, Colour>();
   let width = 0;
   const lineOf = ({ node, entry }: NodeEntry) => {
-    if (json) return JSON.stringify({ node, ...entry });
+    if (json) return jsonLine({ node, ...entry });
     if (!colours.has(node)) colours.set(node, nodeColours[colours.size % nodeColours.length] ?? "cyan");
     const name = visible(node);
     width = Math.max(width, name.length);
-    return `${paint(colours.get(node) ?? "cyan", `${name.padEnd(width)} |`)} ${formatLine(entry, coloured)}`;
+    return `${paint(colours.get(node) ?? "cyan", `${name.padEnd(width)} |`)} ${formatLine(entry, coloured)}\n`;
   };
-  return (entries) => ctx.print(entries.map((entry) => `${lineOf(entry)}\n`).join(""));
+  return (entries) => ctx.print(entries.map((entry) => lineOf(entry)).join(""));
 }

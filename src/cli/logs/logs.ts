@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { jsonLine } from "../../base/json.ts";
 import { explainTargets } from "../../config/problem.ts";
 import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
@@ -23,9 +24,7 @@ export async function logs(options: LogsOptions, ctx: Context): Promise<number> 
   const client = await connect(ctx, options);
   const coloured = isColoured(ctx);
   const show: FollowOptions["show"] = (entries) =>
-    ctx.print(
-      entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""),
-    );
+    ctx.print(entries.map((entry) => (json ? jsonLine(entry) : `${formatLine(entry, coloured)}\n`)).join(""));
   await untilStopped(ctx, async ({ signal }) => {
     if (options.follow) {
       // A stream begins with what the server keeps.

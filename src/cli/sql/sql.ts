@@ -1,4 +1,4 @@
-import { exactJson } from "../../base/json.ts";
+import { escapeControls, exactJson } from "../../base/json.ts";
 import { parseValue, readText } from "../call/declaration.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -136,7 +136,11 @@ async function show(
   if (json) await ctx.print("[");
   for await (const page of pages) {
     if (json)
-      await ctx.print(page.data.map((row, at) => `${count + at > 0 ? "," : ""}\n${exactJson(row)}`).join(""));
+      await ctx.print(
+        page.data
+          .map((row, at) => `${count + at > 0 ? "," : ""}\n${escapeControls(exactJson(row))}`)
+          .join(""),
+      );
     else if (csv) await ctx.print(csvText(page.names, page.data, { head: count === 0 }));
     // The widths of a table's columns depend on all of its rows.
     else for (const row of page.data) whole.push(row);
