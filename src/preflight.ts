@@ -8,7 +8,7 @@ import {
   readSync,
   statSync,
 } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname, relative as relativePath, resolve } from "node:path";
 import { sqliteFilePart } from "./base/config-key.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
@@ -29,7 +29,7 @@ import { kindOf, openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
 import type { Finding, Inspect } from "./config/live.ts";
-import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
+import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";
 import { type Config, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
 import { certificateState, readTls } from "./http/listen/tls.ts";
@@ -56,6 +56,7 @@ export function preflight(
       ...inspectExposure(config, configPath),
       ...inspectSecrets(config, configPath),
       ...inspectLinkKey(config, configPath),
+      ...inspectServed(config, configPath),
       ...inspectMore(config),
     ];
     const moved = movedPaths(relative).filter(({ path }) => !isKey(path, databaseKey));
@@ -291,6 +292,27 @@ function inspectLinkKey({ link_key_file, database }: Config, configPath: string)
   if (!isReadableByAll(path)) return [];
   const why = `is the secret in ${path}, which can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
   return [{ path: ["link_key_file"], why, isWarning: true }];
+}
+
+/** `inspectServed` reports files of the server that a bucket would show to its visitors. */
+function inspectServed(config: Config, configPath: string): Finding[] {
+  const { static_path } = config;
+  return usedFiles(config, resolve(configPath)).flatMap(({ key, name, paths, kind }): Finding[] => {
+    // The first has the files of all buckets, the second is refused there by `inspectFiles`, and a UUID is no secret.
+    if (["static_path", "files.url", "server_uuid"].includes(key.join("."))) return [];
+    const path = paths.find((path) => canBeServed(kind === "folder" ? path : dirname(path), static_path));
+    if (path === undefined) return [];
+    const advice = "where a bucket would show it to everybody; use another folder";
+    return key.length === 0
+      ? [{ path: ["static_path"], why: `contains ${name} (${path}), ${advice}`, isWarning: true }]
+      : [{ path: key, why: `names ${path} inside of static_path, ${advice}`, isWarning: true }];
+  });
+}
+
+/** Returns whether a folder can be that of a bucket, or in it. Folders that begin with `~` are the server's own. */
+function canBeServed(folder: string, static_path: string): boolean {
+  const path = relativePath(static_path, folder);
+  return path !== "" && !path.startsWith("~") && isInside(folder, static_path);
 }
 
 function isReadableByAll(path: string): boolean {

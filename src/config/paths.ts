@@ -68,7 +68,7 @@ export function configuredFiles(config: Config): ConfiguredFile[] {
 }
 
 /** UsedFile is what the server keeps for one purpose: a file, with those that it keeps beside it. */
-interface UsedFile {
+export interface UsedFile {
   /** The key that decides where it is. */
   readonly key: readonly string[];
   /** Names it in messages. */
@@ -103,7 +103,8 @@ export function sharedFiles(config: Config, configPath: string): SharedFile[] {
   return found;
 }
 
-function usedFiles(config: Config, configPath: string): UsedFile[] {
+/** `usedFiles` lists the files and folders of the server, each with its key. Files of buckets are in `static_path`. */
+export function usedFiles(config: Config, configPath: string): UsedFile[] {
   const { logging, database, files } = config;
   const sqlite = sqliteFilePart.read(database.database_url);
   const databasePath = sqlite === undefined ? undefined : realPathOf(sqlite);

@@ -52,6 +52,32 @@ story("a configuration with a database password that everybody can read is warne
   await database.drop();
 });
 
+story("files of the server where a bucket would show them are warned of by check and serve", async () => {
+  await using home = await newHome({
+    top: 'backup_dir = "static/site/backup"\n',
+    logging: 'json_log_file = "static/~node.json"\naccess_log = "static/site/access.log"\n',
+  });
+  const { code, stderr } = await home.run(["check"]);
+  expect(code).toBe(0);
+  const keys = [
+    ...stderr.matchAll(/^warning: config\.toml:\d+:\d+: (\S+): names (\S+) inside of static_path/gm),
+  ];
+  expect(keys.map(([, key, path]) => [key, path]).sort()).toEqual([
+    ["backup_dir", home.file("static/site/backup")],
+    ["logging.access_log", home.file("static/site/access.log")],
+  ]);
+  const server = await home.serve();
+  await server.says(/ WARN server: configuration key backup_dir names .* inside of static_path.*\n/);
+});
+
+story("a configuration and a database below static_path are warned of", async () => {
+  await using home = await newHome({ top: 'static_path = ".."\n' });
+  const { stderr } = await home.run(["check"]);
+  expect(stderr).toMatch(/: static_path: contains the configuration file \(.*config\.toml\)/);
+  expect(stderr).toMatch(/: database\.database_url: names .*node\.db inside of static_path/);
+  expect(stderr).toMatch(/: link_key_file: names .*config\.link-key inside of static_path/);
+});
+
 story("a link key that everybody can read is warned of by check and serve", async () => {
   await using home = await newHome();
   const first = await home.serve();
