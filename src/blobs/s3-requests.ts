@@ -160,12 +160,27 @@ export function s3Fault(code: string, action: S3Action): Fault {
   return storeUnavailable(`the object store failed (${code}); try again later`);
 }
 
+/** An answer of more bytes is not an error in XML. */
+export const maxErrorBytes = 16 * 1024;
+
 /** codeOfAnswer returns the error code of an answer that is not successful: that of its XML body, or its status. The body is read. */
 export async function codeOfAnswer(response: Response): Promise<string> {
   if (response.status >= 300 && response.status < 400) {
     await response.body?.cancel();
     return "Redirect";
   }
-  const text = await response.text();
+  const text = await beginningOf(response);
   return /<Code>([A-Za-z0-9_.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP ${response.status}`;
+}
+
+/** The beginning of a body, or all of it. The rest is cancelled. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const part of body ?? []) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes >= maxErrorBytes) break;
+  }
+  return Buffer.concat(parts).toString();
 }

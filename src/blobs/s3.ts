@@ -22,6 +22,7 @@ import { HashedContent } from "./hashed-content.ts";
 import {
   attempt,
   codeOfAnswer,
+  maxErrorBytes,
   repeated,
   type S3Location,
   s3Fault,
@@ -323,8 +324,6 @@ function ignoreMissing(error: unknown): void {
 }
 
 const action = "s3:GetObject";
-/** An answer of more bytes is not an error in XML. */
-const maxErrorBytes = 16 * 1024;
 
 /** ByteReader is what is used of a reader: Bun's and the DOM's types of it differ. */
 interface ByteReader {

@@ -119,6 +119,23 @@ describe.skipIf(!hasSeaweed)("an S3 store behind a faulty network", () => {
       expect(await ending(run(blobs.store, blobs.existing.key))).toContain("the bucket is in another region");
   });
 
+  test("an error without an end is not read to its end", async () => {
+    const { key } = await (await s3Blobs()).put(small, about, never);
+    let sent = 0;
+    const pull = (controller: ReadableStreamDefaultController) => {
+      sent += mib;
+      controller.enqueue(new Uint8Array(mib));
+    };
+    using server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response(new ReadableStream({ pull }), { status: 500 }),
+    });
+    const store = await s3Blobs({ endpoint: server.url.origin, requestTimeoutMs: 5000 });
+    expect(await ending(textOf(store, key))).toBe("unavailable");
+    expect(sent).toBeLessThan(40 * mib);
+  });
+
   test("what fails for a moment is repeated, and succeeds", async () => {
     let failures = 0;
     const passing: readonly RequestFault[] = [
