@@ -268,13 +268,17 @@ const refused: ReadonlyMap<string, string> = new Map(
       "access-control-allow-credentials",
     ],
     "it concerns every page of the host, the server's own included": [
+      "accept-ch",
       "alt-svc",
       "clear-site-data",
+      "critical-ch",
       "nel",
       "report-to",
       "public-key-pins",
       "public-key-pins-report-only",
+      "sec-session-registration",
       "service-worker-allowed",
+      "set-login",
     ],
     "a proxy in front of the server would take it as an order": [
       "x-sendfile",

@@ -223,6 +223,10 @@ test("no bucket sets what frames an answer, signs anybody in, orders a proxy or 
       "Set-Cookie",
       "Service-Worker-Allowed",
       "Clear-Site-Data",
+      "Accept-CH",
+      "Critical-CH",
+      "Set-Login",
+      "Sec-Session-Registration",
     ],
     ...[
       "Alt-Svc",
