@@ -166,7 +166,7 @@ eachStore(
     }
     const listed = await (await dav("PROPFIND", "/a.txt", { depth: "0" })).text();
     expect(listed).toContain(new Date(seconds * 1000).toUTCString());
-    for (const odd of ["", "soon", "NaN", "1e400", "-"]) {
+    for (const odd of ["", "soon", "NaN", "1e400", "-", "-62135596801", "253402300800"]) {
       const { headers, status } = await dav("PUT", "/odd.txt", { "x-oc-mtime": odd }, "words");
       expect([odd, status, headers.get("x-oc-mtime")]).toEqual([odd, 400, null]);
     }

@@ -102,6 +102,9 @@ eachStore(
       expect(await seen(path)).toEqual(["1577836800", "Wed, 01 Jan 2020 00:00:00 GMT"]);
       expect(await touched(path, "soon")).toBe(409);
       expect(await touched(path, "9".repeat(20))).toBe(409);
+      // Last-Modified has years of four digits.
+      expect(await touched(path, "-99999999999")).toBe(409);
+      expect(await touched(path, "Sat, 01 Jan 99999 00:00:00 GMT")).toBe(409);
       expect(await seen(path)).toEqual(["1577836800", "Wed, 01 Jan 2020 00:00:00 GMT"]);
       expect(await dead(path)).toEqual([]);
     }

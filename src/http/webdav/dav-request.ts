@@ -71,7 +71,18 @@ export function modifiedOf({ request }: Pick<DavRequest, "request">): Date | und
   const text = request.headers.get("x-oc-mtime");
   if (text === null) return undefined;
   const seconds = decimalNumber(text);
-  if (seconds === undefined || Math.abs(seconds) >= 1e11)
-    throw new HttpError(400, "X-OC-Mtime is not a number of seconds since 1970");
-  return new Date(seconds * 1000);
+  const time = seconds === undefined ? undefined : fileTime(seconds * 1000);
+  if (time === undefined)
+    throw new HttpError(
+      400,
+      "X-OC-Mtime is not a number of seconds since 1970, or not of the years 1 to 9999",
+    );
+  return time;
+}
+
+const [firstMs, lastMs] = [Date.parse("0001-01-01T00:00:00Z"), Date.parse("9999-12-31T23:59:59.999Z")];
+
+/** fileTime returns the time of a file; undefined if `Last-Modified` cannot name it: RFC 9110 §5.6.7. */
+export function fileTime(ms: number): Date | undefined {
+  return ms >= firstMs && ms <= lastMs ? new Date(ms) : undefined;
 }

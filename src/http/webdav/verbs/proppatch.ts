@@ -4,7 +4,7 @@ import type { Times } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
-import type { DavRequest } from "../dav-request.ts";
+import { type DavRequest, fileTime } from "../dav-request.ts";
 import { lastModifiedName, liveProperties } from "../xml/live-properties.ts";
 import { xmlResponse } from "../xml/multistatus.ts";
 import { element, propstat } from "../xml/property-writer.ts";
@@ -42,10 +42,10 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
   for (const { name, property } of instructions) {
     const timeProperty = timeProperties.get(name);
     if (timeProperty !== undefined) {
-      const time = property === undefined ? undefined : new Date(timeProperty.read(textOf(property).trim()));
-      if (time !== undefined && Number.isNaN(time.getTime()))
-        problems.set(name, { status: 409, condition: "" });
-      else if (time !== undefined) times[timeProperty.of] = time;
+      if (property === undefined) continue;
+      const time = fileTime(timeProperty.read(textOf(property).trim()));
+      if (time === undefined) problems.set(name, { status: 409, condition: "" });
+      else times[timeProperty.of] = time;
     } else if (liveProperties.has(name) && !liveProperties.get(name)?.overridable) {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else properties.set(name, property === undefined ? undefined : printXml(property));
