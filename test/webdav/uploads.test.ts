@@ -119,6 +119,7 @@ eachStore("a body that is not what its digest says is refused, and the old file 
     { "content-md5": sum("md5", body).digest("base64") },
     { "repr-digest": `sha-256=:${sum("sha256", body).digest("base64")}:` },
     { "repr-digest": `sha-256=:${sum("sha256", body).digest("base64")}:;x=1;y="a,b"` },
+    { "repr-digest": `SHA-256=:${sum("sha256", body).digest("base64")}:` },
     { "content-digest": `unixsum=:AAA=:, sha-512=:${sum("sha512", body).digest("base64")}:` },
   ];
   for (const body of ["short", long])
@@ -139,6 +140,7 @@ eachStore("a body that is not what its digest says is refused, and the old file 
     { "content-md5": "no digest" },
     { "oc-checksum": "SHA1:abc!" },
     { "oc-checksum": "MD5:" },
+    { "repr-digest": "sha-256" },
     { "repr-digest": "sha-256=abc" },
     { "repr-digest": "sha-256=:;x=1" },
     { "repr-digest": "sha-256=:YWJj:" },

@@ -199,8 +199,9 @@ function rfcDigests(headers: Headers, name: "repr-digest" | "content-digest"): E
   const header = name === "repr-digest" ? "Repr-Digest" : "Content-Digest";
   const members = headers.get(name)?.split(",") ?? [];
   return members.flatMap((member) => {
-    const [, key = "", value = ""] = /^\s*([^=\s]+)\s*=\s*(.*?)\s*$/.exec(member) ?? [];
-    const algorithm = rfcAlgorithms.find(({ name }) => name === key);
+    const [, key = "", value = ""] = /^\s*([^=;\s]+)\s*(?:=\s*(.*?)\s*)?$/.exec(member) ?? [];
+    // Keys are in lower case, but those of the older header `Digest` were not. Its client believes that the digest is compared.
+    const algorithm = rfcAlgorithms.find(({ name }) => name === key.toLowerCase());
     if (algorithm === undefined) return [];
     // RFC 8941 §3.1.2: parameters that are not known are ignored.
     const text = /^:([^:]*):(?:;.*)?$/.exec(value)?.[1] ?? "";
