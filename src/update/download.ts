@@ -248,6 +248,10 @@ function checkDigests(headers: Headers, sent: Buffer, plain: Buffer): void {
   if (!isRight) throw failed("its digest differs from that of the release server");
 }
 
+/** The end of many errors of `fetch` in Bun: advice for programmers. */
+const adviceOfBun = /\.? For more information, pass `verbose: true`.*$/;
+
 function failed(why: string, data: Readonly<Record<string, unknown>> = {}): Fault {
-  return new Fault("IoError", `the release was not downloaded: ${why}; nothing was changed`, data);
+  const reason = why.replace(adviceOfBun, "");
+  return new Fault("IoError", `the release was not downloaded: ${reason}; nothing was changed`, data);
 }

@@ -50,6 +50,14 @@ test("progress is told while the rest is still on its way, without a total where
   expect(await readFile(downloads.path)).toEqual(release);
 });
 
+test("a redirect to a file is refused, in words for operators", async () => {
+  await using downloads = await openDownloads(async (socket) => {
+    socket.end("HTTP/1.1 302 Found\r\nlocation: file:///etc/hostname\r\ncontent-length: 0\r\n\r\n");
+  });
+  expect(await downloads.refusal()).toMatch(/RedirectProtocol.*; nothing was changed$/);
+  expect(await downloads.refusal()).not.toContain("verbose");
+});
+
 test("a download that is cut short is refused, whether its length was announced or not", async () => {
   const half = release.subarray(0, release.length / 2);
   const cuts: Answer[] = [
