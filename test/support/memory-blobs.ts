@@ -14,7 +14,6 @@ import {
   storeUnusable,
 } from "../../src/blobs/blob-store.ts";
 import { HashedContent } from "../../src/blobs/hashed-content.ts";
-import { blobKinds } from "../../src/blobs/open-blobs.ts";
 
 const memoryKeys = {
   memory_password: key("text", z.string().min(1).optional(), "The password of the memory.", {
@@ -22,7 +21,7 @@ const memoryKeys = {
   }),
 };
 
-/** A third kind of blob store, which is in the memory of the test: this file, and the row at its end, are all of it. */
+/** A third kind of blob store, which is in the memory of the process: this file and a row are all of it. */
 export const memoryKind: BlobKind<typeof memoryKeys> = {
   scheme: "memory",
   form: "memory://name",
@@ -111,6 +110,3 @@ class MemoryBlobs implements BlobStore {
     this.#stored.set(key, { content: new Uint8Array(Buffer.concat(parts)), storedAtMs: Date.now() });
   }
 }
-
-// The row of a kind of the product stands in the table itself.
-(blobKinds as BlobKind[]).push(memoryKind);
