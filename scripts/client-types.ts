@@ -33,7 +33,10 @@ export function clientTypes(): string {
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
   const requirements = Object.entries(table).map(
-    ([name, method]) => `  ${JSON.stringify(name)}: ${JSON.stringify(requirementsOf(method))},`,
+    ([name, method]) =>
+      `  ${JSON.stringify(name)}: [\n${requirementsOf(method)
+        .map((one) => `    ${JSON.stringify(one)},\n`)
+        .join("")}  ],`,
   );
   const families = [...ownFamilies].map(([family, actions]) => `  ${family}: ${JSON.stringify(actions)},`);
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);

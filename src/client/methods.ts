@@ -240,70 +240,206 @@ export const credentialParams: Readonly<Record<string, string>> = {
 
 /** What the caller of a method must hold; one entry of its list is enough. */
 export const requirements: { readonly [M in keyof Methods]: readonly Requirement[] } = {
-  "node-server_hello": [{"kind":"anyone"}],
-  "node-server_version": [{"kind":"anyone"}],
-  "node-server_uuid": [{"kind":"anyone"}],
-  "node-server_uptime": [{"kind":"token"}],
-  "node-server_list_all_agent_uuid": [{"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]}],
-  "node-server_read_config": [{"kind":"super"}],
-  "node-server_check_config": [{"kind":"super"}],
-  "node-server_edit_config": [{"kind":"super"}],
-  "node-server_log": [{"kind":"super"}],
-  "node-server_stream_log": [{"kind":"super"}],
-  "node-server_unsubscribe_stream_log": [{"kind":"owner"}],
-  "node-server_get_database_type": [{"kind":"all","permissions":[{"node":"get_database_type"}],"scope":{"kind":"global"}}],
-  "node-server_database_storage": [{"kind":"super"}],
-  "node-server_status": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],
-  "node-server_metrics": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],
-  "node-server_self_update": [{"kind":"super"}],
-  "node-server_latest_release": [{"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}}],
-  "node-server_exec_sql": [{"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}}],
-  "static-bucket_create": [{"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"global"}}],
-  "static-bucket_read": [{"kind":"all","permissions":[{"static_bucket":"read"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_update": [{"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"global"}}],
-  "static-bucket_delete": [{"kind":"all","permissions":[{"static_bucket":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket":"delete"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_list": [{"kind":"super"}],
-  "static-bucket_usage": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_site_problems": [{"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_upload": [{"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_read": [{"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_delete": [{"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_rename": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_list": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_search": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_history": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_restore": [{"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_retention": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_purge": [{"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_begin": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_add": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_preview": [{"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_publish": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_rollback": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_list": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_deploy_delete": [{"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket-file_link": [{"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket_file":"read"},{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_links": [{"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_unlink": [{"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},{"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "node-server_roll_link_secret": [{"kind":"super"}],
-  "static-bucket_lease": [{"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "static-bucket_release": [{"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}}],
-  "agent-uuid_list_all": [{"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]}],
-  "audit_list": [{"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}}],
-  "cluster_nodes": [{"kind":"all","permissions":[{"node":"read_nodes"}],"scope":{"kind":"global"}}],
-  "log_list": [{"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}}],
-  "log_stream": [{"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}}],
-  "log_unsubscribe_stream": [{"kind":"owner"}],
-  "storage_read": [{"kind":"all","permissions":[{"node":"read_storage"}],"scope":{"kind":"global"}}],
-  "token_create": [{"kind":"all","permissions":[{"token":"create"}],"scope":{"kind":"global"}}],
-  "token_get": [{"kind":"token"},{"kind":"super"}],
-  "token_list_all_tokens": [{"kind":"super"}],
-  "token_edit": [{"kind":"super"}],
-  "token_delete": [{"kind":"super"}],
-  "token_change_password": [{"kind":"super"}],
-  "token_roll_token_secret": [{"kind":"super"}],
-  "token_explain": [{"kind":"token"},{"kind":"super"}],
-  "rpc.discover": [{"kind":"anyone"}],
+  "node-server_hello": [
+    {"kind":"anyone"},
+  ],
+  "node-server_version": [
+    {"kind":"anyone"},
+  ],
+  "node-server_uuid": [
+    {"kind":"anyone"},
+  ],
+  "node-server_uptime": [
+    {"kind":"token"},
+  ],
+  "node-server_list_all_agent_uuid": [
+    {"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]},
+  ],
+  "node-server_read_config": [
+    {"kind":"super"},
+  ],
+  "node-server_check_config": [
+    {"kind":"super"},
+  ],
+  "node-server_edit_config": [
+    {"kind":"super"},
+  ],
+  "node-server_log": [
+    {"kind":"super"},
+  ],
+  "node-server_stream_log": [
+    {"kind":"super"},
+  ],
+  "node-server_unsubscribe_stream_log": [
+    {"kind":"owner"},
+  ],
+  "node-server_get_database_type": [
+    {"kind":"all","permissions":[{"node":"get_database_type"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_database_storage": [
+    {"kind":"super"},
+  ],
+  "node-server_status": [
+    {"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_metrics": [
+    {"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_self_update": [
+    {"kind":"super"},
+  ],
+  "node-server_latest_release": [
+    {"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_exec_sql": [
+    {"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}},
+  ],
+  "static-bucket_create": [
+    {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"global"}},
+  ],
+  "static-bucket_read": [
+    {"kind":"all","permissions":[{"static_bucket":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_update": [
+    {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"global"}},
+  ],
+  "static-bucket_delete": [
+    {"kind":"all","permissions":[{"static_bucket":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket":"delete"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_list": [
+    {"kind":"super"},
+  ],
+  "static-bucket_usage": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_site_problems": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_upload": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_read": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_delete": [
+    {"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_rename": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_list": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_search": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_history": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_restore": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_retention": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_purge": [
+    {"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_begin": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_add": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_preview": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_publish": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_rollback": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_list": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_deploy_delete": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_link": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket_file":"read"},{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_links": [
+    {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_unlink": [
+    {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+    {"kind":"all","permissions":[{"static_bucket_file":"read"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "node-server_roll_link_secret": [
+    {"kind":"super"},
+  ],
+  "static-bucket_lease": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket_release": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "agent-uuid_list_all": [
+    {"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]},
+  ],
+  "audit_list": [
+    {"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}},
+  ],
+  "cluster_nodes": [
+    {"kind":"all","permissions":[{"node":"read_nodes"}],"scope":{"kind":"global"}},
+  ],
+  "log_list": [
+    {"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}},
+  ],
+  "log_stream": [
+    {"kind":"all","permissions":[{"node":"read_logs"}],"scope":{"kind":"global"}},
+  ],
+  "log_unsubscribe_stream": [
+    {"kind":"owner"},
+  ],
+  "storage_read": [
+    {"kind":"all","permissions":[{"node":"read_storage"}],"scope":{"kind":"global"}},
+  ],
+  "token_create": [
+    {"kind":"all","permissions":[{"token":"create"}],"scope":{"kind":"global"}},
+  ],
+  "token_get": [
+    {"kind":"token"},
+    {"kind":"super"},
+  ],
+  "token_list_all_tokens": [
+    {"kind":"super"},
+  ],
+  "token_edit": [
+    {"kind":"super"},
+  ],
+  "token_delete": [
+    {"kind":"super"},
+  ],
+  "token_change_password": [
+    {"kind":"super"},
+  ],
+  "token_roll_token_secret": [
+    {"kind":"super"},
+  ],
+  "token_explain": [
+    {"kind":"token"},
+    {"kind":"super"},
+  ],
+  "rpc.discover": [
+    {"kind":"anyone"},
+  ],
 };
 
 /** The families of permissions that this server uses, with the actions of each. */

@@ -79,10 +79,7 @@ export const nodeMetrics = {
     }),
     example: {
       params: { token: "<SUPER_TOKEN>" },
-      result: {
-        verdict: "attention",
-        reasons: [{ code: "disk", level: "attention", disk: "static", free_bytes: 1_850_000_000 }],
-      },
+      result: { verdict: "well", reasons: [] },
     },
     run: async (services) => {
       const { caller, metrics, readiness, roster, ring, auditRing, clock } = services;
