@@ -1,3 +1,4 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -5,6 +6,7 @@ import { SQL } from "bun";
 import { storageMaintenance } from "../../src/buckets/maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
+import { folderNamespace } from "../../src/db/rows/entry-rows.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogRing } from "../../src/log/ring.ts";
@@ -21,10 +23,35 @@ import {
   oldBlob,
   storedKeys,
 } from "../support/object-rows.ts";
+import { test } from "../support/test.ts";
 
 const optionsOf = ({ database, blobs }: ObjectRows) => ({ rows: database.removed, blobs, signal: never });
 const keysOf = (...files: readonly FileValue[]) => files.map(({ blob }) => String(blob)).sort();
 const dayMs = 24 * 3600 * 1000;
+
+test("a sweep deletes nothing while a row of files cannot be read, and names the row", async () => {
+  await using store = await objectRows("sqlite");
+  const [named, orphan] = [await oldBlob(store.folder, "named"), await oldBlob(store.folder, "orphan")];
+  await store.head("site", "root");
+  await store.entry("root", "a.txt", named);
+  const { file = "" } = store.database;
+  using rows = new SqliteFile(file);
+  const write = (value: string) =>
+    rows.run("UPDATE kv SET value = ? WHERE namespace = ? AND key = ?", [
+      value,
+      folderNamespace("root"),
+      "a.txt",
+    ]);
+  write(`${JSON.stringify(named)},`);
+  await expect(sweep(optionsOf(store))).rejects.toMatchObject({
+    kind: "DatabaseError",
+    data: { namespace: folderNamespace("root"), key: "a.txt" },
+  });
+  expect(await storedKeys(store.folder)).toEqual(keysOf(named, orphan));
+  write(JSON.stringify(named));
+  await sweep(optionsOf(store));
+  expect(await storedKeys(store.folder)).toEqual(keysOf(named));
+});
 
 bothDatabases("a sweep deletes old blobs that nothing names, and no others", async (kind) => {
   await using store = await objectRows(kind);

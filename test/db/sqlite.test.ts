@@ -1,6 +1,6 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { appendFile, mkdir, readdir, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { systemClock } from "../../src/base/clock.ts";
@@ -150,13 +150,7 @@ test("a start that a damaged row stops names its namespace and key", async () =>
     { namespace: "links", key: "secret" },
     { ...store },
     { ...store, value: "null" },
-    // A statement meets this one, not its reader.
-    { namespace: "static-files/folder", key: "a.txt" },
   ]) {
-    if (key === "a.txt") {
-      await mkdir(join(folder.path, "blobs"));
-      await appendFile(configPath, `[files]\nurl = "file://${folder.path}/blobs"\n`);
-    }
     file.run("INSERT INTO kv (namespace, key, value) VALUES (?, ?, ?)", [namespace, key, value]);
     await expect(openNode(node)).rejects.toMatchObject({
       kind: "DatabaseError",

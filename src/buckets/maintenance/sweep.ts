@@ -38,13 +38,14 @@ interface SweepResult {
  * `sweep` deletes what nothing names any more: rows of removed files whose time has passed, and blobs. It may run beside any number of
  * writers, and may be killed at any moment.
  *
- * No blob that is named, or ever will be, is deleted. Blobs are listed first, and one statement tells afterwards which of them are
+ * No blob that is named, or ever will be, is deleted. While a row cannot be read, nothing is. Blobs are listed first, and one statement tells afterwards which of them are
  * named. A blob gets its first name from the commit of its upload, which `refuseLate` refuses long before the blob is old enough to
  * be deleted. Every later name is taken from a row that names the blob already (a copy, a move, a restored version), in the same
  * transaction: so if the state that the statement read had no name for an old blob, none can come.
  */
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
   const { rows, blobs, signal } = options;
+  await rows.current.refuseDamaged();
   const purgedRows = await purgeRemoved(rows, signal);
   const deleted = await deleteOrphans(options);
   signal.throwIfAborted();

@@ -1,5 +1,5 @@
 import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
-import { Collection, damagedRow, type KeyedValue } from "../collection.ts";
+import { beginsWith, Collection, damagedRow, type KeyedValue } from "../collection.ts";
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import {
   blobOf,
@@ -137,6 +137,17 @@ export class ObjectRows {
   /** Whether any row names content: a store without it is not the one of this database, or not mounted. */
   async haveContent(): Promise<boolean> {
     return (await sql.raw(namesContent(this.#dialect)).execute(this.#query)).rows.length > 0;
+  }
+
+  /** Throws for a row of files that cannot be read: what it names is not in the indexes, and must not be deleted as unnamed. */
+  async refuseDamaged(): Promise<void> {
+    const row = await this.#query
+      .selectFrom("kv")
+      .select(["namespace", "key"])
+      .where(sql<SqlBool>`${sql.raw(beginsWith(filesPrefix))} AND NOT (${sql.raw(this.#dialect.isJson)})`)
+      .limit(1)
+      .executeTakeFirst();
+    if (row !== undefined) throw damagedRow(row);
   }
 
   /** Returns those of these blobs that any row names, as they are at one moment. */
