@@ -13,8 +13,8 @@ import {
   writeAll,
 } from "../base/local-fs/file-calls.ts";
 import { type DiskUsage, diskUsageOf, statOrUndefined } from "../base/local-fs/stat.ts";
-import { SharedSync } from "../base/local-fs/sync.ts";
 import { randomText } from "../base/random.ts";
+import { SharedRuns } from "../base/shared-runs.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
 import { type BlobKind, type OpenBlobsOptions, wrongUrl } from "./blob-kind.ts";
 import {
@@ -84,7 +84,7 @@ export class FolderBlobs implements BlobStore {
   readonly #sync: boolean;
   /** For calls that change names: beside syncs they may have to wait until the file system has written its journal. */
   readonly #changes: FileCalls;
-  readonly #folderSyncs = new SharedSync();
+  readonly #folderSyncs = new SharedRuns();
   /** Whether the folder was a store before, by an earlier check or by what the caller knows. */
   #wasSeen: boolean;
   /** The shards whose folders are known to exist. */
@@ -249,7 +249,7 @@ export class FolderBlobs implements BlobStore {
 
   async #syncFolder(path: string): Promise<void> {
     if (!this.#sync) return;
-    await this.#folderSyncs.run(path, async () => {
+    await this.#folderSyncs.next(path, async () => {
       const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
       await folder.sync().finally(() => folder.close());
     });

@@ -1,5 +1,6 @@
 import { atMost, type Clock } from "../base/clock.ts";
 import { messageOf, retryAfterSeconds } from "../base/fault.ts";
+import { SharedRuns } from "../base/shared-runs.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import type { Lease } from "../rpc/method.ts";
@@ -74,11 +75,11 @@ interface ReadinessOptions {
 export class Readiness {
   readonly #options: ReadinessOptions;
   #drainingSince: number | undefined;
-  #checking: Promise<readonly RequiredPart[]> | undefined;
+  readonly #checks = new SharedRuns<readonly RequiredPart[]>();
   #checkedAt = Number.NEGATIVE_INFINITY;
   #missing: readonly RequiredPart[] = [];
-  /** A statement that the database has not answered yet; no second one is sent meanwhile. Resolves to what is missing. */
-  #asking: Promise<"database" | "schema" | undefined> | undefined;
+  /** No second statement is sent while the database has not answered the first. A run resolves to what is missing. */
+  readonly #questions = new SharedRuns<"database" | "schema" | undefined>();
   #fitsSchema = true;
 
   constructor(options: ReadinessOptions) {
@@ -112,7 +113,9 @@ export class Readiness {
   /** Returns what is missing; nothing if the server is ready. Does not reject. */
   async missing(): Promise<readonly RequiredPart[]> {
     const missing =
-      this.#options.clock.monotonic() - this.#checkedAt < validMs ? this.#missing : await this.#shared();
+      this.#options.clock.monotonic() - this.#checkedAt < validMs
+        ? this.#missing
+        : await this.#checks.join("", () => this.#check());
     return this.isDraining ? [...missing, "draining"] : missing;
   }
 
@@ -131,13 +134,6 @@ export class Readiness {
     } finally {
       release();
     }
-  }
-
-  #shared(): Promise<readonly RequiredPart[]> {
-    this.#checking ??= this.#check().finally(() => {
-      this.#checking = undefined;
-    });
-    return this.#checking;
   }
 
   async #check(): Promise<readonly RequiredPart[]> {
@@ -159,20 +155,17 @@ export class Readiness {
 
   /** Returns what is missing; undefined if the database answers and its schema is one that this version can work with. */
   async #askDatabase({ database }: Services): Promise<"database" | "schema" | undefined> {
-    this.#asking ??= database
-      .newerMigrations()
-      .then(
+    const asking = this.#questions.join("", () =>
+      database.newerMigrations().then(
         (newer) => this.#judgeSchema(newer.findLast(({ isCompatible }) => !isCompatible)),
         (error: unknown) => {
           // Losses have log lines of their own.
           this.#options.log.debug("the readiness check failed", { reason: messageOf(error) });
           return "database" as const;
         },
-      )
-      .finally(() => {
-        this.#asking = undefined;
-      });
-    return atMost(this.#asking, { ms: maxAnswerMs, late: "database" as const });
+      ),
+    );
+    return atMost(asking, { ms: maxAnswerMs, late: "database" as const });
   }
 
   /** Reports a migration that this version cannot work with, and its end, once each. */

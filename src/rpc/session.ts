@@ -4,6 +4,7 @@ import type { Clock } from "../base/clock.ts";
 import { Fault } from "../base/fault.ts";
 import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
+import { SharedRuns } from "../base/shared-runs.ts";
 import { Task } from "../base/task.ts";
 import { quietly } from "../log/span.ts";
 
@@ -204,8 +205,7 @@ export class SubscriptionReauthorizer {
   readonly #onError: (error: unknown) => void;
   readonly #clock: Clock;
   readonly #rechecks: Task;
-  #running: Promise<void> | undefined;
-  #next: Promise<void> | undefined;
+  readonly #checks = new SharedRuns();
 
   constructor(areAuthorised: AreAuthorised, onError: (error: unknown) => void, clock: Clock) {
     this.#areAuthorised = areAuthorised;
@@ -238,12 +238,7 @@ export class SubscriptionReauthorizer {
 
   /** Asks for all of them, by a query that begins after this call. One runs at a time; those who call meanwhile share the next. */
   recheck(): Promise<void> {
-    this.#next ??= (this.#running ?? Promise.resolve()).then(() => {
-      this.#next = undefined;
-      this.#running = this.#check();
-      return this.#running;
-    });
-    return this.#next;
+    return this.#checks.next("", () => this.#check());
   }
 
   /** Without log entries: a subscriber to the log must not be sent its own upkeep. */

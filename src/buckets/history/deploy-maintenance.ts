@@ -1,6 +1,7 @@
 import { atMost } from "../../base/clock.ts";
 import { messageOf } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
+import { SharedRuns } from "../../base/shared-runs.ts";
 import { Pacer } from "../../base/turns.ts";
 import type { Database } from "../../db/database.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
@@ -55,7 +56,7 @@ export class DeployMaintenance {
   /** Work that nobody waits for. */
   readonly #background = new Set<Promise<void>>();
   /** Counts that are under way, by bucket. */
-  readonly #counting = new Map<string, Promise<void>>();
+  readonly #counts = new SharedRuns();
   readonly #closing = new AbortController();
   /** Paths of buckets whose published deploy is known to be changed, or that have none. */
   readonly #noted = new Set<string>();
@@ -156,11 +157,7 @@ export class DeployMaintenance {
    */
   async count(bucket: BucketLocation): Promise<void> {
     const key = `${bucket.name}\n${bucket.path}`;
-    let counting = this.#counting.get(key);
-    if (counting === undefined) {
-      counting = this.inBackground(() => this.#count(bucket)).finally(() => this.#counting.delete(key));
-      this.#counting.set(key, counting);
-    }
+    const counting = this.#counts.join(key, () => this.inBackground(() => this.#count(bucket)));
     await atMost(counting, { ms: maxCountMs });
   }
 

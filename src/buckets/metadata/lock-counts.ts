@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { SharedRuns } from "../../base/shared-runs.ts";
 
 /** TooManyLocksFault is thrown at one of the limits below. WebDAV answers 507. */
 export class TooManyLocksFault extends Fault {
@@ -21,7 +22,7 @@ export class LockCounts {
   #countedAt = Number.NEGATIVE_INFINITY;
   #total = 0;
   #byHolder = new Map<string, number>();
-  #counting: Promise<void> | undefined;
+  readonly #counts = new SharedRuns();
 
   /** assertBelowLimits throws TooManyLocksFault if the bucket, or this holder, has as many locks as allowed. */
   assertBelowLimits(holder: string): void {
@@ -43,11 +44,8 @@ export class LockCounts {
   }
 
   /** refresh counts again, once for everyone who needs it at the same time. `count` returns the holder of each lock. */
-  async refresh(count: () => Promise<readonly string[]>): Promise<void> {
-    this.#counting ??= this.#count(count).finally(() => {
-      this.#counting = undefined;
-    });
-    await this.#counting;
+  refresh(count: () => Promise<readonly string[]>): Promise<void> {
+    return this.#counts.join("", () => this.#count(count));
   }
 
   async #count(count: () => Promise<readonly string[]>): Promise<void> {

@@ -19,7 +19,7 @@ import type { Clock } from "../../base/clock.ts";
 import type { SqliteFile } from "../../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { makeFolder } from "../../base/local-fs/access.ts";
-import { SharedSync } from "../../base/local-fs/sync.ts";
+import { SharedRuns } from "../../base/shared-runs.ts";
 import { PerTick } from "../../base/turns.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { Dialect, Schema } from "../dialect.ts";
@@ -240,7 +240,7 @@ function toKysely(driver: PooledDriver): Kysely<Schema> {
  */
 class SqliteWal {
   readonly #path: string;
-  readonly #syncs = new SharedSync();
+  readonly #syncs = new SharedRuns();
 
   constructor(databasePath: string) {
     this.#path = `${databasePath}-wal`;
@@ -248,7 +248,7 @@ class SqliteWal {
 
   /** sync resolves when every transaction that was committed before this call survives a power cut. */
   sync(): Promise<void> {
-    return this.#syncs.run(this.#path, () => this.#sync());
+    return this.#syncs.next(this.#path, () => this.#sync());
   }
 
   async #sync(): Promise<void> {

@@ -5,7 +5,7 @@ import type { Clock } from "../../../base/clock.ts";
 import { codeOf } from "../../../base/fault.ts";
 import { Folder } from "../../../base/local-fs/folder.ts";
 import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { SharedSync } from "../../../base/local-fs/sync.ts";
+import { SharedRuns } from "../../../base/shared-runs.ts";
 import { Pacer, sortInTurns } from "../../../base/turns.ts";
 import { parseTreePath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import type { VersionName, VersionsSize } from "../../ports.ts";
@@ -53,7 +53,7 @@ interface BucketTrashOptions {
  */
 export class BucketTrash {
   readonly #options: BucketTrashOptions;
-  readonly #syncs = new SharedSync();
+  readonly #syncs = new SharedRuns();
   #newest: number | undefined;
 
   constructor(options: BucketTrashOptions) {
@@ -208,7 +208,7 @@ export class BucketTrash {
 
   async #synced(folder: string): Promise<void> {
     if (!this.#options.sync) return;
-    await this.#syncs.run(folder, async () => {
+    await this.#syncs.next(folder, async () => {
       const held = await Folder.open(folder);
       try {
         await held.sync();

@@ -5,7 +5,7 @@ import { codeOf, Fault } from "../../../base/fault.ts";
 import { type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { SharedSync } from "../../../base/local-fs/sync.ts";
+import { SharedRuns } from "../../../base/shared-runs.ts";
 import type { TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../../path.ts";
@@ -58,7 +58,7 @@ export class DiskWriter implements WriteTransaction {
   readonly #sync: boolean;
   readonly #stopping: AbortSignal;
   readonly #changes: FileCalls;
-  readonly #folderSyncs = new SharedSync();
+  readonly #folderSyncs = new SharedRuns();
   readonly #history: TreeHistory;
   /** Undefined if what is deleted or replaced is gone. */
   readonly #trashWriter: TreeHistory["trashWriter"];
@@ -258,7 +258,7 @@ export class DiskWriter implements WriteTransaction {
   async #synced(folder: Folder): Promise<void> {
     if (!this.#sync) return;
     const { dev, ino } = await folder.identity();
-    await this.#folderSyncs.run(`${dev}:${ino}`, () => folder.sync());
+    await this.#folderSyncs.next(`${dev}:${ino}`, () => folder.sync());
   }
 
   async #attempt<T>(path: TreePath, work: () => Promise<T>): Promise<T> {
