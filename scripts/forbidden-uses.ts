@@ -19,7 +19,6 @@ const rules: readonly Rule[] = [
       "src/base/clock.ts": "is the clock of the system",
       "src/base/fair-semaphore.ts": "bounds a wait behind real work",
       "src/base/local-fs/replace-file.ts": "compares with the times of files",
-      "src/base/local-fs/read-regular.ts": "bounds an answer of the disk",
       "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",
       "src/buckets/history/disk/disk-history.ts": "rests in proportion to real work",

@@ -55,6 +55,19 @@ export async function atMost<T, Late = undefined>(
   return await Promise.race([work, promise]);
 }
 
+/** `orAborted` resolves as `work` does, or rejects with the reason of `signal` as soon as that fires. The work goes on, unobserved. */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
+
 /** `millisecondsSince` returns the time since `start` (of `performance.now()`) in milliseconds, with three decimals. */
 export function millisecondsSince(start: number): number {
   return Math.round((performance.now() - start) * 1000) / 1000;

@@ -1,3 +1,4 @@
+import { orAborted } from "../base/clock.ts";
 import { storeUnavailable } from "./blob-store.ts";
 
 /** Deadline aborts its signal when the store has not made progress for a while, or when the signal of the caller is aborted. */
@@ -33,17 +34,8 @@ export class Deadline implements Disposable {
   }
 
   /** Resolves as `work` does, or fails as soon as the signal is aborted. Work that cannot be aborted goes on unobserved. */
-  async race<T>(work: Promise<T>): Promise<T> {
-    const { promise, reject } = Promise.withResolvers<never>();
-    const abort = () => reject(this.signal.reason);
-    if (this.signal.aborted) abort();
-    this.signal.addEventListener("abort", abort, { once: true });
-    work.catch(() => {});
-    try {
-      return await Promise.race([work, promise]);
-    } finally {
-      this.signal.removeEventListener("abort", abort);
-    }
+  race<T>(work: Promise<T>): Promise<T> {
+    return orAborted(work, this.signal);
   }
 
   [Symbol.dispose](): void {

@@ -2,6 +2,7 @@ import { closeSync, constants, existsSync, fstatSync, openSync, type Stats } fro
 import { lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { orAborted } from "../base/clock.ts";
 import { codeOf, Fault, messageOf, outOfDescriptors } from "../base/fault.ts";
 import { createFolderCommand, currentUser, folderProblem } from "../base/local-fs/access.ts";
 import {
@@ -454,15 +455,11 @@ async function checkFolder(folder: CheckedFolder, signal: AbortSignal): Promise<
 
 /** answerOf ends with the signal: a network file system that does not answer holds a thread for as long as it likes. */
 async function answerOf(work: Promise<void>, path: string, signal: AbortSignal): Promise<void> {
-  const { promise, reject } = Promise.withResolvers<never>();
-  const abort = () =>
-    reject(storeUnavailable(`the folder ${path} does not answer; check its disk or network mount`));
-  if (signal.aborted) abort();
-  signal.addEventListener("abort", abort, { once: true });
   try {
-    await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", abort);
+    await orAborted(work, signal);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    throw storeUnavailable(`the folder ${path} does not answer; check its disk or network mount`);
   }
 }
 

@@ -1,5 +1,5 @@
 import { BatchLoader } from "../base/batch-loader.ts";
-import type { Clock } from "../base/clock.ts";
+import { atMost, type Clock } from "../base/clock.ts";
 import { Task } from "../base/task.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
@@ -183,13 +183,12 @@ export class BucketCache {
     reading: Promise<Bucket | undefined>,
     { record }: CacheEntry,
   ): Promise<Bucket | undefined> {
-    const { promise, resolve } = Promise.withResolvers<Bucket | undefined>();
-    using _ = this.#options.clock.after(maxReadWaitMs, () => {
-      this.#awayAt = this.#options.clock.monotonic();
-      this.#options.onSilence();
-      resolve(record);
-    });
-    return await Promise.race([reading, promise]);
+    const { clock, onSilence } = this.#options;
+    const found = await atMost(reading, { ms: maxReadWaitMs, late: "late" as const, clock });
+    if (found !== "late") return found;
+    this.#awayAt = clock.monotonic();
+    onSilence();
+    return record;
   }
 
   /** expire makes the next callers read again. Until a read succeeds, `loadOrStale` may still return the old records. */

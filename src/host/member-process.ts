@@ -1,5 +1,6 @@
 import { constants } from "node:os";
 import type { Subprocess } from "bun";
+import { atMost } from "../base/clock.ts";
 import { Fault } from "../base/fault.ts";
 import type { Outcome } from "../config/live.ts";
 import type { SampledFamily } from "../metrics/family.ts";
@@ -134,8 +135,10 @@ export class MemberProcess {
 
   /** Returns its metrics; undefined if it does not answer in time. */
   async sample(timeoutMs: number): Promise<readonly SampledFamily[] | undefined> {
-    const late = Bun.sleep(timeoutMs).then(() => undefined);
-    const answer = await Promise.race([this.#ask((id) => ({ type: "sample", id })), late]);
+    const answer = await atMost(
+      this.#ask((id) => ({ type: "sample", id })),
+      { ms: timeoutMs },
+    );
     return answer?.type === "sampled" ? answer.families : undefined;
   }
 

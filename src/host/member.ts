@@ -1,3 +1,4 @@
+import { atMost } from "../base/clock.ts";
 import type { Outcome } from "../config/live.ts";
 import type { LogEntry } from "../log/entry.ts";
 import type { EventFields } from "../log/events.ts";
@@ -89,13 +90,9 @@ export class Member implements ProcessGroup {
   async gather(): Promise<readonly SampledProcess[]> {
     const id = this.#nextId++;
     const { promise, resolve } = Promise.withResolvers<readonly SampledProcess[]>();
-    const timer = setTimeout(() => resolve([]), gatherMs);
     this.#asked.set(id, resolve);
     this.#send({ type: "gather", id });
-    return promise.finally(() => {
-      clearTimeout(timer);
-      this.#asked.delete(id);
-    });
+    return atMost(promise, { ms: gatherMs, late: [] }).finally(() => this.#asked.delete(id));
   }
 
   #receive(message: ToMember, { onStop, onStopNow, onReload }: MemberEvents): void {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { atMost, type Clock, systemClock } from "../../src/base/clock.ts";
+import { atMost, type Clock, orAborted, systemClock } from "../../src/base/clock.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 
@@ -98,4 +98,16 @@ test("a clock that ran goes on from there when it stands again", async () => {
   const before = ran;
   await clock.advance(5);
   expect([ran, clock.monotonic()]).toEqual([before + 1, stood + 5]);
+});
+
+test("work is waited for until a signal fires, and rejects with its reason then", async () => {
+  const stop = new AbortController();
+  expect(await orAborted(Promise.resolve("done"), stop.signal)).toBe("done");
+  const work = Promise.withResolvers<string>();
+  const waiting = orAborted(work.promise, stop.signal);
+  stop.abort(new Error("stopped"));
+  await expect(waiting).rejects.toThrow("stopped");
+  // A failure that comes too late is nobody's.
+  work.reject(new Error("late"));
+  await expect(orAborted(new Promise(() => {}), stop.signal)).rejects.toThrow("stopped");
 });

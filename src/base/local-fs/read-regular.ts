@@ -1,5 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
+import { atMost } from "../clock.ts";
 
 /** Without O_NONBLOCK, opening a FIFO would wait for its writer. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -20,16 +21,9 @@ export async function readRegularFile(path: string): Promise<string> {
  * the disk does not answer, so that no caller waits for ever.
  */
 export async function readRegularBytes(path: string): Promise<Buffer> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(
-    () => late.reject(failure("ETIMEDOUT", `the disk did not answer within ${readTimeoutMs / 1000} s`)),
-    readTimeoutMs,
-  );
-  try {
-    return await Promise.race([readOpened(path), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+  const bytes = await atMost(readOpened(path), { ms: readTimeoutMs });
+  if (bytes !== undefined) return bytes;
+  throw failure("ETIMEDOUT", `the disk did not answer within ${readTimeoutMs / 1000} s`);
 }
 
 async function readOpened(path: string): Promise<Buffer> {
