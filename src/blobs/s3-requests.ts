@@ -1,5 +1,6 @@
 import type { S3Options } from "bun";
 import { codeOf, Fault } from "../base/fault.ts";
+import { retry } from "../base/retry.ts";
 import { BlobStoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
 import type { Deadline } from "./deadline.ts";
 
@@ -81,17 +82,15 @@ export async function attempt<T>(
  * repeated repeats what fails because the store is unavailable, after pauses that double, with jitter. The deadline is for all
  * attempts.
  */
-export async function repeated<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
-  for (let made = 1; ; made += 1) {
-    try {
-      return await work();
-    } catch (error) {
+export function repeated<T>({ signal }: Deadline, work: () => Promise<T>): Promise<T> {
+  return retry(work, {
+    pauseAfter(error, failures) {
       const mayPass = error instanceof Fault && error.data.reason === "unavailable";
-      if (!mayPass || made === maxAttempts || deadline.signal.aborted) throw error;
-    }
-    const pauseMs = firstPauseMs * 2 ** made * (0.5 + Math.random() / 2);
-    await deadline.race(Bun.sleep(pauseMs));
-  }
+      if (!mayPass || failures === maxAttempts || signal.aborted) return undefined;
+      return firstPauseMs * 2 ** failures * (0.5 + Math.random() / 2);
+    },
+    signal,
+  });
 }
 
 /** S3Action is what was asked of the store, by the permission that it needs there. */

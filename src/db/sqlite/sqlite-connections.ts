@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, fileProblem, folderProblem, makeFile } from "../../base/local-fs/access.ts";
+import { retry } from "../../base/retry.ts";
 import type { ConnectionSource, Execute } from "../driver.ts";
 import { diskFull, unavailable } from "../unavailable.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";
@@ -172,16 +173,12 @@ const busyMs = 5000;
  * `whenFree` runs `run` again while another process has locked the file, up to `timeoutMs`. SQLite's own `busy_timeout` would block
  * the whole process while it waits.
  */
-export async function whenFree<T>(run: () => T, timeoutMs = busyMs): Promise<T> {
+export function whenFree<T>(run: () => T, timeoutMs = busyMs): Promise<T> {
   const deadline = performance.now() + timeoutMs;
-  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
-    try {
-      return run();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() > deadline) throw error;
-    }
-    await Bun.sleep(pause);
-  }
+  return retry(run, {
+    pauseAfter: (error, failures) =>
+      isBusy(error) && performance.now() <= deadline ? Math.min(2 ** (failures - 1), 50) : undefined,
+  });
 }
 
 export function isBusy(error: unknown): boolean {

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Fault } from "../../../base/fault.ts";
+import { retry } from "../../../base/retry.ts";
 import type { Database } from "../../../db/database.ts";
 import { inSavepoint } from "../../../db/driver.ts";
 import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";
@@ -250,22 +251,23 @@ async function resolveUnknownCommit(
   { database, bucketPath }: { readonly database: Database; readonly bucketPath: string },
   changes: readonly WriteState[],
 ): Promise<Outcome> {
-  for (let attempt = 1, pause = firstPauseMs; attempt <= maxAttempts; attempt += 1, pause *= 2) {
-    try {
-      return await database.transact(async (transaction) => {
-        const { head } = await database.heads.lock(bucketPath, transaction);
-        const rows = database.entries.within(transaction);
-        const isOlder = changes.some(
-          ({ isChanged, head: { version } }) => isChanged && (head?.version ?? 0) < version,
-        );
-        return isOlder ? "not done" : (await namesAny(rows, bucketPath, changes)) ? "done" : "unknown";
-      });
-    } catch (error) {
-      if (!isUnavailable(error)) break;
-    }
-    if (attempt < maxAttempts) await Bun.sleep(pause);
+  const check = () =>
+    database.transact(async (transaction): Promise<Outcome> => {
+      const { head } = await database.heads.lock(bucketPath, transaction);
+      const rows = database.entries.within(transaction);
+      const isOlder = changes.some(
+        ({ isChanged, head: { version } }) => isChanged && (head?.version ?? 0) < version,
+      );
+      return isOlder ? "not done" : (await namesAny(rows, bucketPath, changes)) ? "done" : "unknown";
+    });
+  try {
+    return await retry(check, {
+      pauseAfter: (error, failures) =>
+        isUnavailable(error) && failures < maxAttempts ? firstPauseMs * 2 ** (failures - 1) : undefined,
+    });
+  } catch {
+    return "unknown";
   }
-  return "unknown";
 }
 
 async function namesAny(
