@@ -39,7 +39,7 @@ interface TaskOptions {
 }
 
 /** The context of no call: what a task does must not be told as part of the call that began it. */
-const outsideOfCalls = AsyncLocalStorage.snapshot();
+export const outsideOfCalls = AsyncLocalStorage.snapshot();
 
 /**
  * Task does work in the background, again and again, one run at a time. A run that fails does not keep the next one from beginning. If a

@@ -1,9 +1,9 @@
 import { atMost, type Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
+import { Watch } from "../../base/watch.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { kindOf } from "../../blobs/open-blobs.ts";
 import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
 import type { DiskSpace, StoreHealth } from "../ports.ts";
 
 /** StoreProblem says why a store cannot be used. */
@@ -36,32 +36,36 @@ interface StoreWatchOptions {
 /** StoreWatch checks a store regularly and on request. A loss and a return are one log line each. */
 export class StoreWatch implements StoreHealth {
   readonly #options: StoreWatchOptions;
-  readonly #timer: Disposable;
+  readonly #watch: Watch<StoreProblem>;
   #checking: Promise<void> | undefined;
-  #problem: StoreProblem | undefined;
-  #lostAt = 0;
-  #losses = 0;
-  #closed = false;
 
   constructor(options: StoreWatchOptions) {
+    const { what, where, log, clock, intervalMs: everyMs } = options;
     this.#options = options;
-    this.#timer = outsideSpans(() => options.clock.every(options.intervalMs, () => this.check()));
+    this.#watch = new Watch({
+      clock,
+      everyMs,
+      check: () => this.check(),
+      lost: ({ reason }) =>
+        log.event("store.lost", `${what} cannot be used; requests for files may fail`, { ...where, reason }),
+      restored: (lost_ms) => log.event("store.restored", `${what} can be used again`, { ...where, lost_ms }),
+    });
   }
 
   get losses(): number {
-    return this.#losses;
+    return this.#watch.losses;
   }
 
   get isLost(): boolean {
-    return this.#problem !== undefined;
+    return this.#watch.isLost;
   }
 
   get isMissing(): boolean {
-    return this.#problem?.isMissing ?? false;
+    return this.#watch.problem?.isMissing ?? false;
   }
 
   get isAway(): boolean {
-    return this.#problem?.isAway ?? false;
+    return this.#watch.problem?.isAway ?? false;
   }
 
   get space(): DiskSpace | undefined {
@@ -72,44 +76,19 @@ export class StoreWatch implements StoreHealth {
     const checking = this.#checking ?? this.#start();
     const outcome = await atMost(checking, { ms: this.#options.maxCheckMs, late: "late" as const });
     if (outcome === "late" && this.#checking === checking)
-      this.#conclude({ reason: this.#options.lateReason, isMissing: false, isAway: true });
+      this.#watch.conclude({ reason: this.#options.lateReason, isMissing: false, isAway: true });
   }
 
   close(): void {
-    this.#closed = true;
-    this.#timer[Symbol.dispose]();
+    this.#watch.close();
   }
 
   #start(): Promise<void> {
     this.#checking = this.#options.examine().then((problem) => {
       this.#checking = undefined;
-      this.#conclude(problem);
+      this.#watch.conclude(problem);
     });
     return this.#checking;
-  }
-
-  #conclude(problem: StoreProblem | undefined): void {
-    if (this.#closed) return;
-    const { what, where, log, clock } = this.#options;
-    const wasLost = this.isLost;
-    this.#problem = problem;
-    if (problem !== undefined && !wasLost) {
-      this.#lostAt = clock.monotonic();
-      this.#losses += 1;
-      outsideSpans(() =>
-        log.event("store.lost", `${what} cannot be used; requests for files may fail`, {
-          ...where,
-          reason: problem.reason,
-        }),
-      );
-    }
-    if (problem === undefined && wasLost)
-      outsideSpans(() =>
-        log.event("store.restored", `${what} can be used again`, {
-          ...where,
-          lost_ms: Math.round(clock.monotonic() - this.#lostAt),
-        }),
-      );
   }
 }
 

@@ -1,6 +1,7 @@
 import type { SQL } from "bun";
 import type { QueryResult } from "kysely";
 import type { Clock } from "../../base/clock.ts";
+import { Watch } from "../../base/watch.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { ConnectionSource, Execute, ReservedConnection } from "../driver.ts";
@@ -168,11 +169,8 @@ interface Probe {
  */
 export class Reachability {
   readonly #probe: Probe;
-  readonly #log: Logger;
   readonly #clock: Clock;
-  #lostAt: number | undefined;
-  /** Counts the losses: a statement that began before a loss does not prove the return. */
-  #losses = 0;
+  readonly #watch: Watch<string>;
   #lastAnswer: number;
   /** True while a new connection checks a suspected loss; statements that fail meanwhile are ignored. */
   #confirming = false;
@@ -180,27 +178,45 @@ export class Reachability {
   #isTried = false;
   #closed = false;
   #retry: Disposable | undefined;
-  readonly #idle: Disposable;
 
   constructor(probe: Probe, log: Logger, clock: Clock) {
     this.#probe = probe;
-    this.#log = log;
     this.#clock = clock;
     this.#lastAnswer = clock.monotonic();
-    this.#idle = outsideSpans(() => clock.every(idleProbeMs, () => this.#probeIdle()));
+    const database = probe.location;
+    this.#watch = new Watch({
+      clock,
+      everyMs: idleProbeMs,
+      check: () => this.#probeIdle(),
+      lost: (reason) => {
+        log.event(
+          "database.lost",
+          "the database cannot be reached; calls that need it fail until it returns",
+          {
+            database,
+            reason,
+          },
+        );
+        this.#tryLater(firstPauseMs);
+      },
+      restored: (lost_ms) => {
+        this.#retry?.[Symbol.dispose]();
+        log.event("database.restored", "the database can be reached again", { database, lost_ms });
+      },
+    });
   }
 
   get losses(): number {
-    return this.#losses;
+    return this.#watch.losses;
   }
 
   get isLost(): boolean {
-    return this.#lostAt !== undefined;
+    return this.#watch.isLost;
   }
 
   /** True if the database is lost, or if that is being checked. */
   get isInDoubt(): boolean {
-    return this.#lostAt !== undefined || this.#confirming;
+    return this.isLost || this.#confirming;
   }
 
   /**
@@ -209,7 +225,7 @@ export class Reachability {
    * somebody else could use. Not for a statement within a transaction, which has to be ended.
    */
   async guard<T>(run: () => Promise<T>): Promise<T> {
-    if (this.#lostAt === undefined) return run();
+    if (!this.isLost) return run();
     if (this.#isTried) throw unavailable(undefined);
     this.#isTried = true;
     try {
@@ -221,11 +237,12 @@ export class Reachability {
 
   /** Runs a statement and draws conclusions from its outcome, which it passes on. */
   async observe<T>(run: () => Promise<T>): Promise<T> {
-    const losses = this.#losses;
+    // A statement that began before a loss does not prove the return.
+    const { losses } = this.#watch;
     try {
       const result = await run();
       this.#lastAnswer = this.#clock.monotonic();
-      if (this.#lostAt !== undefined && losses === this.#losses) this.#restored();
+      if (this.isLost && losses === this.#watch.losses) this.#watch.conclude(undefined);
       return result;
     } catch (error) {
       // The log line belongs to no call, and a quiet call must not suppress it.
@@ -236,7 +253,7 @@ export class Reachability {
 
   close(): void {
     this.#closed = true;
-    this.#idle[Symbol.dispose]();
+    this.#watch.close();
     this.#retry?.[Symbol.dispose]();
   }
 
@@ -245,36 +262,21 @@ export class Reachability {
   }
 
   async #confirm(): Promise<void> {
-    if (this.#lostAt !== undefined || this.#confirming || this.#closed) return;
+    if (this.isLost || this.#confirming || this.#closed) return;
     this.#confirming = true;
     try {
       const error = await this.#try();
-      if (error !== undefined && !this.#closed) this.#lose(await this.#probe.why(error));
+      if (error !== undefined && !this.#closed) this.#watch.conclude(await this.#probe.why(error));
     } finally {
       this.#confirming = false;
     }
   }
 
-  #lose(reason: string): void {
-    if (this.#closed) return;
-    this.#lostAt = this.#clock.monotonic();
-    this.#losses += 1;
-    this.#log.event(
-      "database.lost",
-      "the database cannot be reached; calls that need it fail until it returns",
-      {
-        database: this.#probe.location,
-        reason,
-      },
-    );
-    this.#tryLater(firstPauseMs);
-  }
-
   #tryLater(pauseMs: number): void {
     this.#retry = this.#clock.after(pauseMs, async () => {
       const error = await this.#try();
-      if (this.#lostAt === undefined || this.#closed) return;
-      if (error === undefined) this.#restored();
+      if (!this.isLost || this.#closed) return;
+      if (error === undefined) this.#watch.conclude(undefined);
       else this.#tryLater(Math.min(pauseMs * 2, maxPauseMs));
     });
   }
@@ -288,17 +290,5 @@ export class Reachability {
     } catch (error) {
       return error;
     }
-  }
-
-  #restored(): void {
-    this.#retry?.[Symbol.dispose]();
-    const lost_ms = Math.round(this.#clock.monotonic() - (this.#lostAt ?? 0));
-    this.#lostAt = undefined;
-    outsideSpans(() =>
-      this.#log.event("database.restored", "the database can be reached again", {
-        database: this.#probe.location,
-        lost_ms,
-      }),
-    );
   }
 }

@@ -2,8 +2,8 @@ import { statSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
 import { PerTick } from "../../base/turns.ts";
+import { Watch } from "../../base/watch.ts";
 import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
 import { unavailable } from "../unavailable.ts";
 
 /** The interval of the comparison; there is one before every write, too. */
@@ -19,35 +19,41 @@ const restartHint =
  */
 export class SqliteFileWatch {
   readonly #path: string;
-  readonly #log: Logger;
   readonly #identity: string | undefined;
-  readonly #clock: Clock;
-  readonly #timer: Disposable;
+  readonly #watch: Watch<string>;
   readonly #comparison = new PerTick(() => this.#compare());
-  #missingSince: number | undefined;
-  #losses = 0;
 
   /** Starts the watch. The file must exist and be open. */
   constructor(path: string, log: Logger, clock: Clock) {
     this.#path = path;
-    this.#log = log;
     this.#identity = identityOf(path);
-    this.#clock = clock;
-    this.#timer = outsideSpans(() => clock.every(intervalMs, () => this.#compare()));
+    this.#watch = new Watch({
+      clock,
+      everyMs: intervalMs,
+      check: () => this.#compare(),
+      lost: (reason) =>
+        log.event(
+          "database.lost",
+          "the database file is missing or was replaced; calls that need it fail until it is back",
+          { database: path, reason },
+        ),
+      restored: (lost_ms) =>
+        log.event("database.restored", "the database file is back", { database: path, lost_ms }),
+    });
   }
 
   /** True if the last comparison found another file or none. */
   get isMissing(): boolean {
-    return this.#missingSince !== undefined;
+    return this.#watch.isLost;
   }
 
   get losses(): number {
-    return this.#losses;
+    return this.#watch.losses;
   }
 
   /** Throws if the last comparison found another file or none. Makes no system call, because it runs before every read. */
   assertPresent(): void {
-    if (this.#missingSince !== undefined)
+    if (this.#watch.isLost)
       throw unavailable(
         undefined,
         "the database file was moved, deleted or replaced while the server runs; its operator has to put it back",
@@ -67,7 +73,7 @@ export class SqliteFileWatch {
   }
 
   close(): void {
-    this.#timer[Symbol.dispose]();
+    this.#watch.close();
   }
 
   #compare(): void {
@@ -79,36 +85,7 @@ export class SqliteFileWatch {
     } catch (error) {
       reason = `the file cannot be checked (${codeOf(error)}); ${restartHint}`;
     }
-    if (reason === undefined) this.#found();
-    else this.#miss(reason);
-  }
-
-  #miss(reason: string): void {
-    if (this.#missingSince !== undefined) return;
-    this.#missingSince = this.#clock.monotonic();
-    this.#losses += 1;
-    outsideSpans(() =>
-      this.#log.event(
-        "database.lost",
-        "the database file is missing or was replaced; calls that need it fail until it is back",
-        {
-          database: this.#path,
-          reason,
-        },
-      ),
-    );
-  }
-
-  #found(): void {
-    if (this.#missingSince === undefined) return;
-    const lost_ms = Math.round(this.#clock.monotonic() - this.#missingSince);
-    this.#missingSince = undefined;
-    outsideSpans(() =>
-      this.#log.event("database.restored", "the database file is back", {
-        database: this.#path,
-        lost_ms,
-      }),
-    );
+    this.#watch.conclude(reason);
   }
 }
 
