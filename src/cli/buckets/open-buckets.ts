@@ -2,7 +2,7 @@ import { toLimits } from "../../auth/limit.ts";
 import { type NodeServerClient, PermissionDenied } from "../../client/index.ts";
 
 /** OpenBuckets are the buckets that a token opens. */
-export interface OpenBuckets {
+interface OpenBuckets {
   readonly names: readonly string[];
   /** Buckets that only the Super Token can list, but whose files the token may use: `docs-*`, or `*` for all. */
   readonly patterns: readonly string[];

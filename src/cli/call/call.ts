@@ -27,7 +27,7 @@ interface CallOptions extends RemoteOptions {
 }
 
 /** callNotes ends the help of `call`. */
-export const callNotes = () => `
+const callNotes = () => `
 Params are one JSON object, or key=value: a value is read as JSON unless the param is a text, and
 key=@file reads it from a file (@- from standard input). The token is added.
 \`node-server call METHOD --help\` shows the help of one method.

@@ -65,7 +65,7 @@ export async function followLog(
   }
 }
 
-export interface FollowNodeOptions extends FollowOptions {
+interface FollowNodeOptions extends FollowOptions {
   onConnected(): void;
   onBroken(): void;
 }

@@ -14,7 +14,7 @@ import { countText, sizeText } from "../terminal/quantities.ts";
 import { printTable } from "../terminal/table.ts";
 import { withDatabase } from "./open.ts";
 
-export interface CheckFilesOptions {
+interface CheckFilesOptions {
   readonly config: Config;
   readonly configPath: string;
   /** Whether blobs that nothing names are deleted. */

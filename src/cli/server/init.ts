@@ -12,7 +12,7 @@ import { WrongUsage } from "../errors.ts";
 import { confirm } from "../terminal/ask.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
-export interface InitOptions extends CommandOptions {
+interface InitOptions extends CommandOptions {
   /** `ws_listener` of the configuration that is written. */
   readonly listen?: string;
 }

@@ -14,7 +14,7 @@ import { inspectShared } from "../../process-group.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 
-export interface UninstallOptions extends CommandOptions {
+interface UninstallOptions extends CommandOptions {
   readonly name: string;
   /** The folder of the unit files. */
   readonly dir: string;

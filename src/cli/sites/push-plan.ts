@@ -44,7 +44,7 @@ export interface PushPlan {
 }
 
 /** PlannedPush is a plan and what it was made from. */
-export interface PlannedPush {
+interface PlannedPush {
   readonly plan: PushPlan;
   readonly local: LocalTree;
   readonly remote: RemoteTree;

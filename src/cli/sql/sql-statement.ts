@@ -46,7 +46,7 @@ function isOpen(piece: string): boolean {
   return mark.length === 1 && mark !== "`" && piece.slice(1).split(mark).length % 2 === 1;
 }
 
-export interface SqlToken {
+interface SqlToken {
   readonly text: string;
   /** The offset in the statement. */
   readonly at: number;

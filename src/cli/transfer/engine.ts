@@ -30,7 +30,7 @@ export interface Upload extends CopyTools {
 }
 
 /** CopyRefusal is the cause why one file alone was not copied. */
-export interface CopyRefusal extends OmissionCause {
+interface CopyRefusal extends OmissionCause {
   /** Whether the copy of the others is complete without it, as for a file that was deleted meanwhile. */
   readonly harmless?: boolean;
 }

@@ -9,7 +9,7 @@ import { type FileStamp, hashBytes } from "./local-tree.ts";
 import { type RemoteFile, sameTime } from "./remote-tree.ts";
 
 /** KnownFile is a file that was the same on both sides: its stamp here, its hash, and its time in the bucket. */
-export interface KnownFile {
+interface KnownFile {
   readonly stamp: FileStamp;
   readonly hash: string;
   readonly remoteMtime: number;
@@ -18,7 +18,7 @@ export interface KnownFile {
 type Row = [size: number, mtime: number, ctime: number, hash: string, remoteMtime: number];
 
 /** RecordSubject is the folder and the bucket that a record is about. */
-export interface RecordSubject {
+interface RecordSubject {
   readonly server: string;
   readonly bucket: string;
   readonly dir: string;

@@ -5,7 +5,7 @@ import { BucketReader, contentOf, foldersOf, type RemoteFile } from "./remote-tr
 import { refusalOf } from "./send.ts";
 
 /** BucketAt is a bucket of a server. */
-export interface BucketAt {
+interface BucketAt {
   readonly client: NodeServerClient;
   readonly bucket: string;
 }

@@ -27,7 +27,7 @@ export interface Sent {
 }
 
 /** SendResult is the file that was sent, or why it was not, as far as that concerns this file alone. */
-export type SendResult = Sent | (OmissionCause & { readonly harmless: boolean });
+type SendResult = Sent | (OmissionCause & { readonly harmless: boolean });
 
 /** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
 export async function sendFile(

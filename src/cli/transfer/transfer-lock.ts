@@ -19,7 +19,7 @@ import { hashBytes } from "./local-tree.ts";
 /** A third of the time for which a lock is valid. */
 const renewMs = 20_000;
 
-export interface LockSubject {
+interface LockSubject {
   readonly bucket: string;
   readonly what: "push" | "deploy";
 }
