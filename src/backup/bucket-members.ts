@@ -85,7 +85,9 @@ class BucketWalk {
     try {
       for (let attempt = 1; ; attempt += 1) {
         await using file = await this.#reader.open(path);
-        if (file.stats.size > maxWholeBytes) return yield await this.#large(file, path);
+        // Only a file that another program can change is read again.
+        if (file.isChanged === undefined || file.stats.size > maxWholeBytes)
+          return yield await this.#large(file, path);
         const bytes = (await unlessChanged(file, () => file.bytes())) ?? new Uint8Array();
         const isChanged = (await file.isChanged?.()) === true;
         if (isChanged && attempt < maxAttempts) continue;

@@ -41,7 +41,7 @@ eachBlobStore(
     expect((peak - before) / mib).toBeLessThan(200);
     await store.delete([key]);
   },
-  largeMs,
+  { timeoutMs: largeMs, inMemory: false },
 );
 
 eachBlobStore("1,000 short uploads at once are all stored", async (store) => {

@@ -38,21 +38,22 @@ const kinds: Readonly<Record<string, () => Promise<TestBlobs>>> = {
   ...(hasSeaweed && { s3: async () => ({ store: await s3Blobs(), [Symbol.asyncDispose]: async () => {} }) }),
 };
 
-/** The same story on every kind of blob store. */
+/** The same story on every kind of blob store, or on all but the one in memory. */
 export function eachBlobStore(
   title: string,
   story: (store: BlobStore) => Promise<void>,
-  timeoutMs?: number,
+  { timeoutMs, inMemory = true }: { readonly timeoutMs?: number; readonly inMemory?: boolean } = {},
 ): void {
   for (const [kind, open] of Object.entries(kinds))
-    test(
-      `${title} (${kind})`,
-      async () => {
-        await using blobs = await open();
-        await story(blobs.store);
-      },
-      timeoutMs,
-    );
+    if (inMemory || open !== memoryBlobs)
+      test(
+        `${title} (${kind})`,
+        async () => {
+          await using blobs = await open();
+          await story(blobs.store);
+        },
+        timeoutMs,
+      );
 }
 
 export async function* chunks(...texts: readonly string[]): AsyncGenerator<Uint8Array> {
