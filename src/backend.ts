@@ -1,3 +1,6 @@
+// The backend is what a reload may replace as a whole: database, buckets, links, tokens. It closes once its last call
+// has ended.
+
 import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import type { AuditLog } from "./auth/audit-log.ts";

@@ -1,3 +1,6 @@
+// openNode puts a server together: log, listeners, services, background tasks. It restarts into an update three seconds
+// after the answer (`scheduleRestart`), and applies each reload to all parts or to none.
+
 import { AuditLog } from "./auth/audit-log.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
 import { BackendPart, BackendSlot, type LastingServices } from "./backend.ts";

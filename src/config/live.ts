@@ -1,10 +1,10 @@
 // This folder reads, checks and reloads the configuration. schema.ts and files-keys.ts declare each key once, in the
-// terms of key.ts; parse.ts reads a TOML text by them and notes unknown keys, which LiveConfig logs, with the overrides
-// of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts. locate.ts finds the position of a wrong value, problem.ts words
-// what is wrong with it. The LiveConfig of this file loads the file and makes a reload one transaction of all parts of
-// the server. config-file.ts checks and replaces the file for callers, and methods/node-config.ts reloads then;
-// replace-value.ts a URL in it for commands, default-config.ts writes the first one. server-uuid.ts keeps the server's
-// UUID and the link key beside it.
+// terms of base/config-key.ts; parse.ts reads a TOML text by them and notes unknown keys, which LiveConfig logs, with
+// the overrides of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts.
+// locate.ts finds the position of a wrong value, problem.ts words what is wrong with it. The LiveConfig of this file
+// loads the file and makes a reload one transaction of all parts of the server. config-file.ts checks and replaces the
+// file for callers, and methods/node-config.ts reloads then; replace-value.ts a URL in it for commands,
+// default-config.ts writes the first one. server-uuid.ts keeps the server's UUID and the link key beside it.
 
 import { Fault, messageOf } from "../base/fault.ts";
 import { memberAt } from "../base/validation-issue.ts";

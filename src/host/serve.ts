@@ -1,3 +1,10 @@
+// This folder runs a server as a process. serve() of this file opens the node, obeys signals (stop-requests.ts,
+// reload-requests.ts), drains, and ends or restarts in place; it bounds the whole stop. supervise.ts and supervisor.ts
+// run several processes as one server: member-process.ts starts one, member-slot.ts starts it again, messages.ts and
+// json-channel.ts are what they say to each other, line-merger.ts puts their output together. member.ts is the other
+// end. systemd-notify.ts and unit-file.ts are for systemd, service-paths.ts and service-access.ts for `service
+// install`.
+
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseGivenToken, type SuperCredentials } from "../auth/super-token.ts";

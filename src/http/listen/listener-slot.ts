@@ -1,7 +1,8 @@
 // This folder accepts connections. The ListenerSlot of this file is one configured address; a reload moves it by
-// binding the new listener before it closes the old one. listener.ts is one open listener of Bun, with all its limits.
-// tls.ts reads certificates and warns before they end. unix-socket.ts binds a socket file so that nobody else can
-// connect too early. descriptor-watch.ts closes idle connections when the process has no file descriptor left.
+// binding the new listener before it closes the old one, which gives running calls some seconds. listener.ts is one
+// open listener of Bun, with all its limits. tls.ts reads certificates and warns before they end. unix-socket.ts binds
+// a socket file so that nobody else can connect too early. descriptor-watch.ts closes idle connections when the process
+// has no file descriptor left.
 
 import { codeOf } from "../../base/fault.ts";
 import type { CloseReason } from "../jsonrpc/rpc-socket.ts";

@@ -1,8 +1,9 @@
 // This folder is plain HTTP: it answers GET, HEAD and OPTIONS for the files of buckets. This file finds the bucket of
-// an address or of a host name (own-host.ts); access.ts checks the caller of a private one. serve.ts answers from
-// memory-cache.ts (which makes the simple 200 and 304 itself), or reads the file by the rules of `_headers`
-// (site-headers.ts) and `_redirects`. decode-path.ts reads the path of a URL, cors.ts adds the headers for other
-// origins, error-responses.ts has the pages for what does not exist or fails.
+// an address or of a host name (own-host.ts), and shows the placeholder at `/` while no bucket is the root; access.ts
+// checks the caller of a private one. serve.ts answers from memory-cache.ts (which makes the simple 200 and 304
+// itself), or reads the file by the rules of `_headers` (site-headers.ts) and `_redirects`. decode-path.ts reads the
+// path of a URL, cors.ts adds the headers for other origins, also to the 204 of OPTIONS (../content/plain.ts),
+// error-responses.ts has the pages for what does not exist or fails.
 
 import type { Server } from "bun";
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
