@@ -1,6 +1,9 @@
+import { createHash, createHmac } from "node:crypto";
 import type { S3Options } from "bun";
 import { codeOf, Fault } from "../base/fault.ts";
+import { wholeNumber } from "../base/numbers.ts";
 import { retry } from "../base/retry.ts";
+import { isElement, parseXml, textOf, type XmlElement, XmlError } from "../base/xml.ts";
 import { BlobStoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
 import type { Deadline } from "./deadline.ts";
 
@@ -159,6 +162,115 @@ export function s3Fault(code: string, action: S3Action): Fault {
   return storeUnavailable(`the object store failed (${code}); try again later`);
 }
 
+/** An answer of more bytes is not a list of a thousand objects. */
+const maxListBytes = 4 * 1024 * 1024;
+const maxListElements = 20_000;
+
+/** ListPage is one answer to a request for a list. */
+interface ListPage {
+  readonly objects: ReadonlyArray<{
+    readonly key: string;
+    readonly size: number;
+    /** As the store writes it; empty if it names none. */
+    readonly modified: string;
+  }>;
+  readonly isTruncated: boolean;
+}
+
+/** listObjects asks for a page of the objects below a prefix. The request is signed here, because Bun's client reads an answer of any length. */
+export async function listObjects(
+  options: S3Options,
+  { prefix, after }: { readonly prefix: string; readonly after: string },
+  deadline: Deadline,
+): Promise<ListPage> {
+  const action = "s3:ListBucket";
+  const query = { delimiter: "/", "list-type": "2", prefix, "start-after": after };
+  return repeated(deadline, async () => {
+    const response = await attempt(action, deadline, () => {
+      const { url, headers } = signedGet(options, query, new Date());
+      return fetch(url, { headers, signal: deadline.signal, redirect: "manual" });
+    });
+    if (!response.ok) throw s3Fault(await attempt(action, deadline, () => codeOfAnswer(response)), action);
+    const bytes = await attempt(action, deadline, () => beginningOf(response, maxListBytes + 1));
+    if (bytes.length > maxListBytes) throw s3Fault("InvalidResponse", action);
+    return readPage(bytes);
+  });
+}
+
+function readPage(bytes: Uint8Array): ListPage {
+  let root: XmlElement;
+  try {
+    root = parseXml(bytes, maxListElements);
+  } catch (error) {
+    if (error instanceof XmlError) throw s3Fault("InvalidResponse", "s3:ListBucket");
+    throw error;
+  }
+  if (root.name !== "ListBucketResult") throw s3Fault("InvalidResponse", "s3:ListBucket");
+  const textIn = (element: XmlElement, name: string) => {
+    const found = element.children.filter(isElement).find((child) => child.name === name);
+    return found === undefined ? "" : textOf(found);
+  };
+  const objects = root.children
+    .filter(isElement)
+    .filter(({ name }) => name === "Contents")
+    .map((one) => ({
+      key: textIn(one, "Key"),
+      size: wholeNumber(textIn(one, "Size")) ?? 0,
+      modified: textIn(one, "LastModified"),
+    }));
+  return { objects, isTruncated: textIn(root, "IsTruncated") === "true" };
+}
+
+/** signedGet returns a GET of the bucket itself with Signature Version 4, and the session token of the environment, as Bun's client sends it. */
+function signedGet(
+  { endpoint = "", bucket = "", region = "", accessKeyId, secretAccessKey, virtualHostedStyle }: S3Options,
+  query: Readonly<Record<string, string>>,
+  now: Date,
+) {
+  const url = new URL(endpoint);
+  if (!virtualHostedStyle) url.pathname = `${url.pathname.replace(/\/$/, "")}/${bucket}`;
+  url.search = Object.entries(query)
+    .map(([name, value]) => `${percentEncoded(name)}=${percentEncoded(value)}`)
+    .sort()
+    .join("&");
+  const time = `${now.toISOString().replace(/[-:]|\..*/g, "")}Z`;
+  const scope = `${time.slice(0, 8)}/${region}/s3/aws4_request`;
+  const token = Bun.env.AWS_SESSION_TOKEN;
+  const signed = {
+    host: url.host,
+    "x-amz-content-sha256": sha256(""),
+    "x-amz-date": time,
+    ...(token && { "x-amz-security-token": token }),
+  };
+  const names = Object.keys(signed).join(";");
+  const lines = Object.entries(signed).map(([name, value]) => `${name}:${value}\n`);
+  const request = ["GET", url.pathname, url.search.slice(1), lines.join(""), names, sha256("")].join("\n");
+  const text = ["AWS4-HMAC-SHA256", time, scope, sha256(request)].join("\n");
+  const key = scope
+    .split("/")
+    .reduce<Buffer | string>((secret, part) => hmac(secret, part), `AWS4${secretAccessKey}`);
+  const credentials = `Credential=${accessKeyId}/${scope}, SignedHeaders=${names}`;
+  const { host: _host, ...headers } = signed;
+  const authorization = `AWS4-HMAC-SHA256 ${credentials}, Signature=${hmac(key, text).toString("hex")}`;
+  return { url: url.href, headers: { ...headers, authorization } };
+}
+
+/** percentEncoded writes a text as signatures demand it: all but the unreserved characters of RFC 3986. */
+function percentEncoded(value: string): string {
+  return encodeURIComponent(value).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+}
+
+function sha256(content: string): string {
+  return createHash("sha256").update(content).digest("hex");
+}
+
+function hmac(key: string | Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text).digest();
+}
+
 /** An answer of more bytes is not an error in XML. */
 export const maxErrorBytes = 16 * 1024;
 
@@ -168,18 +280,18 @@ export async function codeOfAnswer(response: Response): Promise<string> {
     await response.body?.cancel();
     return "Redirect";
   }
-  const text = await beginningOf(response);
+  const text = (await beginningOf(response, maxErrorBytes)).toString();
   return /<Code>([A-Za-z0-9_.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP ${response.status}`;
 }
 
-/** The beginning of a body, or all of it. The rest is cancelled. */
-async function beginningOf({ body }: Response): Promise<string> {
+/** The beginning of a body, at least `wanted` bytes of it, or all of it. The rest is cancelled. */
+async function beginningOf({ body }: Response, wanted: number): Promise<Buffer> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of body ?? []) {
     parts.push(part);
     bytes += part.length;
-    if (bytes >= maxErrorBytes) break;
+    if (bytes >= wanted) break;
   }
-  return Buffer.concat(parts).toString();
+  return Buffer.concat(parts);
 }

@@ -22,6 +22,7 @@ import { HashedContent } from "./hashed-content.ts";
 import {
   attempt,
   codeOfAnswer,
+  listObjects,
   maxErrorBytes,
   repeated,
   type S3Location,
@@ -239,21 +240,18 @@ export class S3Blobs implements BlobStore {
   /** One answer of the store, and from where the next one goes on. Manifests are after all blobs: a UUID has no letter above `f`. */
   async #page(after: string): Promise<{ readonly blobs: BlobInfo[]; readonly next: string | undefined }> {
     using deadline = this.#deadline(never);
-    const { contents = [], isTruncated } = await repeated(deadline, () =>
-      attempt("s3:ListBucket", deadline, () =>
-        this.#client.list({ prefix: this.#prefix, delimiter: "/", startAfter: this.#prefix + after }),
-      ),
-    );
-    const objects = contents.map(({ key, size = 0, lastModified = "" }) => ({
+    const where = { prefix: this.#prefix, after: this.#prefix + after };
+    const page = await listObjects(this.#s3, where, deadline);
+    const objects = page.objects.map(({ key, size, modified }) => ({
       key: key.slice(this.#prefix.length),
       size,
       // Without a time it counts as new, so that no sweep deletes it.
-      storedAtMs: Date.parse(lastModified) || Date.now(),
+      storedAtMs: Date.parse(modified) || Date.now(),
     }));
     const last = objects.at(-1)?.key ?? "g";
     return {
       blobs: objects.filter(({ key }) => isBlobKey(key)),
-      next: isTruncated && last < "g" ? last : undefined,
+      next: page.isTruncated && last < "g" ? last : undefined,
     };
   }
 
