@@ -1,7 +1,10 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import { PgSession, parsePgUrl } from "../../src/db/operator/postgres/session.ts";
 import { type TestNode, testNode } from "../support/node.ts";
+import { postgresUrl } from "../support/postgres.ts";
 import { helloAt } from "../support/process.ts";
+import { openRelay } from "../support/relay.ts";
 import { until } from "../support/until.ts";
 
 /** Ends every backend that the server has on its database. */
@@ -57,4 +60,37 @@ test("a server that is stopped after its connections were cut stops all the same
   await endBackends(node);
   await node.node.close();
   expect(await helloAt(node.url)).toBeUndefined();
+});
+
+test("a connection that PostgreSQL ends with the answer that opens it fails the statement, not the process", async () => {
+  const database = new URL(await postgresUrl());
+  const fields = [
+    "SFATAL",
+    "VFATAL",
+    "C57P01",
+    "Mterminating connection due to administrator command",
+    "",
+  ].join("\0");
+  const ended = Buffer.concat([Buffer.from("E"), Buffer.alloc(4), Buffer.from(`${fields}\0`)]);
+  ended.writeInt32BE(ended.length - 1, 1);
+  const ready = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
+  await using relay = await openRelay(Number(database.port), {
+    filter() {
+      let isCut = false;
+      return {
+        get isCut() {
+          return isCut;
+        },
+        pass(of, bytes) {
+          isCut ||= of === "answer" && bytes.includes(ready);
+          return isCut ? Buffer.concat([bytes, ended]) : bytes;
+        },
+      };
+    },
+  });
+  database.hostname = "127.0.0.1";
+  database.port = String(relay.port);
+  const session = await PgSession.open(parsePgUrl(database.href), {}, 10_000);
+  await until("the session has ended", () => session.hasEnded || undefined);
+  await expect(session.query("SELECT 1")).rejects.toThrow();
 });

@@ -286,12 +286,14 @@ async function connect(
     getStartupConf: () => ({ user, database, client_encoding: "UTF8", ...settings }),
   });
   const expired = () => new Error(`no answer within ${timeoutMs} ms (timeout_ms)`);
+  // From the beginning: a failure that arrives together with the last answer of the connection is emitted before `connect` returns, and
+  // an error that nobody listens to ends the process. The end of the connection follows it.
+  client.on("error", () => {});
   const timer = setTimeout(() => client.connection.stream.destroy(expired()), timeoutMs);
   try {
     await client.connect();
     return client;
   } catch (error) {
-    client.on("error", () => {});
     client.connection.stream.destroy();
     const offersNone =
       error instanceof Error && error.message === "The server does not support SSL connections";
