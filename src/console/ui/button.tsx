@@ -14,8 +14,8 @@ export interface ButtonProps {
   /** Whether a switch is on. */
   readonly pressed?: boolean;
   readonly title?: string;
-  /** The button is busy until the returned promise settles. A rejection is shown as a toast. */
-  readonly onClick?: (event: MouseEvent) => void | Promise<void>;
+  /** The button is busy until a returned promise settles. A rejection is shown as a toast. */
+  readonly onClick?: (event: MouseEvent) => unknown;
 }
 
 export function Button({
@@ -55,7 +55,7 @@ export interface IconButtonProps {
   /** As of a `Button`. */
   readonly busy?: boolean;
   readonly pressed?: boolean;
-  readonly onClick: (event: MouseEvent) => void | Promise<void>;
+  readonly onClick: (event: MouseEvent) => unknown;
 }
 
 export function IconButton({ icon, label, disabled, busy: waits, pressed, onClick }: IconButtonProps) {
@@ -89,7 +89,7 @@ function useBusy(work: ButtonProps["onClick"], waits = false) {
     if (busy) return event.preventDefault();
     try {
       const running = work?.(event);
-      if (running === undefined) return;
+      if (!(running instanceof Promise)) return;
       setRunning(true);
       await running;
     } catch (error) {

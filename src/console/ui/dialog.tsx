@@ -76,19 +76,18 @@ function initialFocusOf(dialog: HTMLDialogElement): HTMLElement | undefined {
     .find((found) => found !== null);
 }
 
-interface Question {
+export interface Question {
   readonly title: string;
   readonly text: ComponentChildren;
   /** Label of the confirm button. */
   readonly action: string;
   readonly danger?: boolean;
-  readonly answer: (yes: boolean) => void;
 }
 
-const question = signal<Question | undefined>(undefined);
+const question = signal<(Question & { readonly answer: (yes: boolean) => void }) | undefined>(undefined);
 
 /** Asks a yes-or-no question in a dialog. Resolves to false when it is cancelled. */
-export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
+export function confirm(asked: Question): Promise<boolean> {
   return new Promise((resolve) => {
     cancelQuestion();
     question.value = {

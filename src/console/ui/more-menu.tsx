@@ -11,7 +11,7 @@ export interface MenuItem {
   /** Tooltip, such as why it is disabled. */
   readonly title?: string | undefined;
   /** An error is shown as a toast. */
-  readonly onSelect: () => void | Promise<void>;
+  readonly onSelect: () => unknown;
 }
 
 export interface MoreMenuProps {

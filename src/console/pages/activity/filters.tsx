@@ -1,5 +1,5 @@
 import { t } from "../../text/text.ts";
-import { Field } from "../../ui/field.tsx";
+import { Field } from "../../ui/form.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
 import type { Actor } from "./actors.ts";
 import { auditKinds } from "./audit-events.ts";

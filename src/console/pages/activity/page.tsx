@@ -4,7 +4,7 @@ import { linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { useSession } from "../../session.ts";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Actors } from "./actors.ts";
 import type { AuditRow } from "./audit-rows.ts";
 

@@ -3,7 +3,7 @@ import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";

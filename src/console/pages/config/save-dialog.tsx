@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Check } from "../../ui/field.tsx";
+import { Check } from "../../ui/form.tsx";
 import { Warnings } from "./check.tsx";
 import { type DiffLine, diffLines, hasSecrets, hideSecrets, withContext } from "./diff.ts";
 import type { ConfigDraft } from "./draft.ts";

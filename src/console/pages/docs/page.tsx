@@ -1,6 +1,6 @@
 import { linkTo, route } from "../../route.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";

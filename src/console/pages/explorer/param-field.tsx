@@ -1,6 +1,6 @@
 import { listed, sentences } from "../../format.ts";
 import { t } from "../../text/text.ts";
-import { Check, Field, typed } from "../../ui/field.tsx";
+import { Check, Field, typed } from "../../ui/form.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { Code } from "./answer.tsx";
 import type { Param } from "./openrpc.ts";

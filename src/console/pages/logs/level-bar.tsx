@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { typed } from "../../ui/field.tsx";
+import { typed } from "../../ui/form.tsx";
 import { levelOf, levels, withLevel } from "./level-filter.ts";
 import { type RangeName, ranges } from "./time-range.ts";
 

@@ -1,8 +1,8 @@
 import type { RefObject } from "preact";
 import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
+import { VirtualRows } from "../../ui/list.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { VirtualRows } from "../../ui/virtual-rows.tsx";
 import { useFollowing } from "./following.ts";
 import { segmentsOf } from "./line.ts";
 import type { LogFeed } from "./log-feed.ts";

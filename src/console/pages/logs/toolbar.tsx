@@ -2,7 +2,7 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { number } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
-import { Check, Field, typed } from "../../ui/field.tsx";
+import { Check, Field, typed } from "../../ui/form.tsx";
 import type { FilterError } from "./filter-error.ts";
 import { unknownNames } from "./known-names.ts";
 

@@ -1,10 +1,8 @@
 import type { LogEntry } from "../../../client/index.ts";
 import { ago, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
-import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { type LoadState, useLoad } from "../../ui/load.ts";
-import { usePolling } from "../../ui/polling.ts";
+import { type LoadState, useCall } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { auditRows } from "../activity/audit-rows.ts";
 import { Change, Who } from "../activity/change.tsx";
@@ -17,14 +15,7 @@ const maxRead = 200;
 
 /** The newest audit entries; undefined without the permission. */
 export function useAudit(): LoadState<readonly LogEntry[] | undefined> {
-  const { client, rights } = useSession();
-  const isAllowed = rights.may("audit_list");
-  const loaded = useLoad(
-    async (signal) => (isAllowed ? client.call("audit_list", { limit: maxRead }, { signal }) : undefined),
-    [client, isAllowed],
-  );
-  usePolling(loaded.reload, refreshMs);
-  return loaded;
+  return useCall("audit_list", { limit: maxRead }, { every: refreshMs });
 }
 
 /** The newest changes, and who made them. */

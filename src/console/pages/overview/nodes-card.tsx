@@ -1,9 +1,7 @@
 import type { ResultOf } from "../../../client/index.ts";
 import { duration, time } from "../../format.ts";
-import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { type LoadState, useLoad } from "../../ui/load.ts";
-import { usePolling } from "../../ui/polling.ts";
+import { type LoadState, useCall } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
@@ -16,14 +14,7 @@ type ClusterNode = Answer["nodes"][number];
 
 /** Nodes that use the same database; undefined without the permission. */
 export function useNodes(): LoadState<Answer | undefined> {
-  const { client, rights } = useSession();
-  const isAllowed = rights.may("cluster_nodes");
-  const loaded = useLoad(
-    async (signal) => (isAllowed ? client.call("cluster_nodes", {}, { signal }) : undefined),
-    [client, isAllowed],
-  );
-  usePolling(loaded.reload, refreshMs);
-  return loaded;
+  return useCall("cluster_nodes", {}, { every: refreshMs });
 }
 
 /** Lists the nodes. Nothing is shown for a server alone. */

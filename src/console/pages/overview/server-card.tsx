@@ -3,9 +3,8 @@ import type { VersionRecord } from "../../../client/index.ts";
 import { duration, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
-import { useLoad } from "../../ui/load.ts";
-import { usePolling } from "../../ui/polling.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 
@@ -27,8 +26,8 @@ export function ServerCard() {
       return { version, uuid, startedAt: performance.now() - uptime, database: database?.data };
     },
     [client],
+    { every: refreshMs },
   );
-  usePolling(reload, refreshMs);
   return (
     <section class="overview-server" aria-labelledby="server">
       <h2 id="server">{t.overview.server}</h2>

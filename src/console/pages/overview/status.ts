@@ -1,8 +1,7 @@
 import type { ResultOf, StatusReason } from "../../../client/index.ts";
 import { connection, consoleFetch } from "../../connection.ts";
 import { type Session, serverUrl, useSession } from "../../session.ts";
-import { useLoad } from "../../ui/load.ts";
-import { usePolling } from "../../ui/polling.ts";
+import { useLoad } from "../../ui/call.tsx";
 
 /** As often as the server measures. */
 const refreshMs = 10_000;
@@ -18,8 +17,9 @@ export interface ShownStatus {
 /** The state of the server, refreshed while the tab is visible; undefined while it is read. */
 export function useStatus(): ShownStatus | undefined {
   const session = useSession();
-  const { value, reload } = useLoad((signal) => readStatus(session, signal), [session, connection.value]);
-  usePolling(reload, refreshMs);
+  const { value } = useLoad((signal) => readStatus(session, signal), [session, connection.value], {
+    every: refreshMs,
+  });
   return connection.value === "offline" ? { verdict: "trouble", reasons: [{ code: "offline" }] } : value;
 }
 

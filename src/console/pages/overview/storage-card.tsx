@@ -3,7 +3,7 @@ import { useSession } from "../../session.ts";
 import { browserStorage } from "../../storage.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import {

@@ -1,8 +1,7 @@
 import { useRef } from "preact/hooks";
 import type { MetricFamily } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
-import { type LoadState, useLoad } from "../../ui/load.ts";
-import { usePolling } from "../../ui/polling.ts";
+import { type LoadState, useLoad } from "../../ui/call.tsx";
 import { addAnswer, type History, type Range, sinceFor } from "./history.ts";
 import { wantedSeries } from "./measures.ts";
 
@@ -19,7 +18,7 @@ export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
   const { client, rights } = useSession();
   const isAllowed = rights.may("node-server_metrics");
   const history = useRef<History>(undefined);
-  const loaded = useLoad(
+  return useLoad(
     async (signal) => {
       if (!isAllowed) return undefined;
       const since = sinceFor(history.current, range, Date.now());
@@ -32,7 +31,6 @@ export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
       return { families: answer.metrics, history: history.current };
     },
     [client, isAllowed, range],
+    { every: refreshMs },
   );
-  usePolling(loaded.reload, refreshMs);
-  return loaded;
 }

@@ -3,7 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { Check, Field, typed } from "../../ui/field.tsx";
+import { Check, Field, typed } from "../../ui/form.tsx";
 import { explain } from "../../ui/problem.tsx";
 
 type Way = "token" | "password";

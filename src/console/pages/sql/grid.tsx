@@ -1,7 +1,7 @@
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
-import { useVirtualWindow } from "../../ui/virtual-rows.tsx";
+import { useVirtualWindow } from "../../ui/list.tsx";
 import { type CellPosition, headRow, isRounded, type Row, stepTo, toCell } from "./cells.ts";
 import { useColumnWidths } from "./column-widths.ts";
 import type { SortOrder } from "./row-order.ts";

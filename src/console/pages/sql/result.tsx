@@ -4,7 +4,7 @@ import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton, toClipboard } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Check, typed } from "../../ui/field.tsx";
+import { Check, typed } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { MoreMenu } from "../../ui/more-menu.tsx";
 import { save } from "../../ui/save.ts";

@@ -2,8 +2,8 @@ import { quoteName } from "../../editor/sql-name.ts";
 import { linkTo, route } from "../../route.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
+import type { LoadState } from "../../ui/call.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import type { LoadState } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
 import type { Schema, Table } from "./tables.ts";
 

@@ -4,7 +4,7 @@ import { closeTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";

@@ -1,6 +1,6 @@
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/load.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { type DialectTable, readIndexes } from "./tables.ts";
 

@@ -1,7 +1,7 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { Icon } from "../../../ui/icons.tsx";
-import { VirtualRows } from "../../../ui/virtual-rows.tsx";
+import { VirtualRows } from "../../../ui/list.tsx";
 import type { Entry, Order, SortKey } from "./entries.ts";
 import type { EntryContext } from "./entry-events.ts";
 import { FileRow } from "./file-row.tsx";

@@ -1,11 +1,11 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { Field, typed } from "../../../ui/field.tsx";
+import { useLoad } from "../../../ui/call.tsx";
+import { Field, typed } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
-import { useLoad } from "../../../ui/load.ts";
+import { VirtualRows } from "../../../ui/list.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
-import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameProblem, parentOf, sameName, splitPath } from "../path.ts";

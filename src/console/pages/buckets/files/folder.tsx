@@ -3,7 +3,7 @@ import { cameBack, go } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { browserStorage } from "../../../storage.ts";
 import { t } from "../../../text/text.ts";
-import { useLoad } from "../../../ui/load.ts";
+import { useLoad } from "../../../ui/call.tsx";
 import { ContextMenu, type ContextMenuProps } from "../../../ui/more-menu.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";

@@ -4,7 +4,7 @@ import { go } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Field, typed } from "../../../ui/field.tsx";
+import { Field, typed } from "../../../ui/form.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { join, nameProblem, sameName } from "../path.ts";
 import type { Entry } from "./entries.ts";

@@ -2,7 +2,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Check, Field, typed } from "../../../ui/field.tsx";
+import { Check, Field, typed } from "../../../ui/form.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
-import { typed } from "../../../ui/field.tsx";
+import { typed } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";

@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { number } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
-import { useLoad } from "../../../ui/load.ts";
+import { useLoad } from "../../../ui/call.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { Entry } from "./entries.ts";
 

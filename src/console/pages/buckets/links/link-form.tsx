@@ -5,7 +5,7 @@ import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Choice, Field, typed } from "../../../ui/field.tsx";
+import { Choice, Field, typed } from "../../../ui/form.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { Entry } from "../files/entries.ts";

@@ -4,7 +4,7 @@ import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Check, Choice, Field, typed } from "../../../ui/field.tsx";
+import { Check, Choice, Field, typed } from "../../../ui/form.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
 import { showError, toast } from "../../../ui/toasts.tsx";
 import { mayMoveRoot } from "../move-root.ts";

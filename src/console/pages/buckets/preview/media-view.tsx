@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { bytes } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
-import { useLoad } from "../../../ui/load.ts";
+import { useLoad } from "../../../ui/call.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";

@@ -5,7 +5,7 @@ import { Editor } from "../../../editor/editor.tsx";
 import { bytes } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/load.ts";
+import { useLoad } from "../../../ui/call.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import { Tabs } from "../../../ui/tabs.tsx";

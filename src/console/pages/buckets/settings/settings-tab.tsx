@@ -4,7 +4,7 @@ import { go } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { Check, Choice, Field, typed } from "../../../ui/field.tsx";
+import { Check, Choice, Field, typed } from "../../../ui/form.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { useUnsaved } from "../../../unsaved-work.ts";

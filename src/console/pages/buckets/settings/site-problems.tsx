@@ -2,7 +2,7 @@ import type { Bucket } from "../../../../client/index.ts";
 import { linkTo } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
-import { useLoad } from "../../../ui/load.ts";
+import { useLoad } from "../../../ui/call.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";

@@ -4,14 +4,14 @@ import { ago, bytes, time } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
+import { useLoad } from "../../../ui/call.tsx";
 import { confirm } from "../../../ui/dialog.tsx";
-import { typed } from "../../../ui/field.tsx";
+import { typed } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
-import { useLoad } from "../../../ui/load.ts";
+import { VirtualRows } from "../../../ui/list.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import { withKey, writeConfig } from "../../config/reload.ts";
 

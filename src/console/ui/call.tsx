@@ -1,0 +1,122 @@
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useState } from "preact/hooks";
+import type { Methods, ParamsOf, ResultOf } from "../../client/index.ts";
+import { untilReachable } from "../connection.ts";
+import { useSession } from "../session.ts";
+import { confirm, type Question } from "./dialog.tsx";
+import { Problem } from "./problem.tsx";
+import { Skeleton } from "./skeleton.tsx";
+import { toast } from "./toasts.tsx";
+
+export interface LoadState<T> {
+  readonly value: T | undefined;
+  readonly error: unknown;
+  readonly loading: boolean;
+  readonly reload: () => void;
+}
+
+export interface LoadOptions {
+  /** Loads again after this time, in milliseconds, while the tab is visible. */
+  readonly every?: number;
+}
+
+/**
+ * Loads a value, again whenever `inputs` change. Results of earlier loads are dropped. While the server is unreachable it stays in
+ * the state `loading`, and continues when the server is back.
+ */
+export function useLoad<T>(
+  load: (signal: AbortSignal) => Promise<T>,
+  inputs: readonly unknown[],
+  { every }: LoadOptions = {},
+): LoadState<T> {
+  const [round, setRound] = useState(0);
+  const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
+  useEffect(() => {
+    const abort = new AbortController();
+    setOutcome((before) => ({ ...before, loading: true }));
+    untilReachable(() => load(abort.signal), abort.signal).then(
+      (value) => {
+        if (!abort.signal.aborted) setOutcome({ value, loading: false });
+      },
+      (error) => {
+        if (!abort.signal.aborted) setOutcome({ error, loading: false });
+      },
+    );
+    return () => abort.abort();
+  }, [...inputs, round]);
+  const reload = useCallback(() => setRound((count) => count + 1), []);
+  usePolling(reload, every);
+  return { value: outcome.value, error: outcome.error, loading: outcome.loading, reload };
+}
+
+/**
+ * Loads the result of a method, again whenever its params change. The value stays undefined if the token may not call the method, for
+ * the bucket `name` if the params have one.
+ */
+export function useCall<M extends keyof Methods>(
+  method: M,
+  params: ParamsOf<M>,
+  options: LoadOptions = {},
+): LoadState<ResultOf<M> | undefined> {
+  const { client, rights } = useSession();
+  const { name } = params as { readonly name?: unknown };
+  const isAllowed = rights.may(method, typeof name === "string" ? name : undefined);
+  return useLoad(
+    async (signal) =>
+      isAllowed ? ((await client.callAny(method, params, { signal })) as ResultOf<M>) : undefined,
+    [client, isAllowed, method, JSON.stringify(params)],
+    options,
+  );
+}
+
+/** Calls `reload` regularly while the tab is visible, and at once when it becomes visible again after a longer time. */
+function usePolling(reload: () => void, every: number | undefined): void {
+  useEffect(() => {
+    if (every === undefined) return;
+    let lastAt = performance.now();
+    const reloadIfDue = () => {
+      // Timers fire a little early at times.
+      if (document.hidden || performance.now() - lastAt < every * 0.9) return;
+      lastAt = performance.now();
+      reload();
+    };
+    const timer = setInterval(reloadIfDue, every);
+    document.addEventListener("visibilitychange", reloadIfDue);
+    return () => {
+      clearInterval(timer);
+      document.removeEventListener("visibilitychange", reloadIfDue);
+    };
+  }, [reload, every]);
+}
+
+export interface WhenLoadedProps<T> {
+  readonly of: LoadState<T | undefined>;
+  /** Grey bars shown before the first value. */
+  readonly rows?: number;
+  readonly children: (value: T) => ComponentChildren;
+}
+
+/** What a load has brought: the value, its error with a retry button, or grey bars while there is neither. */
+export function WhenLoaded<T>({ of: { value, error, reload }, rows = 6, children }: WhenLoadedProps<T>) {
+  if (value !== undefined) return <>{children(value)}</>;
+  return error === undefined ? <Skeleton rows={rows} /> : <Problem error={error} retry={reload} />;
+}
+
+export interface Act<T> {
+  /** Asked first; nothing happens unless the person agrees. */
+  readonly ask?: Question;
+  readonly run: () => Promise<T>;
+  /** Told when it is done. */
+  readonly done?: string | ((result: T) => string);
+  /** Called at the end, for example to load a list again. */
+  readonly after?: (result: T) => void;
+}
+
+/** Asks, runs, tells and goes on. Resolves to whether it was run. Errors are left to the button or the menu. */
+export async function act<T>({ ask, run, done, after }: Act<T>): Promise<boolean> {
+  if (ask !== undefined && !(await confirm(ask))) return false;
+  const result = await run();
+  if (done !== undefined) toast(typeof done === "string" ? done : done(result));
+  after?.(result);
+  return true;
+}
