@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { fitsWebdav } from "../../src/client/index.ts";
-import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
+import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/draft.ts";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";

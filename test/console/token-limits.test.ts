@@ -3,10 +3,15 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { tokenLimit } from "../../src/auth/limit.ts";
 import { type Limit, otherPermissionFamilies, type Permission, type Scope } from "../../src/client/index.ts";
-import { generatePassword } from "../../src/console/pages/tokens/credential-rules.ts";
-import { limitSummary, limitsProblem, scopeView, toScope } from "../../src/console/pages/tokens/limits.ts";
-import { families } from "../../src/console/pages/tokens/permissions.ts";
-import { validityOf } from "../../src/console/pages/tokens/validity.ts";
+import { generatePassword } from "../../src/console/pages/tokens/draft.ts";
+import {
+  families,
+  limitSummary,
+  limitsProblem,
+  scopeView,
+  toScope,
+} from "../../src/console/pages/tokens/limits.ts";
+import { validityOf } from "../../src/console/pages/tokens/model.ts";
 
 const named = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !text.includes("\0"));
 const scope = fc.oneof(

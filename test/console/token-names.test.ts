@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { nameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
+import { nameProblem } from "../../src/console/pages/tokens/draft.ts";
 import type { TestNode } from "../support/node.ts";
 import { inBrowser, openConsole, sharedNode, shoot } from "./browser.ts";
 import { actOn, tokenRow } from "./token-row.ts";
@@ -46,10 +46,10 @@ inBrowser("a token for watching gets a name, shows its use, and is renamed", asy
   const key = made?.token_key ?? "";
   const card = tokenRow(page, key);
   await card.getByText("on call", { exact: true }).waitFor();
-  await card.locator(".tokens-used").getByText("never").waitFor();
+  await card.locator(".col-used").getByText("never").waitFor();
   await node.call("log_list", { token });
   await page.reload();
-  await card.locator(".tokens-used").getByText("just now").waitFor();
+  await card.locator(".col-used").getByText("just now").waitFor();
   await page.getByLabel("Find").fill("on call");
   await page.getByText("1 of 2 tokens").waitFor();
   await shoot(page, "tokens-named");

@@ -1,7 +1,8 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { Token } from "../../src/client/index.ts";
-import { parseTableQuery, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
+import { isIn, type State, sortValues, toListed } from "../../src/console/pages/tokens/model.ts";
+import { arrange, orderText, parseOrder, search } from "../../src/console/ui/order.ts";
 import type { TestNode } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
@@ -171,23 +172,22 @@ const tokens = [
 ] as unknown as Token[];
 
 test("tokens are ordered by numbers in names and by time, and what is missing is last", () => {
-  const order = (query: string) =>
-    select(toListed(tokens, "Everything."), parseTableQuery(new URLSearchParams(query)), 8)
-      .map(({ token }) => token.token_key)
-      .join(" ");
-  expect(order("")).toBe("k0 k1 k2");
-  expect(order("sort=name")).toBe("k2 k1 k0");
-  expect(order("sort=used")).toBe("k2 k0 k1");
-  expect(order("sort=-used")).toBe("k0 k2 k1");
-  expect(order("sort=-expires")).toBe("k2 k0 k1");
-  expect(order("state=expired")).toBe("k2");
-  expect(order("state=unused")).toBe("k1");
-  expect(order("find=everything")).toBe("k0");
-  expect(order("sort=nothing&state=nothing")).toBe("k0 k1 k2");
-  for (const query of ["find=a&state=unused&sort=-name", ""])
-    expect(
-      new URLSearchParams(
-        Object.entries(toQuery(parseTableQuery(new URLSearchParams(query)))).filter(([, v]) => v !== ""),
-      ).toString(),
-    ).toBe(query);
+  const all = toListed(tokens, "Everything.");
+  const keysOf = (listed: readonly (typeof all)[number][]) =>
+    listed.map(({ token }) => token.token_key).join(" ");
+  const order = (text: string) => {
+    const { column, isDown } = parseOrder(text);
+    return keysOf(arrange(all, sortValues[column as keyof typeof sortValues], isDown));
+  };
+  const inState = (state: State) => keysOf(all.filter((one) => isIn(one, state, 8)));
+  expect(order("name")).toBe("k2 k1 k0");
+  expect(order("used")).toBe("k2 k0 k1");
+  expect(order("-used")).toBe("k0 k2 k1");
+  expect(order("-expires")).toBe("k2 k0 k1");
+  expect(inState("all")).toBe("k0 k1 k2");
+  expect(inState("expired")).toBe("k2");
+  expect(inState("unused")).toBe("k1");
+  expect(keysOf(search(all, "everything", ({ text }) => text))).toBe("k0");
+  expect(keysOf(search(all, "", ({ text }) => text))).toBe("k0 k1 k2");
+  for (const text of ["name", "-name"]) expect(orderText(parseOrder(text))).toBe(text);
 });

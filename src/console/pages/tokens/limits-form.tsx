@@ -1,10 +1,21 @@
-import { useId, useRef, useState } from "preact/hooks";
-import type { Limit } from "../../../client/index.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Limit, Permission, Scope } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
-import { Button } from "../../ui/button.tsx";
-import { JsonField } from "./json-field.tsx";
-import { LimitCard } from "./limit-card.tsx";
-import { readLimits } from "./limits.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Check, Field, Segments, TextField, typed } from "../../ui/form.tsx";
+import {
+  families,
+  grantsNothing,
+  isKnown,
+  isPermission,
+  isSame,
+  readLimits,
+  type ScopeKind,
+  scopeKinds,
+  scopeView,
+  takesPattern,
+  toScope,
+} from "./limits.ts";
 
 export interface LimitsFormProps {
   readonly limits: readonly Limit[];
@@ -17,7 +28,6 @@ export interface LimitsFormProps {
 /** Editor for the limits of a token, as checkboxes or as JSON. */
 export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormProps) {
   const [raw, setRaw] = useState(false);
-  const bucketList = useId();
   const wrong = useRef(new Set<string>());
   const report = (where: string) => (isWrong: boolean) => {
     if (isWrong) wrong.current.add(where);
@@ -31,15 +41,16 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
   };
   return (
     <div class="form">
-      <fieldset class="segments tokens-views">
-        <legend class="unseen">{t.tokens.showLimitsAs}</legend>
-        <button type="button" aria-pressed={!raw} onClick={() => show(false)}>
-          {t.tokens.form}
-        </button>
-        <button type="button" aria-pressed={raw} onClick={() => show(true)}>
-          {t.tokens.json}
-        </button>
-      </fieldset>
+      <Segments
+        class="tokens-views"
+        label={t.tokens.showLimitsAs}
+        options={[
+          { value: "form", title: t.tokens.form },
+          { value: "json", title: t.tokens.json },
+        ]}
+        value={raw ? "json" : "form"}
+        onChange={(view) => show(view === "json")}
+      />
       {raw ? (
         <JsonField
           label="token_limit"
@@ -52,18 +63,13 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
         />
       ) : (
         <>
-          <datalist id={bucketList}>
-            {buckets.map((name) => (
-              <option key={name} value={name} />
-            ))}
-          </datalist>
           {limits.map((limit, at) => (
             <LimitCard
               // A limit has no identity but its position.
               key={`${at} of ${limits.length}`}
               number={at + 1}
               limit={limit}
-              bucketList={bucketList}
+              buckets={buckets}
               onChange={(next) => onChange(limits.with(at, next))}
               onRemove={() => {
                 report(`limit ${at}`)(false);
@@ -85,4 +91,194 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
       )}
     </div>
   );
+}
+
+interface LimitCardProps {
+  readonly number: number;
+  readonly limit: Limit;
+  readonly onChange: (limit: Limit) => void;
+  readonly onRemove: () => void;
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly buckets: readonly string[];
+}
+
+/** One limit of a token: scopes and permissions. */
+function LimitCard({ number, limit, onChange, onRemove, onProblem, buckets }: LimitCardProps) {
+  const { scopes, permissions } = limit;
+  const others = permissions.filter((one) => !isKnown(one));
+  const known = permissions.filter(isKnown);
+  const toggle = (permission: Permission, on: boolean) =>
+    onChange({
+      ...limit,
+      permissions: on ? [...permissions, permission] : permissions.filter((one) => !isSame(one, permission)),
+    });
+  return (
+    <fieldset class="tokens-limit">
+      <legend>{t.tokens.limit(number)}</legend>
+      {scopes.map((scope, at) => (
+        <ScopeRow
+          // A scope has no identity but its position.
+          key={`${at} of ${scopes.length}`}
+          scope={scope}
+          buckets={buckets}
+          onChange={(next) => onChange({ ...limit, scopes: scopes.with(at, next) })}
+          onRemove={() => onChange({ ...limit, scopes: scopes.toSpliced(at, 1) })}
+        />
+      ))}
+      <div class="row">
+        <Button
+          icon="plus"
+          onClick={() => onChange({ ...limit, scopes: [...scopes, { static_bucket: "" }] })}
+        >
+          {t.tokens.addScope}
+        </Button>
+      </div>
+      <div class="tokens-families">
+        {families.map(({ name, title, actions }) => (
+          <fieldset key={name}>
+            <legend>{title}</legend>
+            {actions.map(({ permission, label }) => (
+              <Check
+                key={label}
+                label={label}
+                checked={permissions.some((one) => isSame(one, permission))}
+                onChange={(on) => toggle(permission, on)}
+              />
+            ))}
+          </fieldset>
+        ))}
+      </div>
+      <details open={others.length > 0}>
+        <summary>{t.tokens.otherPermissions}</summary>
+        <JsonField
+          label={t.tokens.asJsonList}
+          hint={t.tokens.otherHint}
+          value={others}
+          read={readOthers}
+          onChange={(next) => onChange({ ...limit, permissions: [...known, ...next] })}
+          onProblem={onProblem}
+        />
+      </details>
+      {grantsNothing(limit) && (
+        <p class="hint">
+          {t.tokens.grantsNothing(scopes.length === 0 ? t.tokens.noScope : t.tokens.noPermission)}
+        </p>
+      )}
+      <div class="row">
+        <Button icon="trash" kind="quiet" onClick={onRemove}>
+          {t.tokens.removeLimit(number)}
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+function readOthers(json: unknown): Permission[] {
+  if (!Array.isArray(json)) throw new Error(t.tokens.mustBeList);
+  const wrong = json.find((one) => !isPermission(one));
+  if (wrong !== undefined) throw new Error(t.tokens.notPermission(JSON.stringify(wrong)));
+  const boxed = json.find(isKnown);
+  if (boxed !== undefined) throw new Error(t.tokens.hasCheckbox(JSON.stringify(boxed)));
+  return json as Permission[];
+}
+
+interface ScopeRowProps {
+  readonly scope: Scope;
+  readonly onChange: (scope: Scope) => void;
+  readonly onRemove: () => void;
+  readonly buckets: readonly string[];
+}
+
+/** One scope in which the permissions of a limit apply. */
+function ScopeRow({ scope, onChange, onRemove, buckets }: ScopeRowProps) {
+  const { kind, name } = scopeView(scope) ?? { kind: "global" as const, name: "" };
+  const phrases = t.tokens.scopes[kind];
+  return (
+    <div class="tokens-scope">
+      <Field label={t.tokens.scope}>
+        <select
+          value={kind}
+          onChange={(event: Event) => onChange(toScope({ kind: typed(event) as ScopeKind, name }))}
+        >
+          {scopeKinds.map((value) => (
+            <option key={value} value={value}>
+              {t.tokens.scopes[value].title}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {kind !== "global" && (
+        <TextField
+          label={phrases.name}
+          hint={takesPattern(kind) ? t.tokens.pattern : undefined}
+          suggestions={kind === "static_bucket" ? buckets : undefined}
+          value={name}
+          onChange={(next) => onChange(toScope({ kind, name: next }))}
+        />
+      )}
+      <IconButton icon="close" label={t.tokens.removeScope} onClick={onRemove} />
+    </div>
+  );
+}
+
+interface JsonFieldProps<T> {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: T;
+  /** Converts parsed JSON to a value. Throws an error with a sentence when it is invalid. */
+  readonly read: (json: unknown) => T;
+  readonly onChange: (value: T) => void;
+  /** Called with whether the typed text is invalid. */
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly rows?: number;
+}
+
+/** Text field for a value as JSON. Valid input changes the value; a changed value replaces the text. */
+function JsonField<T>({ label, hint, value, read, onChange, onProblem, rows = 4 }: JsonFieldProps<T>) {
+  const current = JSON.stringify(value);
+  const [draft, setDraft] = useState({
+    text: pretty(value),
+    of: current,
+    problem: undefined as string | undefined,
+  });
+  const changedElsewhere = draft.of !== current;
+  const shown = changedElsewhere ? { text: pretty(value), problem: undefined } : draft;
+  useEffect(() => {
+    if (!changedElsewhere) return;
+    setDraft({ text: pretty(value), of: current, problem: undefined });
+    onProblem(false);
+  }, [current]);
+  const take = (text: string) => {
+    try {
+      const next = read(parse(text));
+      setDraft({ text, of: JSON.stringify(next), problem: undefined });
+      onProblem(false);
+      onChange(next);
+    } catch (error) {
+      setDraft({ text, of: current, problem: error instanceof Error ? error.message : String(error) });
+      onProblem(true);
+    }
+  };
+  return (
+    <Field label={label} hint={hint} error={shown.problem}>
+      <textarea
+        rows={rows}
+        spellcheck={false}
+        value={shown.text}
+        onInput={(event: Event) => take(typed(event))}
+      />
+    </Field>
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(t.tokens.badJson(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2);
 }

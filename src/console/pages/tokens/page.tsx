@@ -1,22 +1,31 @@
-import { useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
+import { ago, number, time } from "../../format.ts";
 import { closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/load.ts";
+import { useCall, WhenLoaded } from "../../ui/call.tsx";
+import { type Column, changeQuery, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { Search, Segments } from "../../ui/form.tsx";
+import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
+import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
-import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { CreateForm } from "./create-form.tsx";
-import { EditForm } from "./edit-form.tsx";
-import { ExplainDialog, ExplainForm } from "./explain-dialog.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
+import {
+  deleteToken,
+  deleteTokens,
+  ExplainDialog,
+  ExplainForm,
+  NewSecretDialog,
+  PasswordDialog,
+  rotateSecret,
+} from "./actions.tsx";
+import { parsePurpose } from "./draft.ts";
 import { limitSummary } from "./limits.ts";
-import { NewSecretDialog } from "./new-secret.tsx";
-import { parsePurpose } from "./token-draft.ts";
-import { TokenList } from "./token-list.tsx";
-import { validityOf } from "./validity.ts";
+import { displayName, isIn, type ListedToken, sortValues, states, toListed, validityOf } from "./model.ts";
+import { CreateForm, EditForm } from "./token-form.tsx";
 
 export default function TokensPage() {
   const { rights } = useSession();
@@ -36,15 +45,11 @@ export default function TokensPage() {
 
 /** Page for the Super Token: list, create and edit. */
 function AllTokens() {
-  const { client } = useSession();
-  const { value, error, reload } = useLoad(
-    async (signal) => (await client.call("token_list_all_tokens", {}, { signal })).tokens,
-    [client],
-  );
+  const list = useCall("token_list_all_tokens", {});
   const back = () => closeTo({}, isList);
   const done = () => {
     back();
-    reload();
+    list.reload();
   };
   const editing = route.value.query.get("edit");
   if (route.value.query.has("preset"))
@@ -61,11 +66,11 @@ function AllTokens() {
   if (editing !== null)
     return (
       <Page key="edit" title={t.tokens.editAToken}>
-        {error !== undefined && <Problem error={error} retry={reload} />}
-        {value === undefined && error === undefined && <Skeleton rows={5} />}
-        {value !== undefined && (
-          <EditView key={editing} token={editable(value, editing)} onDone={done} onCancel={back} />
-        )}
+        <WhenLoaded of={list} rows={5}>
+          {({ tokens }) => (
+            <EditView key={editing} token={editable(tokens, editing)} onDone={done} onCancel={back} />
+          )}
+        </WhenLoaded>
       </Page>
     );
   return (
@@ -79,10 +84,269 @@ function AllTokens() {
         </Button>
       }
     >
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton rows={5} />}
-      {value !== undefined && <TokenList tokens={value} onChanged={reload} />}
+      <WhenLoaded of={list} rows={5}>
+        {({ tokens }) => <TokenList tokens={tokens} onChanged={list.reload} />}
+      </WhenLoaded>
     </Page>
+  );
+}
+
+interface TokenListProps {
+  /** Tokens in the server's order: the Super Token has the lowest id and is first. */
+  readonly tokens: readonly Token[];
+  readonly onChanged: () => void;
+}
+
+/** Every token of the server: search, filter, sort, and actions on one or several. */
+function TokenList({ tokens, onChanged }: TokenListProps) {
+  const session = useSession();
+  const [opened, setOpened] = useState<{ readonly dialog: "password" | "explain"; readonly token: Token }>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const now = useNow();
+  const everything = t.tokens.everything;
+  const all = useMemo(() => toListed(tokens, everything), [tokens, everything]);
+  const state = states.find((one) => one === route.value.query.get("state")) ?? "all";
+  const inState = useMemo(() => all.filter((listed) => isIn(listed, state, now)), [all, state, now]);
+  const actionsOf = ({ token, isSuper }: ListedToken): MenuItem[] => [
+    ...(isSuper
+      ? []
+      : [{ label: t.tokens.edit, icon: "edit" as const, onSelect: () => go(linkToEdit(token)) }]),
+    {
+      label: t.tokens.whatMayItDo,
+      icon: "help",
+      onSelect: () => setOpened({ dialog: "explain", token }),
+    },
+    { label: t.tokens.rotate, icon: "retry", onSelect: () => rotateSecret(session, token) },
+    ...(token.username === null
+      ? []
+      : [
+          {
+            label: t.tokens.changePassword,
+            icon: "lock" as const,
+            onSelect: () => setOpened({ dialog: "password", token }),
+          },
+        ]),
+    ...(isSuper
+      ? []
+      : [
+          {
+            label: t.frame.delete,
+            icon: "trash" as const,
+            danger: true,
+            onSelect: () => deleteToken(session, token, onChanged),
+          },
+        ]),
+  ];
+  const columns = columnsOf(now, session.me, actionsOf);
+  const view = useTableView(inState, { columns, text: ({ text }) => text });
+  const { shown } = view;
+  // Only what is shown can be deleted: nobody should lose a token that a search hides.
+  const marked = shown.filter(({ token }) => chosen.has(token.token_key)).map(({ token }) => token);
+  const close = () => setOpened(undefined);
+  return (
+    <>
+      <div class="table-bar">
+        <Search
+          label={t.tokens.find}
+          placeholder={t.tokens.findToken}
+          tip={t.tokens.findHint}
+          value={view.find}
+          onChange={view.onFind}
+        />
+        <Segments
+          label={t.tokens.showWhich}
+          options={states.map((value) => ({
+            value,
+            title: [
+              `${t.tokens.states[value]} `,
+              <small key="count">{number(all.filter((listed) => isIn(listed, value, now)).length)}</small>,
+            ],
+          }))}
+          value={state}
+          onChange={(next) => changeQuery({ state: next === "all" ? "" : next })}
+        />
+      </div>
+      <div class="table-count">
+        <span class="muted" role="status">
+          {marked.length > 0
+            ? t.tokens.chosen(t.tokens.countTokens(marked.length))
+            : shown.length === all.length
+              ? t.tokens.countTokens(all.length)
+              : t.tokens.foundOf(shown.length, t.tokens.countTokens(all.length))}
+        </span>
+        {marked.length > 0 && (
+          <>
+            <Button
+              icon="trash"
+              kind="danger"
+              onClick={async () => {
+                if (!(await deleteTokens(session, marked))) return;
+                setChosen(new Set());
+                onChanged();
+              }}
+            >
+              {t.tokens.deleteMany(t.tokens.countTokens(marked.length))}
+            </Button>
+            <Button kind="quiet" onClick={() => setChosen(new Set())}>
+              {t.tokens.chooseNone}
+            </Button>
+          </>
+        )}
+      </div>
+      {shown.length === 0 ? (
+        <p class="empty">{t.tokens.noMatch}</p>
+      ) : (
+        <DataTable
+          {...view}
+          label={t.frame.tokens}
+          class="tokens-table"
+          columns={columns}
+          rows={shown}
+          keyOf={({ token }) => token.token_key}
+          nameOf={({ token }) => displayName(token)}
+          rowHeight={48}
+          height="page"
+          selection={{
+            chosen,
+            onChoose: (keys, on) =>
+              setChosen((before) => (on ? before.union(new Set(keys)) : before.difference(new Set(keys)))),
+            isFixed: ({ isSuper }) => isSuper,
+            labelAll: t.tokens.chooseAll,
+            labelOf: ({ token }) => t.tokens.choose(displayName(token)),
+          }}
+        />
+      )}
+      {opened?.dialog === "password" && <PasswordDialog token={opened.token} onClose={close} />}
+      {opened?.dialog === "explain" && <ExplainDialog token={opened.token} onClose={close} />}
+    </>
+  );
+}
+
+const linkToEdit = ({ token_key }: Token) => linkTo("tokens", [], { edit: token_key });
+
+/** Columns of the list at the time `now`, for the token `me`. */
+function columnsOf(
+  now: number,
+  me: Pick<Token, "token_key">,
+  actionsOf: (listed: ListedToken) => readonly MenuItem[],
+): ReadonlyArray<Column<ListedToken>> {
+  const titles = t.tokens.columns;
+  return [
+    {
+      id: "name",
+      title: titles.name,
+      sort: sortValues.name,
+      tip: ({ token }) => visibleText(token.name ?? displayName(token)),
+      cell: (listed) => <Name listed={listed} isOwn={listed.token.token_key === me.token_key} />,
+    },
+    {
+      id: "username",
+      title: titles.username,
+      from: "wide",
+      width: "9%",
+      sort: sortValues.username,
+      tip: ({ token }) => token.username ?? undefined,
+      cell: ({ token }) => token.username ?? none,
+    },
+    {
+      id: "key",
+      title: titles.key,
+      from: "wide",
+      width: "11rem",
+      sort: sortValues.key,
+      cell: ({ token }) => <code>{token.token_key}</code>,
+    },
+    {
+      id: "rights",
+      title: titles.rights,
+      from: "medium",
+      sort: sortValues.rights,
+      tip: ({ rights }) => rights.join("\n"),
+      cell: ({ rights }) => rights.join(t.tokens.betweenFamilies),
+    },
+    {
+      id: "created",
+      title: titles.created,
+      from: "medium",
+      width: "8.2rem",
+      sort: sortValues.created,
+      startsDown: true,
+      cell: ({ token: { created_at, created_by } }) => [
+        created_at === null ? none : <Time key="at" at={created_at} now={now} />,
+        created_by !== null && (
+          <small key="by" title={created_by}>
+            {t.tokens.createdBy(created_by)}
+          </small>
+        ),
+      ],
+    },
+    {
+      id: "used",
+      title: titles.used,
+      from: "medium",
+      width: "8.2rem",
+      sort: sortValues.used,
+      startsDown: true,
+      cell: ({ token: { last_used_at: used } }) =>
+        used === null ? <span class="muted">{t.tokens.neverUsed}</span> : <Time at={used} now={now} />,
+    },
+    {
+      id: "expires",
+      title: titles.expires,
+      width: "clamp(9rem, 30cqw, 10.2rem)",
+      sort: sortValues.expires,
+      cell: ({ token }) => <Expiry token={token} now={now} />,
+    },
+    {
+      id: "actions",
+      title: t.tokens.actions,
+      kind: "actions",
+      cell: (listed) => (
+        <MoreMenu label={t.tokens.actionsFor(displayName(listed.token))} items={actionsOf(listed)} />
+      ),
+    },
+  ];
+}
+
+const none = <span class="muted">–</span>;
+
+function Name({
+  listed: { token, isSuper },
+  isOwn,
+}: {
+  readonly listed: ListedToken;
+  readonly isOwn: boolean;
+}) {
+  const title = visibleText(token.name ?? displayName(token));
+  return (
+    <>
+      <div class="tokens-title">
+        {isSuper ? <strong>{title}</strong> : <a href={linkToEdit(token)}>{title}</a>}
+        {isSuper && <span class="badge accent">{t.frame.superToken}</span>}
+        {isOwn && <span class="badge good">{t.tokens.you}</span>}
+      </div>
+      <small class="below-wide">
+        {[token.name === null ? null : token.username, token.token_key]
+          .filter((part) => part !== null)
+          .join(" · ")}
+      </small>
+    </>
+  );
+}
+
+function Time({ at, now }: { readonly at: number; readonly now: number }) {
+  return <span title={time(at)}>{ago(at, now)}</span>;
+}
+
+const expiryClasses = { expired: "badge bad", early: "badge warn", valid: undefined };
+
+function Expiry({ token, now }: { readonly token: Token; readonly now: number }) {
+  const { state, text, short } = validityOf(token, now);
+  const isEndless = state === "valid" && token.timestamp_to === null;
+  return (
+    <span class={isEndless ? "muted" : expiryClasses[state]} title={text}>
+      {short}
+    </span>
   );
 }
 

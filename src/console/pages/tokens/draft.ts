@@ -1,57 +1,31 @@
 import type { Limit, ParamsOf, Permission, Token } from "../../../client/index.ts";
+import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
+import { sentences, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
-import { nameProblem, passwordProblem, usernameProblem } from "./credential-rules.ts";
 import { limitsProblem } from "./limits.ts";
-import { parseLocalTime, toLocalTime } from "./validity.ts";
 
 export type PurposeName = "webdav" | "read" | "deploy" | "watch" | "sql" | "own";
 
 export interface Purpose {
-  readonly title: string;
-  readonly text: string;
   readonly needsBucket: boolean;
   readonly limits: (bucket: string) => Limit[];
 }
 
-/** Common purposes of tokens, with their limits. */
+/** Common purposes of tokens, with their limits. Their words are in the catalogue. */
 export const purposes: Readonly<Record<PurposeName, Purpose>> = {
   webdav: {
-    get title() {
-      return t.tokens.webdavTitle;
-    },
-    get text() {
-      return t.tokens.webdavText;
-    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["read", "write", "delete", "list"]),
   },
   read: {
-    get title() {
-      return t.tokens.readTitle;
-    },
-    get text() {
-      return t.tokens.readText;
-    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["read", "list"]),
   },
   deploy: {
-    get title() {
-      return t.tokens.deployTitle;
-    },
-    get text() {
-      return t.tokens.deployText;
-    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["write", "list", "read", "delete"]),
   },
   watch: {
-    get title() {
-      return t.tokens.watchTitle;
-    },
-    get text() {
-      return t.tokens.watchText;
-    },
     needsBucket: false,
     limits: () => [
       {
@@ -61,28 +35,18 @@ export const purposes: Readonly<Record<PurposeName, Purpose>> = {
     ],
   },
   sql: {
-    get title() {
-      return t.tokens.sqlTitle;
-    },
-    get text() {
-      return t.tokens.sqlText;
-    },
     needsBucket: false,
     limits: () => [
       { scopes: ["global"], permissions: [{ node: "exec_sql" }, { node: "get_database_type" }] },
     ],
   },
   own: {
-    get title() {
-      return t.tokens.ownTitle;
-    },
-    get text() {
-      return t.tokens.ownText;
-    },
     needsBucket: false,
     limits: () => [{ scopes: ["global"], permissions: [] }],
   },
 };
+
+export const purposeNames = Object.keys(purposes) as readonly PurposeName[];
 
 export function parsePurpose(name: string | null): PurposeName | undefined {
   return name !== null && Object.hasOwn(purposes, name) ? (name as PurposeName) : undefined;
@@ -168,4 +132,66 @@ export function toCreation(draft: TokenDraft): ParamsOf<"token_create">["token_c
     timestamp_from: parseLocalTime(draft.from),
     timestamp_to: parseLocalTime(draft.to),
   };
+}
+
+/** Value of a `datetime-local` input in Unix milliseconds; null when it is empty. */
+function parseLocalTime(text: string): number | null {
+  const at = new Date(text).getTime();
+  return Number.isNaN(at) ? null : at;
+}
+
+/** Value for a `datetime-local` input, to the minute. */
+function toLocalTime(at: number): string {
+  return time(at).slice(0, 16).replace(" ", "T");
+}
+
+/** Letters and digits without those that look alike. */
+const alphabet = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
+const passwordLength = 20;
+
+/** Random password with over 110 bits of entropy. */
+export function generatePassword(): string {
+  let password = "";
+  while (password.length < passwordLength) {
+    const [byte = 0] = crypto.getRandomValues(new Uint8Array(1));
+    // Rejecting the last incomplete round of bytes keeps all letters equally likely.
+    if (byte < 256 - (256 % alphabet.length)) password += alphabet[byte % alphabet.length];
+  }
+  return password;
+}
+
+/** Reason why the server would refuse a password; undefined for a valid or empty one. */
+export function passwordProblem(password: string): string | undefined {
+  if (password === "") return undefined;
+  if (password.length < 6) return t.tokens.sixOrMore;
+  return password.length > 1024 ? t.tokens.atMost1024 : undefined;
+}
+
+/** Invisible characters, as in `auth/username.ts` of the server, which checks more. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** Reason why the server would refuse a name, for common mistakes; undefined for an empty one. */
+export function nameProblem(name: string): string | undefined {
+  if (name.length > 100) return t.tokens.atMost100;
+  if (invisible.test(name)) return t.tokens.noInvisible;
+  if (name.trim() !== name) return t.tokens.noOuterSpace;
+  return undefined;
+}
+
+/** Reason why the server would refuse a user name, for common mistakes; undefined for an empty one. */
+export function usernameProblem(name: string): string | undefined {
+  if (name.length > 128) return t.tokens.atMost128;
+  if (invisible.test(name)) return t.tokens.noInvisible;
+  if (name.trim() !== name) return t.tokens.noOuterSpace;
+  if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name)) return t.tokens.looksLikeKey;
+  return undefined;
+}
+
+/** Hint for the person who chooses a user name. */
+export function usernameHint(name: string, hasPassword: boolean): string {
+  const hints = [t.tokens.byName];
+  if (name !== "" && !hasPassword) hints.push(t.tokens.needsPassword);
+  if (name.includes("|")) hints.push(t.tokens.barInName);
+  if (!fitsBasicAuth(name)) hints.push(basicAuthHint());
+  return sentences(...hints);
 }
