@@ -5,7 +5,7 @@ import { axeFindings, inBrowser, openConsole, sharedNode, shoot, testNode } from
 import { becomes, eventually } from "./eventually.ts";
 
 const names = async (page: Page) =>
-  (await page.locator(".buckets-name").allTextContents()).map((name) => name.trim());
+  (await page.locator(".buckets-row .col-name").allTextContents()).map((name) => name.trim());
 
 inBrowser("buckets are a table that is searched and sorted, and the address keeps both", async () => {
   await using node = await sharedNode();
@@ -29,7 +29,7 @@ inBrowser("buckets are a table that is searched and sorted, and the address keep
   await becomes(() => names(page), ["empty", "other", "p2", "p10", "site", "zeta"]);
   await page.getByRole("button", { name: "Size" }).click();
   await becomes(async () => (await names(page)).slice(0, 2), ["zeta", "site"]);
-  await becomes(() => page.url(), expect.stringContaining("sort=size&order=down"));
+  await becomes(() => page.url(), expect.stringContaining("sort=-size"));
   await page.reload();
   await site.waitFor();
   await eventually("the order is that of the address", async () => (await names(page))[0] === "zeta");
@@ -51,7 +51,7 @@ inBrowser("buckets are a table that is searched and sorted, and the address keep
     expect([name, await link.getAttribute("href")]).toEqual([name, href]);
   }
   // A click anywhere in a row opens the bucket.
-  await page.getByRole("row", { name: /^zeta/ }).locator(".buckets-access").click();
+  await page.getByRole("row", { name: /^zeta/ }).locator(".col-access").click();
   await page.getByRole("link", { name: "big.txt" }).waitFor();
 });
 

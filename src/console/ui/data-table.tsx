@@ -22,7 +22,7 @@ export interface Column<T> {
   /** Hidden where the table is narrower: `medium` is 45rem, `wide` 68rem. */
   readonly from?: "medium" | "wide";
   /** In a row that is stacked: `label` puts the title before the value, `line` gives it a line of its own, a function another text. */
-  readonly stacked?: "label" | "line" | ((row: T) => string);
+  readonly stacked?: "label" | "line" | ((row: T) => string | undefined);
 }
 
 export interface TableView<T> {
@@ -275,13 +275,14 @@ function Row<T>({ row, id, index, name, columns, isChosen, selection, rowProps }
 
 function cellOf<T>(column: Column<T>, row: T) {
   const { id, title, kind, tip, stacked } = column;
+  const other = typeof stacked === "function" ? stacked(row) : undefined;
   const props = {
     class: classOf(column),
     title: tip?.(row),
     "data-label": stacked === "label" ? title : undefined,
-    "data-stacked": typeof stacked === "function" ? stacked(row) : undefined,
+    "data-stacked": other,
   };
-  const content = typeof stacked === "function" ? <span>{column.cell(row)}</span> : column.cell(row);
+  const content = other === undefined ? column.cell(row) : <span>{column.cell(row)}</span>;
   return kind === "heading" ? (
     <th key={id} scope="row" {...props}>
       {content}

@@ -1,5 +1,5 @@
 import { type ComponentChildren, cloneElement, createContext, type RefObject, type VNode } from "preact";
-import { useContext, useId, useMemo, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useState } from "preact/hooks";
 import { RpcError } from "../../client/index.ts";
 import { t } from "../text/text.ts";
 import { Button, type ButtonProps } from "./button.tsx";
@@ -40,14 +40,14 @@ export interface FormProps {
   /** Called by the `Submit` button and Enter. A rejection is shown at the field that it names, else by `FormProblem`. */
   readonly onSubmit: () => unknown;
   /** A form with a ref can take the focus. */
-  readonly formRef?: RefObject<HTMLFormElement>;
+  readonly formRef?: RefObject<HTMLFormElement | null>;
   readonly children: ComponentChildren;
 }
 
 /** Form with fields, a `FormProblem` and a `Submit` button. A refusal is shown until the next input. */
 export function Form({ label, class: name = "form", onSubmit, formRef, children }: FormProps) {
   const [refusal, setRefusal] = useState<unknown>();
-  const shown = useMemo(() => new Set<string>(), [refusal]);
+  const [shown] = useState(() => new Set<string>());
   const submit = async () => {
     setRefusal(undefined);
     try {
@@ -100,8 +100,12 @@ export function FieldProblem({ field }: { readonly field: string }) {
 
 function useRefusal(field: string | undefined): string | undefined {
   const { refusal, shown } = useContext(CurrentForm);
+  useLayoutEffect(() => {
+    if (field === undefined) return;
+    shown.add(field);
+    return () => void shown.delete(field);
+  }, [field]);
   if (field === undefined) return undefined;
-  shown.add(field);
   return refusal !== undefined && fieldOf(refusal) === field ? explain(refusal) : undefined;
 }
 
@@ -192,7 +196,7 @@ export interface TextFieldProps extends Omit<FieldProps, "children"> {
   readonly inputMode?: "numeric";
   /** Offered while typing. */
   readonly suggestions?: readonly string[] | undefined;
-  readonly inputRef?: RefObject<HTMLInputElement>;
+  readonly inputRef?: RefObject<HTMLInputElement | null>;
 }
 
 /** Field for one line. The browser neither corrects nor remembers it. */

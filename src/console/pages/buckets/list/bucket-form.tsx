@@ -1,11 +1,7 @@
 import { useState } from "preact/hooks";
-import { InvalidInput } from "../../../../client/index.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
-import { Button } from "../../../ui/button.tsx";
-import { Dialog } from "../../../ui/dialog.tsx";
-import { Check, Choice, Field, typed } from "../../../ui/form.tsx";
-import { explain, Problem } from "../../../ui/problem.tsx";
+import { Check, Choice, FieldProblem, FormDialog, TextField } from "../../../ui/form.tsx";
 import { showError, toast } from "../../../ui/toasts.tsx";
 import { mayMoveRoot } from "../move-root.ts";
 import { namesIn } from "../settings/settings-draft.ts";
@@ -17,9 +13,6 @@ export interface BucketFormProps {
   readonly onDone: (name: string) => void;
 }
 
-/** Fields that show what is wrong with their value themselves. */
-const shownFields: readonly unknown[] = ["name", "path", "is_http_root", "public", "hosts"];
-
 /** Dialog that creates a bucket. */
 export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
   const { client, rights } = useSession();
@@ -30,13 +23,9 @@ export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProp
   const [isPublic, setPublic] = useState(true);
   const [hosts, setHosts] = useState("");
   const [cleanUrls, setCleanUrls] = useState(false);
-  const [refusal, setRefusal] = useState<unknown>();
   const allowed = name === "" || rights.may("static-bucket_create", name);
-  const field = refusal instanceof InvalidInput ? refusal.data.field : undefined;
-  const faultOf = (which: string) => (field === which ? explain(refusal) : undefined);
 
   const submit = async () => {
-    setRefusal(undefined);
     const settings = {
       name,
       is_http_root: isRoot,
@@ -50,14 +39,9 @@ export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProp
     try {
       await client.call("static-bucket_create", settings);
     } catch (error) {
-      if (!rights.globally({ static_bucket: "write" }) || !(await mayMoveRoot(error, name)))
-        return setRefusal(error);
+      if (!rights.globally({ static_bucket: "write" }) || !(await mayMoveRoot(error, name))) throw error;
       // In two steps, because only a bucket that exists can take the root from another one.
-      try {
-        await client.call("static-bucket_create", { ...settings, is_http_root: false });
-      } catch (second) {
-        return setRefusal(second);
-      }
+      await client.call("static-bucket_create", { ...settings, is_http_root: false });
       await client
         .call("static-bucket_update", { name, is_http_root: true, move_http_root: true })
         .catch(showError);
@@ -67,83 +51,71 @@ export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProp
   };
 
   return (
-    <Dialog title={t.buckets.newBucket} onClose={onClose}>
-      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
-        <Field
-          label={t.frame.name}
-          hint={t.buckets.nameHint}
-          error={allowed ? faultOf("name") : t.buckets.mayNotCreate}
-        >
-          <input
-            type="text"
-            value={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event: Event) => setName(typed(event))}
-          />
-        </Field>
-        <Field label={t.buckets.folder} hint={t.buckets.folderHintNew} error={faultOf("path")}>
-          <input
-            type="text"
-            value={path}
-            placeholder={name}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event: Event) => setPath(typed(event))}
-          />
-        </Field>
-        <fieldset class="field">
-          <legend>{t.buckets.readers}</legend>
-          <Choice
-            name="readers"
-            label={t.buckets.public}
-            hint={t.buckets.publicHint(serverUrl, name || "<name>")}
-            checked={isPublic}
-            onChoose={() => setPublic(true)}
-          />
-          <Choice
-            name="readers"
-            label={t.buckets.private}
-            hint={t.buckets.privateHint}
-            checked={!isPublic}
-            onChoose={() => setPublic(false)}
-          />
-          {faultOf("public") !== undefined && <Problem error={refusal} />}
-        </fieldset>
-        <Check
-          label={t.buckets.httpRoot}
-          hint={t.buckets.httpRootHint(serverUrl)}
-          checked={isRoot}
-          onChange={setRoot}
+    <FormDialog
+      title={t.buckets.newBucket}
+      action={t.frame.create}
+      disabled={name === "" || !allowed}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <TextField
+        label={t.frame.name}
+        hint={t.buckets.nameHint}
+        field="name"
+        error={allowed ? undefined : t.buckets.mayNotCreate}
+        value={name}
+        onChange={setName}
+      />
+      <TextField
+        label={t.buckets.folder}
+        hint={t.buckets.folderHintNew}
+        field="path"
+        placeholder={name}
+        value={path}
+        onChange={setPath}
+      />
+      <fieldset class="field">
+        <legend>{t.buckets.readers}</legend>
+        <Choice
+          name="readers"
+          label={t.buckets.public}
+          hint={t.buckets.publicHint(serverUrl, name || "<name>")}
+          checked={isPublic}
+          onChoose={() => setPublic(true)}
         />
-        {faultOf("is_http_root") !== undefined && <Problem error={refusal} />}
-        {isRoot && <p class="notice">{t.buckets.rootWarning}</p>}
-        {rights.globally({ static_bucket: "write" }) && (
-          <Field label={t.buckets.hosts} hint={t.buckets.hostsHint} error={faultOf("hosts")}>
-            <input
-              type="text"
-              value={hosts}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={(event: Event) => setHosts(typed(event))}
-            />
-          </Field>
-        )}
-        <Check label={t.buckets.cors} hint={t.buckets.corsHint} checked={cors} onChange={setCors} />
-        <Check
-          label={t.buckets.cleanUrls}
-          hint={t.buckets.cleanUrlsHint}
-          checked={cleanUrls}
-          onChange={setCleanUrls}
+        <Choice
+          name="readers"
+          label={t.buckets.private}
+          hint={t.buckets.privateHint}
+          checked={!isPublic}
+          onChoose={() => setPublic(false)}
         />
-        {refusal !== undefined && !shownFields.includes(field) && <Problem error={refusal} />}
-        <footer>
-          <Button onClick={onClose}>{t.frame.cancel}</Button>
-          <Button kind="primary" type="submit" disabled={name === "" || !allowed} onClick={submit}>
-            {t.frame.create}
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+        <FieldProblem field="public" />
+      </fieldset>
+      <Check
+        label={t.buckets.httpRoot}
+        hint={t.buckets.httpRootHint(serverUrl)}
+        checked={isRoot}
+        onChange={setRoot}
+      />
+      <FieldProblem field="is_http_root" />
+      {isRoot && <p class="notice">{t.buckets.rootWarning}</p>}
+      {rights.globally({ static_bucket: "write" }) && (
+        <TextField
+          label={t.buckets.hosts}
+          hint={t.buckets.hostsHint}
+          field="hosts"
+          value={hosts}
+          onChange={setHosts}
+        />
+      )}
+      <Check label={t.buckets.cors} hint={t.buckets.corsHint} checked={cors} onChange={setCors} />
+      <Check
+        label={t.buckets.cleanUrls}
+        hint={t.buckets.cleanUrlsHint}
+        checked={cleanUrls}
+        onChange={setCleanUrls}
+      />
+    </FormDialog>
   );
 }

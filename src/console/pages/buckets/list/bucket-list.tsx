@@ -1,23 +1,35 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { Bucket } from "../../../../client/index.ts";
+import { ago, bytes, number, time } from "../../../format.ts";
 import { closeTo, go, linkTo, replaceRoute, route } from "../../../route.ts";
-import { useSession } from "../../../session.ts";
+import { type Session, serverUrl, useSession } from "../../../session.ts";
+import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/call.tsx";
-import { Field, typed } from "../../../ui/form.tsx";
+import { useLoad, WhenLoaded } from "../../../ui/call.tsx";
+import { toClipboard } from "../../../ui/copy.tsx";
+import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
+import { Form, Search, Submit, TextField } from "../../../ui/form.tsx";
+import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
+import { arrange } from "../../../ui/order.ts";
 import { Page } from "../../../ui/page.tsx";
-import { Problem } from "../../../ui/problem.tsx";
-import { Skeleton } from "../../../ui/skeleton.tsx";
-import { SortHead } from "../../../ui/sort-head.tsx";
+import { toast } from "../../../ui/toasts.tsx";
+import { Badges } from "../badges.tsx";
 import { type BucketRecord, loadBuckets } from "../bucket-access.ts";
+import { deleteBucket } from "../delete-bucket.ts";
+import { MountDialog } from "../mount/mount-dialog.tsx";
+import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";
+import { onHost, publicUrl } from "../path.ts";
+import { shortAddress, siteUrl } from "../site-link.tsx";
+import { runOrShowError } from "../uploads/upload-start.ts";
+import { contentOf, useUpload } from "../uploads/use-upload.tsx";
 import { BucketForm } from "./bucket-form.tsx";
-import { BucketRow } from "./bucket-row.tsx";
-import { arranged, currentListView, type ListSort, sortBy, updateListView } from "./list-view.ts";
 
 /** Buckets that the token may see. `?new=yes` opens the form for a new one. */
 export function BucketList() {
   const session = useSession();
-  const { value: records, error, reload } = useLoad((signal) => loadBuckets(session, signal), [session]);
+  const list = useLoad((signal) => loadBuckets(session, signal), [session]);
+  const { value: records, reload } = list;
   const { rights } = session;
   const mayCreate = rights.may("static-bucket_create");
   const isRequested = mayCreate && route.value.query.has("new");
@@ -40,17 +52,18 @@ export function BucketList() {
       }
     >
       {!rights.may("static-bucket_list") && <OpenByName />}
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {records === undefined && error === undefined && <Skeleton />}
-      {records?.length === 0 && (
-        <div class="card empty">
-          <p>{rights.may("static-bucket_list") ? t.buckets.none : t.buckets.noneNamed}</p>
-          <p>{t.buckets.about}</p>
-        </div>
-      )}
-      {records !== undefined && records.length > 0 && (
-        <Table records={records} onCreate={setCreating} onChange={reload} />
-      )}
+      <WhenLoaded of={list}>
+        {(records) =>
+          records.length > 0 ? (
+            <Table records={records} onCreate={setCreating} onChange={reload} />
+          ) : (
+            <div class="card empty">
+              <p>{rights.may("static-bucket_list") ? t.buckets.none : t.buckets.noneNamed}</p>
+              <p>{t.buckets.about}</p>
+            </div>
+          )
+        }
+      </WhenLoaded>
       {creating !== undefined && (
         <BucketForm
           name={creating}
@@ -64,6 +77,7 @@ export function BucketList() {
 
 interface TableProps {
   readonly records: readonly BucketRecord[];
+  /** Called to create a bucket that the token names and that does not exist. */
   readonly onCreate: (name: string) => void;
   readonly onChange: () => void;
 }
@@ -72,61 +86,240 @@ interface TableProps {
 const searchedFrom = 6;
 
 function Table({ records, onCreate, onChange }: TableProps) {
-  const view = currentListView();
-  const { find, sort, down } = view;
-  const shown = useMemo(() => arranged(records, view), [records, find, sort, down]);
-  const head = (key: ListSort, label: string) => (
-    <SortHead
-      label={label}
-      numeric={key === "files" || key === "size"}
-      order={sort === key ? (down ? "descending" : "ascending") : undefined}
-      onSort={() => sortBy(key)}
-    />
-  );
+  const session = useSession();
+  const drop = useBucketDrop();
+  const byName = useMemo(() => arrange(records, ({ name }) => name, false), [records]);
+  const columns = columnsOf(session, onCreate, onChange);
+  const view = useTableView(byName, {
+    columns,
+    text: ({ name, bucket }) => [name, ...(bucket?.hosts ?? [])].join(" ").toLowerCase(),
+    initial: { column: "name", isDown: false },
+  });
+  const mounted = bucketToMount();
+  const isMounted = records.some(({ name, bucket }) => name === mounted && bucket !== null);
   return (
     <>
-      {(records.length >= searchedFrom || find !== "") && (
+      {(records.length >= searchedFrom || view.find !== "") && (
         <div class="row buckets-search">
-          <input
-            type="search"
-            aria-label={t.buckets.search}
-            placeholder={t.buckets.search}
-            value={find}
-            onInput={(event: Event) => updateListView({ find: typed(event) })}
-          />
+          <Search label={t.buckets.search} value={view.find} onChange={view.onFind} />
           <span class="muted" role="status">
-            {t.buckets.shownOf(shown.length, records.length)}
+            {t.buckets.shownOf(view.shown.length, records.length)}
           </span>
         </div>
       )}
-      {shown.length === 0 ? (
-        <p class="card empty">{t.buckets.noneFound(find)}</p>
+      {view.shown.length === 0 ? (
+        <p class="card empty">{t.buckets.noneFound(view.find)}</p>
       ) : (
-        <div class="table-box">
-          <table class="table buckets-table">
-            <thead>
-              <tr>
-                {head("name", t.frame.name)}
-                {head("files", t.buckets.files)}
-                {head("size", t.buckets.size)}
-                {head("changed", t.buckets.changed)}
-                <th scope="col">{t.buckets.access}</th>
-                <th scope="col">{t.buckets.address}</th>
-                <th scope="col">
-                  <span class="unseen">{t.buckets.actions}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((record) => (
-                <BucketRow key={record.name} record={record} onCreate={onCreate} onChange={onChange} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <DataTable
+          {...view}
+          label={t.buckets.buckets}
+          class="buckets-table"
+          stacks
+          columns={columns}
+          rows={view.shown}
+          keyOf={({ name }) => name}
+          rowProps={(record) => ({
+            class: `buckets-row${drop.over === record.name ? " dropping" : ""}${record.bucket === null ? "" : " opens"}`,
+            onClick: ({ target }: MouseEvent) => openRow(record, target as Element),
+            ...drop.listenersOf(record),
+          })}
+        />
       )}
+      {drop.question}
+      {mounted !== undefined && isMounted && <MountDialog bucket={mounted} onClose={closeMount} />}
     </>
   );
+}
+
+function openRow({ name, bucket }: BucketRecord, target: Element): void {
+  const isOwnClick = target.closest("a, button, [popover]") === null;
+  // Selecting text in a row opens nothing.
+  if (isOwnClick && bucket !== null && getSelection()?.isCollapsed !== false) go(linkTo("buckets", [name]));
+}
+
+function columnsOf(
+  session: Session,
+  onCreate: TableProps["onCreate"],
+  onChange: () => void,
+): ReadonlyArray<Column<BucketRecord>> {
+  return [
+    {
+      id: "name",
+      title: t.frame.name,
+      kind: "heading",
+      sort: ({ name }) => name,
+      cell: ({ name, bucket }) =>
+        bucket === null ? <span>{name}</span> : <a href={linkTo("buckets", [name])}>{name}</a>,
+    },
+    {
+      id: "files",
+      title: t.buckets.files,
+      kind: "number",
+      sort: ({ usage }) => usage?.files ?? null,
+      startsDown: true,
+      cell: ({ usage }) => (usage === null ? t.buckets.counting : usage && number(usage.files)),
+      // A number alone says nothing without its column.
+      stacked: ({ usage }) =>
+        usage === null ? t.buckets.counting : usage && t.frame.countFiles(usage.files),
+    },
+    {
+      id: "size",
+      title: t.buckets.size,
+      kind: "number",
+      sort: ({ usage }) => usage?.bytes ?? null,
+      startsDown: true,
+      cell: ({ usage }) => usage && bytes(usage.bytes),
+    },
+    {
+      id: "changed",
+      title: t.buckets.changed,
+      kind: "muted",
+      sort: ({ usage }) => usage?.newest ?? null,
+      startsDown: true,
+      tip: ({ usage }) => (usage?.newest == null ? undefined : time(usage.newest)),
+      cell: ({ usage }) => usage?.newest != null && ago(usage.newest),
+    },
+    {
+      id: "access",
+      title: t.buckets.access,
+      stacked: "line",
+      cell: ({ bucket }) =>
+        bucket !== undefined && (
+          <span class="row">
+            <Badges bucket={bucket} />
+          </span>
+        ),
+    },
+    {
+      id: "address",
+      title: t.buckets.address,
+      stacked: "line",
+      cell: ({ bucket, name }) => bucket != null && <Addresses name={name} bucket={bucket} />,
+    },
+    {
+      id: "actions",
+      title: t.buckets.actions,
+      kind: "actions",
+      cell: (record) => {
+        const { name, bucket } = record;
+        const actions = actionsOf(session, record, onChange);
+        if (actions.length > 0) return <MoreMenu label={t.buckets.actionsOf(name)} items={actions} />;
+        const mayCreate = bucket === null && session.rights.may("static-bucket_create", name);
+        return mayCreate && <Button onClick={() => onCreate(name)}>{t.buckets.createIt}</Button>;
+      },
+    },
+  ];
+}
+
+/** Every address of the bucket; each opens the site if a browser can. */
+function Addresses({ name, bucket }: { readonly name: string; readonly bucket: Bucket }) {
+  const open = siteUrl({ name, bucket });
+  const urls = bucket.hosts?.map((host) => `${onHost(serverUrl, host)}/`) ?? [
+    publicUrl(serverUrl, { name, bucket, path: "" }),
+  ];
+  return (
+    <span class="buckets-urls">
+      {urls.map((url) =>
+        open === undefined ? (
+          <span key={url} class="mono muted">
+            {shortAddress(url)}
+          </span>
+        ) : (
+          <a
+            key={url}
+            class="mono"
+            href={url}
+            target="_blank"
+            rel="noopener noreferrer"
+            title={t.buckets.openSite}
+          >
+            {shortAddress(url)}
+          </a>
+        ),
+      )}
+    </span>
+  );
+}
+
+function actionsOf(
+  { client, rights }: Session,
+  { name, bucket }: BucketRecord,
+  onChange: () => void,
+): MenuItem[] {
+  if (bucket === null) return [];
+  const actions: MenuItem[] = [{ label: t.buckets.mount, icon: "drive", onSelect: () => openMount(name) }];
+  if (bucket?.enable !== false)
+    actions.push({
+      label: t.buckets.copyAddress,
+      icon: "copy",
+      onSelect: async () => {
+        await toClipboard(publicUrl(serverUrl, { name, bucket, path: "" }));
+        toast(t.buckets.addressCopied);
+      },
+    });
+  if (bucket === undefined) return actions;
+  if (rights.may("static-bucket_update", name))
+    actions.unshift({
+      label: t.buckets.settings,
+      icon: "settings",
+      onSelect: () => go(linkTo("buckets", [name, "settings"])),
+    });
+  if (rights.may("static-bucket_delete", name))
+    actions.push({
+      label: t.buckets.deleteBucket,
+      icon: "trash",
+      danger: true,
+      onSelect: () => deleteBucket(client, bucket, onChange),
+    });
+  return actions;
+}
+
+/** Makes the rows of buckets drop targets that upload to the top of the bucket. */
+function useBucketDrop() {
+  const { client, rights } = useSession();
+  /** Bucket that files are over. */
+  const [over, setOver] = useState<string>();
+  const { start, question } = useUpload();
+  const listenersOf = (record: BucketRecord) => ({
+    onDragOver: (event: DragEvent) => {
+      if (!hasFiles(event)) return;
+      const takes = isFree() && refusal(record, rights.overWebdav(record.name)) === undefined;
+      setOver(takes ? record.name : undefined);
+    },
+    onDragLeave: (event: DragEvent) => {
+      const { currentTarget, relatedTarget } = event;
+      if (!(currentTarget as Element).contains(relatedTarget as Element | null)) setOver(undefined);
+    },
+    onDrop: (event: DragEvent) => {
+      const { dataTransfer } = event;
+      if (dataTransfer === null || !hasFiles(event)) return;
+      takeDrop(event);
+      setOver(undefined);
+      if (!isFree()) return;
+      const why = refusal(record, rights.overWebdav(record.name));
+      if (why !== undefined) return toast(why, "notice");
+      const { name } = record;
+      runOrShowError(
+        contentOf(dataTransfer).then((dropped) =>
+          start({ bucket: name, files: client.bucket(name), into: "" }, dropped),
+        ),
+      );
+    },
+  });
+  return { over, listenersOf, question };
+}
+
+/** Whether no dialog is open. */
+function isFree(): boolean {
+  return document.querySelector("dialog[open]") === null;
+}
+
+/** Reason why nothing can be uploaded into the bucket; undefined when it can. */
+function refusal({ name, bucket }: BucketRecord, mayWrite: boolean): string | undefined {
+  if (bucket === null) return t.buckets.missingForDrop(name);
+  if (bucket?.enable === false) return t.buckets.offForDrop(name);
+  if (!mayWrite) return t.buckets.deniedForDrop(name);
+  return undefined;
 }
 
 const countedAfterMs = 3000;
@@ -150,25 +343,16 @@ function useReloadUntilCounted(records: readonly BucketRecord[] | undefined, rel
 function OpenByName() {
   const [name, setName] = useState("");
   return (
-    <form
-      class="card row buckets-open"
-      onSubmit={(event: Event) => {
-        event.preventDefault();
-        if (name !== "") go(linkTo("buckets", [name]));
-      }}
-    >
-      <Field label={t.buckets.openByName} hint={t.buckets.openByNameHint}>
-        <input
-          type="text"
-          value={name}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event: Event) => setName(typed(event))}
-        />
-      </Field>
-      <Button type="submit" disabled={name === ""}>
+    <Form class="card row buckets-open" onSubmit={() => go(linkTo("buckets", [name]))}>
+      <TextField
+        label={t.buckets.openByName}
+        hint={t.buckets.openByNameHint}
+        value={name}
+        onChange={setName}
+      />
+      <Submit kind="plain" disabled={name === ""}>
         {t.buckets.open}
-      </Button>
-    </form>
+      </Submit>
+    </Form>
   );
 }

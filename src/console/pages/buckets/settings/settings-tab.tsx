@@ -1,11 +1,10 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { type Bucket, InvalidInput } from "../../../../client/index.ts";
+import type { Bucket } from "../../../../client/index.ts";
 import { go } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { Check, Choice, Field, typed } from "../../../ui/form.tsx";
-import { explain, Problem } from "../../../ui/problem.tsx";
+import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { useUnsaved } from "../../../unsaved-work.ts";
 import { deleteBucket } from "../delete-bucket.ts";
@@ -31,9 +30,6 @@ export function SettingsTab({ bucket, onChange }: SettingsTabProps) {
   );
 }
 
-/** Fields that show what is wrong with their value themselves. */
-const shownFields: readonly unknown[] = ["path", "is_http_root", "public", "hosts"];
-
 function SettingsForm({ bucket, onChange }: SettingsTabProps) {
   const { client, rights } = useSession();
   const { name } = bucket;
@@ -47,13 +43,10 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
     setDraft(toDraft(bucket));
     form.current?.focus({ preventScroll: true });
   }, [bucket]);
-  const [refusal, setRefusal] = useState<unknown>();
   const change = (part: Partial<SettingsDraft>) => setDraft({ ...draft, ...part });
   const changes = changesOf(bucket, draft);
   const isDirty = Object.keys(changes).length > 0;
   const released = useUnsaved(isDirty, t.bucketTabs.unsaved(name));
-  const field = refusal instanceof InvalidInput ? refusal.data.field : undefined;
-  const faultOf = (which: string) => (field === which ? explain(refusal) : undefined);
   const mayMoveAddresses = rights.globally({ static_bucket: "write" });
 
   const save = async (moving: { readonly move_http_root?: true } = {}) => {
@@ -63,22 +56,15 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
     onChange();
   };
   const submit = async () => {
-    setRefusal(undefined);
     try {
       await save();
     } catch (error) {
-      if (otherRoot(error) === undefined || !mayMoveAddresses) return setRefusal(error);
-      if (await mayMoveRoot(error, name)) await save({ move_http_root: true }).catch(setRefusal);
+      if (otherRoot(error) === undefined || !mayMoveAddresses) throw error;
+      if (await mayMoveRoot(error, name)) await save({ move_http_root: true });
     }
   };
   return (
-    <form
-      ref={form}
-      class="form card settings"
-      aria-label={t.bucketTabs.settings}
-      tabIndex={-1}
-      onSubmit={(event: Event) => event.preventDefault()}
-    >
+    <Form formRef={form} class="form card settings" label={t.bucketTabs.settings} onSubmit={submit}>
       <fieldset class="field">
         <legend>{t.buckets.readers}</legend>
         <Choice
@@ -95,7 +81,7 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
           checked={!draft.isPublic}
           onChoose={() => change({ isPublic: false })}
         />
-        {faultOf("public") !== undefined && <Problem error={refusal} />}
+        <FieldProblem field="public" />
       </fieldset>
       <fieldset class="field">
         <legend>{t.bucketTabs.addresses}</legend>
@@ -105,7 +91,7 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
           checked={draft.isRoot}
           onChange={(isRoot) => change({ isRoot })}
         />
-        {faultOf("is_http_root") !== undefined && <Problem error={refusal} />}
+        <FieldProblem field="is_http_root" />
         {draft.isRoot && !bucket.is_http_root && <p class="notice">{t.buckets.rootWarning}</p>}
         <Check
           label={t.buckets.cleanUrls}
@@ -121,41 +107,35 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
         />
       </fieldset>
       {mayMoveAddresses ? (
-        <Field label={t.buckets.hosts} hint={t.buckets.hostsHint} error={faultOf("hosts")}>
-          <input
-            type="text"
-            value={draft.hosts}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event: Event) => change({ hosts: typed(event) })}
-          />
-        </Field>
+        <TextField
+          label={t.buckets.hosts}
+          hint={t.buckets.hostsHint}
+          field="hosts"
+          value={draft.hosts}
+          onChange={(hosts) => change({ hosts })}
+        />
       ) : (
         <p class="hint">{t.bucketTabs.hostsNeed(draft.hosts)}</p>
       )}
-      <Field label={t.buckets.folder} hint={t.buckets.folderHint} error={faultOf("path")}>
-        <input
-          type="text"
-          value={draft.path}
-          autocomplete="off"
-          spellcheck={false}
-          onInput={(event: Event) => change({ path: typed(event) })}
-        />
-      </Field>
+      <TextField
+        label={t.buckets.folder}
+        hint={t.buckets.folderHint}
+        field="path"
+        value={draft.path}
+        onChange={(path) => change({ path })}
+      />
       <Check
         label={t.buckets.on}
         hint={t.buckets.onHint}
         checked={draft.enable}
         onChange={(enable) => change({ enable })}
       />
-      {refusal !== undefined && !shownFields.includes(field) && <Problem error={refusal} />}
+      <FormProblem />
       <footer class="row">
-        <Button kind="primary" type="submit" disabled={!isDirty} onClick={submit}>
-          {t.frame.save}
-        </Button>
+        <Submit disabled={!isDirty}>{t.frame.save}</Submit>
         {isDirty && <Button onClick={() => setDraft(toDraft(bucket))}>{t.frame.discard}</Button>}
       </footer>
-    </form>
+    </Form>
   );
 }
 
@@ -165,13 +145,7 @@ function DangerZone({ bucket }: { readonly bucket: Bucket }) {
     <section class="card danger-zone">
       <h2>{t.bucketTabs.danger}</h2>
       <p>{t.buckets.deleteText(bucket.path)}</p>
-      <Button
-        kind="danger"
-        icon="trash"
-        onClick={async () => {
-          if (await deleteBucket(client, bucket)) go("#/buckets");
-        }}
-      >
+      <Button kind="danger" icon="trash" onClick={() => deleteBucket(client, bucket, () => go("#/buckets"))}>
         {t.buckets.deleteBucket}
       </Button>
     </section>
