@@ -103,7 +103,7 @@ export const views: readonly View[] = [
   {
     at: "/buckets/site/trash",
     title: "site",
-    arrived: ".virtual-rows, [role=row]",
+    arrived: "table",
     opens: { "empty trash": (page, t) => press(page, t.bucketTabs.emptyTrash) },
   },
   { at: "/buckets/site/settings", title: "site", arrived: "form" },

@@ -4,61 +4,43 @@ import { ago, bytes, number, time } from "../../../format.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/call.tsx";
+import { act, useCall, WhenLoaded } from "../../../ui/call.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
-import { confirm } from "../../../ui/dialog.tsx";
+import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
+import { confirm, Dialog } from "../../../ui/dialog.tsx";
+import { Icon } from "../../../ui/icons.tsx";
 import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
-import { Problem } from "../../../ui/problem.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { shellQuote } from "../../../ui/shell-quote.ts";
-import { Skeleton } from "../../../ui/skeleton.tsx";
-import { toast } from "../../../ui/toasts.tsx";
+import { onHost } from "../path.ts";
 import { SiteProblemList } from "../site-problem-list.tsx";
-import { PreviewDialog } from "./preview-dialog.tsx";
 
 /** Deploys of a bucket: who made which and when, and what can be done with it. */
 export function DeploysTab({ name }: { readonly name: string }) {
   const { client, rights } = useSession();
-  const { value, error, reload } = useLoad(
-    (signal) => client.call("static-bucket_deploy_list", { name }, { signal }),
-    [client, name],
-  );
+  const list = useCall("static-bucket_deploy_list", { name });
   const [problems, setProblems] = useState<PublishedDeploy["problems"]>([]);
   const mayDeploy = rights.may("static-bucket_deploy_publish", name);
-  const mayRead = rights.may("static-bucket_deploy_preview", name);
-  const previous = value?.find(({ state }) => state === "previous");
-
-  const publish = async (deploy: Deploy) => {
+  const publish = (deploy: Deploy) => {
     const again = deploy.state === "previous";
     const label = labelOf(deploy);
-    const sure = await confirm({
-      title: again ? t.bucketTabs.rollbackQuestion(label) : t.bucketTabs.publishQuestion(label),
-      text: again ? t.bucketTabs.rollbackText(whenOf(deploy)) : t.bucketTabs.publishText,
-      action: again ? t.bucketTabs.rollback : t.bucketTabs.publish,
-    });
-    if (!sure) return;
     const method = again ? "static-bucket_deploy_rollback" : "static-bucket_deploy_publish";
-    const done = await client.call(method, { name, deploy: deploy.deploy });
-    setProblems(done.problems);
-    toast(again ? t.bucketTabs.rolledBack(label) : t.bucketTabs.published(label));
-    reload();
-  };
-  const remove = async (deploy: Deploy) => {
-    const sure = await confirm({
-      title: t.bucketTabs.deleteDeployQuestion(labelOf(deploy)),
-      text: t.bucketTabs.deleteDeployText,
-      action: t.bucketTabs.deleteDeploy,
-      danger: true,
+    return act({
+      ask: {
+        title: again ? t.bucketTabs.rollbackQuestion(label) : t.bucketTabs.publishQuestion(label),
+        text: again ? t.bucketTabs.rollbackText(whenOf(deploy)) : t.bucketTabs.publishText,
+        action: again ? t.bucketTabs.rollback : t.bucketTabs.publish,
+      },
+      run: () => client.call(method, { name, deploy: deploy.deploy }),
+      done: again ? t.bucketTabs.rolledBack(label) : t.bucketTabs.published(label),
+      after: (done) => {
+        setProblems(done.problems);
+        list.reload();
+      },
     });
-    if (!sure) return;
-    await client.call("static-bucket_deploy_delete", { name, deploy: deploy.deploy });
-    toast(t.bucketTabs.deployDeleted(labelOf(deploy)));
-    reload();
   };
   return (
     <>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton />}
       {problems.length > 0 && (
         <div class="notice" role="status">
           <div>
@@ -67,130 +49,181 @@ export function DeploysTab({ name }: { readonly name: string }) {
           </div>
         </div>
       )}
-      {value?.length === 0 && <NoDeploys name={name} mayDeploy={mayDeploy} />}
-      {value !== undefined && value.length > 0 && (
-        <>
-          <div class="row spread">
-            <p class="muted">{t.bucketTabs.deploysAbout}</p>
-            {mayDeploy && previous !== undefined && (
-              <Button icon="retry" onClick={() => publish(previous)}>
-                {t.bucketTabs.rollbackToLast}
-              </Button>
-            )}
-          </div>
-          <div class="table-box">
-            <table class="table stacked">
-              <thead>
-                <tr>
-                  <th scope="col">{t.bucketTabs.deploy}</th>
-                  <th scope="col">{t.bucketTabs.state}</th>
-                  <th scope="col">{t.bucketTabs.by}</th>
-                  <th scope="col">{t.bucketTabs.when}</th>
-                  <th scope="col" class="number">
-                    {t.buckets.files}
-                  </th>
-                  <th scope="col" class="number">
-                    {t.buckets.size}
-                  </th>
-                  <th scope="col">
-                    <span class="unseen">{t.buckets.actions}</span>
-                  </th>
-                </tr>
-              </thead>
-              <tbody>
-                {value.map((deploy) => (
-                  <DeployRow
-                    key={deploy.deploy}
-                    name={name}
-                    deploy={deploy}
-                    mayRead={mayRead && (mayDeploy || deploy.state !== "open")}
-                    onPublish={mayDeploy ? () => publish(deploy) : undefined}
-                    onDelete={mayDeploy ? () => remove(deploy) : undefined}
-                    onSealed={reload}
-                  />
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </>
-      )}
+      <WhenLoaded of={list}>
+        {(deploys) => {
+          if (deploys.length === 0) return <NoDeploys name={name} mayDeploy={mayDeploy} />;
+          const previous = deploys.find(({ state }) => state === "previous");
+          return (
+            <>
+              <div class="row spread">
+                <p class="muted">{t.bucketTabs.deploysAbout}</p>
+                {mayDeploy && previous !== undefined && (
+                  <Button icon="retry" onClick={() => publish(previous)}>
+                    {t.bucketTabs.rollbackToLast}
+                  </Button>
+                )}
+              </div>
+              <DeployTable name={name} deploys={deploys} onPublish={publish} onChange={list.reload} />
+            </>
+          );
+        }}
+      </WhenLoaded>
     </>
   );
 }
 
-interface DeployRowProps {
+interface DeployTableProps {
   readonly name: string;
-  readonly deploy: Deploy;
-  readonly mayRead: boolean;
-  readonly onPublish: (() => Promise<void>) | undefined;
-  readonly onDelete: (() => Promise<void>) | undefined;
-  /** Called when a deploy that was being filled takes no more files. */
-  readonly onSealed: () => void;
+  readonly deploys: readonly Deploy[];
+  readonly onPublish: (deploy: Deploy) => Promise<boolean>;
+  readonly onChange: () => void;
 }
 
-function DeployRow({ name, deploy, mayRead, onPublish, onDelete, onSealed }: DeployRowProps) {
-  const [previewing, setPreviewing] = useState(false);
-  const { state, by, files, changed } = deploy;
-  const label = labelOf(deploy);
-  const isPublished = state === "published";
-  const again = state === "previous";
-  const preview = async () => {
+function DeployTable({ name, deploys, onPublish, onChange }: DeployTableProps) {
+  const { client, rights } = useSession();
+  const [previewed, setPreviewed] = useState<Deploy>();
+  const mayDeploy = rights.may("static-bucket_deploy_publish", name);
+  const mayRead = rights.may("static-bucket_deploy_preview", name);
+  const remove = (deploy: Deploy) =>
+    act({
+      ask: {
+        title: t.bucketTabs.deleteDeployQuestion(labelOf(deploy)),
+        text: t.bucketTabs.deleteDeployText,
+        action: t.bucketTabs.deleteDeploy,
+        danger: true,
+      },
+      run: () => client.call("static-bucket_deploy_delete", { name, deploy: deploy.deploy }),
+      done: t.bucketTabs.deployDeleted(labelOf(deploy)),
+      after: onChange,
+    });
+  const preview = async (deploy: Deploy) => {
     const question = {
       title: t.bucketTabs.sealQuestion,
       text: t.bucketTabs.sealText,
       action: t.bucketTabs.preview,
     };
-    if (state !== "open" || (await confirm(question))) setPreviewing(true);
+    if (deploy.state !== "open" || (await confirm(question))) setPreviewed(deploy);
   };
   const closePreview = () => {
-    setPreviewing(false);
-    if (state === "open") onSealed();
+    setPreviewed(undefined);
+    // A deploy that was being filled takes no more files now.
+    if (previewed?.state === "open") onChange();
   };
-  const items: MenuItem[] = [];
-  if (mayRead && !isPublished)
-    items.push({ label: t.bucketTabs.preview, icon: "external", onSelect: preview });
-  if (onPublish !== undefined && !isPublished)
-    items.push({
-      label: again ? t.bucketTabs.rollbackToThis : t.bucketTabs.publish,
-      icon: again ? "retry" : "upload",
-      onSelect: onPublish,
-    });
-  if (onDelete !== undefined && !isPublished)
-    items.push({ label: t.bucketTabs.deleteDeploy, icon: "trash", danger: true, onSelect: onDelete });
+  const actionsOf = (deploy: Deploy): MenuItem[] => {
+    const { state } = deploy;
+    if (state === "published") return [];
+    const again = state === "previous";
+    const items: MenuItem[] = [];
+    if (mayRead && (mayDeploy || state !== "open"))
+      items.push({ label: t.bucketTabs.preview, icon: "external", onSelect: () => preview(deploy) });
+    if (mayDeploy)
+      items.push(
+        {
+          label: again ? t.bucketTabs.rollbackToThis : t.bucketTabs.publish,
+          icon: again ? "retry" : "upload",
+          onSelect: () => onPublish(deploy),
+        },
+        { label: t.bucketTabs.deleteDeploy, icon: "trash", danger: true, onSelect: () => remove(deploy) },
+      );
+    return items;
+  };
+  const columns = columnsOf(actionsOf);
+  const view = useTableView(deploys, { columns });
   return (
-    <tr>
-      <th scope="row" class="deploys-name">
-        {label !== deploy.deploy && <span>{label}</span>}
-        <span class="mono muted">{deploy.deploy}</span>
-      </th>
-      <td>
+    <>
+      <DataTable
+        {...view}
+        label={t.bucketTabs.deploys}
+        class="deploys-table"
+        stacks
+        columns={columns}
+        rows={view.shown}
+        keyOf={({ deploy }) => deploy}
+      />
+      {previewed !== undefined && (
+        <PreviewDialog
+          name={name}
+          deploy={previewed.deploy}
+          label={labelOf(previewed)}
+          onClose={closePreview}
+        />
+      )}
+    </>
+  );
+}
+
+function columnsOf(actionsOf: (deploy: Deploy) => readonly MenuItem[]): ReadonlyArray<Column<Deploy>> {
+  return [
+    {
+      id: "deploy",
+      title: t.bucketTabs.deploy,
+      kind: "heading",
+      cell: (deploy) => (
+        <>
+          {labelOf(deploy) !== deploy.deploy && <span>{labelOf(deploy)}</span>}
+          <span class="mono muted">{deploy.deploy}</span>
+        </>
+      ),
+    },
+    {
+      id: "state",
+      title: t.bucketTabs.state,
+      stacked: "line",
+      cell: ({ state, changed }) => (
         <span class="row">
           <StateBadge state={state} />
-          {isPublished && changed && (
+          {state === "published" && changed && (
             <span class="badge warn" title={t.bucketTabs.changedHint}>
               {t.bucketTabs.changed}
             </span>
           )}
         </span>
-      </td>
-      <td data-label={t.bucketTabs.by}>{by === "" ? "–" : by}</td>
-      <td data-label={t.bucketTabs.when} title={time(deploy.published_at ?? deploy.made_at)}>
-        {whenOf(deploy)}
-      </td>
-      <td class="number" data-label={t.buckets.files}>
-        {files === null ? "–" : number(files)}
-      </td>
-      <td class="number" data-label={t.buckets.size}>
-        {deploy.bytes === null ? "–" : bytes(deploy.bytes)}
-      </td>
-      <td class="row-actions">
-        {items.length > 0 && <MoreMenu label={t.buckets.actionsOf(label)} items={items} />}
-        {previewing && (
-          <PreviewDialog name={name} deploy={deploy.deploy} label={label} onClose={closePreview} />
-        )}
-      </td>
-    </tr>
-  );
+      ),
+    },
+    {
+      id: "by",
+      title: t.bucketTabs.by,
+      stacked: "label",
+      sort: ({ by }) => (by === "" ? null : by),
+      cell: ({ by }) => (by === "" ? "–" : by),
+    },
+    {
+      id: "when",
+      title: t.bucketTabs.when,
+      stacked: "label",
+      sort: (deploy) => timeOf(deploy),
+      startsDown: true,
+      tip: (deploy) => time(timeOf(deploy)),
+      cell: whenOf,
+    },
+    {
+      id: "files",
+      title: t.buckets.files,
+      kind: "number",
+      stacked: "label",
+      sort: ({ files }) => files,
+      startsDown: true,
+      cell: ({ files }) => (files === null ? "–" : number(files)),
+    },
+    {
+      id: "size",
+      title: t.buckets.size,
+      kind: "number",
+      stacked: "label",
+      sort: ({ bytes: size }) => size,
+      startsDown: true,
+      cell: ({ bytes: size }) => (size === null ? "–" : bytes(size)),
+    },
+    {
+      id: "actions",
+      title: t.buckets.actions,
+      kind: "actions",
+      cell: (deploy) => {
+        const items = actionsOf(deploy);
+        return items.length > 0 && <MoreMenu label={t.buckets.actionsOf(labelOf(deploy))} items={items} />;
+      },
+    },
+  ];
 }
 
 function StateBadge({ state }: Pick<Deploy, "state">) {
@@ -212,8 +245,12 @@ function labelOf({ deploy, note, by }: Deploy): string {
   return note === "" ? deploy : note;
 }
 
-function whenOf({ published_at, made_at }: Deploy): string {
-  return ago(published_at ?? made_at);
+function timeOf({ published_at, made_at }: Deploy): number {
+  return published_at ?? made_at;
+}
+
+function whenOf(deploy: Deploy): string {
+  return ago(timeOf(deploy));
 }
 
 /** How a first deploy is made. */
@@ -234,5 +271,49 @@ function NoDeploys({ name, mayDeploy }: { readonly name: string; readonly mayDep
         </>
       )}
     </div>
+  );
+}
+
+interface PreviewDialogProps {
+  readonly name: string;
+  /** Its id. */
+  readonly deploy: string;
+  readonly label: string;
+  readonly onClose: () => void;
+}
+
+/** Address at which a deploy can be looked at. */
+function PreviewDialog({ name, deploy, label, onClose }: PreviewDialogProps) {
+  const preview = useCall("static-bucket_deploy_preview", { name, deploy });
+  return (
+    <Dialog title={t.bucketTabs.previewTitle(label)} onClose={onClose}>
+      <WhenLoaded of={preview} rows={2}>
+        {({ host, address: path, expires }) => {
+          const address = (host === null ? serverUrl : onHost(serverUrl, host)) + path;
+          return (
+            <>
+              <p class="dialog-text">{t.bucketTabs.previewText(time(expires))}</p>
+              <div class="row command">
+                <code>{address}</code>
+                <CopyButton text={address} />
+              </div>
+              <footer>
+                <Button onClick={onClose}>{t.frame.close}</Button>
+                <a
+                  class="button primary"
+                  href={address}
+                  target="_blank"
+                  rel="noopener noreferrer"
+                  data-initial-focus
+                >
+                  <Icon name="external" />
+                  <span>{t.bucketTabs.openPreview}</span>
+                </a>
+              </footer>
+            </>
+          );
+        }}
+      </WhenLoaded>
+    </Dialog>
   );
 }

@@ -1,16 +1,16 @@
 import { useState } from "preact/hooks";
-import { InvalidInput, NotFound, type StoredLink } from "../../../../client/index.ts";
+import type { StoredLink } from "../../../../client/index.ts";
+import { time } from "../../../format.ts";
 import type { Rights } from "../../../rights.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
+import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Choice, Field, typed } from "../../../ui/form.tsx";
-import { explain, Problem } from "../../../ui/problem.tsx";
+import { Choice, Field, FormDialog, TextField, typed } from "../../../ui/form.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 import type { Entry } from "../files/entries.ts";
 import { nameOf } from "../path.ts";
-import { type NewLink, NewLinkDialog } from "./new-link-dialog.tsx";
 
 export type LinkKind = StoredLink["kind"];
 
@@ -72,115 +72,81 @@ function LinkForm({ name, kinds, path: given, onClose, onDone }: LinkFormProps) 
   const [seconds, setSeconds] = useState(7 * day);
   const [uses, setUses] = useState("");
   const [password, setPassword] = useState("");
-  const [refusal, setRefusal] = useState<unknown>();
   const usesFault = uses !== "" && !/^[1-9]\d{0,5}$/.test(uses) ? t.bucketTabs.usesFault : undefined;
-  const field =
-    refusal instanceof InvalidInput || refusal instanceof NotFound ? refusal.data.field : undefined;
-  const isPathFault = field === "path" && given === undefined;
   const submit = async () => {
-    setRefusal(undefined);
-    try {
-      const link = await client.call("static-bucket-file_link", {
-        name,
-        path: path.replace(/^\/+|\/+$/g, ""),
-        expires_in: seconds,
-        ...(uses === "" ? {} : { max_downloads: Number(uses) }),
-        ...(password === "" ? {} : { password }),
-        ...(kind === "upload" ? { upload: true } : {}),
-        ...(kind === "zip" ? { zip: true } : {}),
-      });
-      onDone({
-        address: serverUrl + link.address,
-        expires: link.expires,
-        stored: link.id !== undefined,
-        password,
-      });
-    } catch (error) {
-      setRefusal(error);
-    }
+    const link = await client.call("static-bucket-file_link", {
+      name,
+      path: path.replace(/^\/+|\/+$/g, ""),
+      expires_in: seconds,
+      ...(uses === "" ? {} : { max_downloads: Number(uses) }),
+      ...(password === "" ? {} : { password }),
+      ...(kind === "upload" ? { upload: true } : {}),
+      ...(kind === "zip" ? { zip: true } : {}),
+    });
+    onDone({
+      address: serverUrl + link.address,
+      expires: link.expires,
+      stored: link.id !== undefined,
+      password,
+    });
   };
   return (
-    <Dialog
+    <FormDialog
       title={given === undefined ? t.bucketTabs.newLink : t.bucketTabs.linkTo(visibleText(nameOf(given)))}
+      action={t.bucketTabs.createLink}
+      disabled={usesFault !== undefined || (kind === "download" && path === "")}
+      onSubmit={submit}
       onClose={onClose}
     >
-      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
-        {(kinds.length > 1 || given === undefined) && (
-          <fieldset class="field">
-            <legend>{t.bucketTabs.opens}</legend>
-            {kinds.map((one) => (
-              <Choice
-                key={one}
-                name="kind"
-                label={titles()[one].label}
-                hint={titles()[one].hint}
-                checked={kind === one}
-                onChoose={() => setKind(one)}
-              />
-            ))}
-          </fieldset>
-        )}
-        {given === undefined && (
-          <Field
-            label={kind === "download" ? t.bucketTabs.filePath : t.bucketTabs.folderPath}
-            hint={kind === "zip" ? t.bucketTabs.zipPathHint : t.bucketTabs.pathHint}
-            error={isPathFault ? explain(refusal) : undefined}
-          >
-            <input
-              type="text"
-              value={path}
-              placeholder={kind === "download" ? "docs/report.pdf" : "docs"}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={(event: Event) => setPath(typed(event))}
+      {(kinds.length > 1 || given === undefined) && (
+        <fieldset class="field">
+          <legend>{t.bucketTabs.opens}</legend>
+          {kinds.map((one) => (
+            <Choice
+              key={one}
+              name="kind"
+              label={titles()[one].label}
+              hint={titles()[one].hint}
+              checked={kind === one}
+              onChoose={() => setKind(one)}
             />
-          </Field>
-        )}
-        <Field label={t.bucketTabs.validFor}>
-          <select value={String(seconds)} onChange={(event: Event) => setSeconds(Number(typed(event)))}>
-            {[hour, day, 7 * day, 30 * day, 365 * day].map((choice) => (
-              <option key={choice} value={String(choice)}>
-                {choice === hour ? t.bucketTabs.oneHour : t.frame.countDays(choice / day)}
-              </option>
-            ))}
-          </select>
-        </Field>
-        <Field
-          label={kind === "upload" ? t.bucketTabs.maxUploads : t.bucketTabs.maxDownloads}
-          hint={t.bucketTabs.maxHint}
-          error={usesFault}
-        >
-          <input
-            type="text"
-            inputMode="numeric"
-            value={uses}
-            autocomplete="off"
-            onInput={(event: Event) => setUses(typed(event))}
-          />
-        </Field>
-        <Field label={t.frame.password} hint={t.bucketTabs.passwordHint}>
-          <input
-            type="text"
-            value={password}
-            autocomplete="off"
-            spellcheck={false}
-            onInput={(event: Event) => setPassword(typed(event))}
-          />
-        </Field>
-        {refusal !== undefined && !isPathFault && <Problem error={refusal} />}
-        <footer>
-          <Button onClick={onClose}>{t.frame.cancel}</Button>
-          <Button
-            kind="primary"
-            type="submit"
-            disabled={usesFault !== undefined || (kind === "download" && path === "")}
-            onClick={submit}
-          >
-            {t.bucketTabs.createLink}
-          </Button>
-        </footer>
-      </form>
-    </Dialog>
+          ))}
+        </fieldset>
+      )}
+      {given === undefined && (
+        <TextField
+          label={kind === "download" ? t.bucketTabs.filePath : t.bucketTabs.folderPath}
+          hint={kind === "zip" ? t.bucketTabs.zipPathHint : t.bucketTabs.pathHint}
+          field="path"
+          placeholder={kind === "download" ? "docs/report.pdf" : "docs"}
+          value={path}
+          onChange={setPath}
+        />
+      )}
+      <Field label={t.bucketTabs.validFor}>
+        <select value={String(seconds)} onChange={(event: Event) => setSeconds(Number(typed(event)))}>
+          {[hour, day, 7 * day, 30 * day, 365 * day].map((choice) => (
+            <option key={choice} value={String(choice)}>
+              {choice === hour ? t.bucketTabs.oneHour : t.frame.countDays(choice / day)}
+            </option>
+          ))}
+        </select>
+      </Field>
+      <TextField
+        label={kind === "upload" ? t.bucketTabs.maxUploads : t.bucketTabs.maxDownloads}
+        hint={t.bucketTabs.maxHint}
+        error={usesFault}
+        inputMode="numeric"
+        value={uses}
+        onChange={setUses}
+      />
+      <TextField
+        label={t.frame.password}
+        hint={t.bucketTabs.passwordHint}
+        value={password}
+        onChange={setPassword}
+      />
+    </FormDialog>
   );
 }
 
@@ -190,4 +156,32 @@ function titles(): Readonly<Record<LinkKind, { readonly label: string; readonly 
     zip: { label: t.bucketTabs.folderZip, hint: t.bucketTabs.folderZipHint },
     upload: { label: t.bucketTabs.dropBox, hint: t.bucketTabs.dropBoxHint },
   };
+}
+
+/** A link that was just made. */
+interface NewLink {
+  readonly address: string;
+  readonly expires: number;
+  /** Whether it is in the list and can be revoked alone. */
+  readonly stored: boolean;
+  readonly password: string;
+}
+
+/** Shows the address of a new link, which is shown only once. */
+function NewLinkDialog({ link, onClose }: { readonly link: NewLink; readonly onClose: () => void }) {
+  const { address, expires, stored, password } = link;
+  return (
+    <Dialog title={t.bucketTabs.linkCreated} onClose={onClose}>
+      <p class="dialog-text">{t.bucketTabs.linkOnce(time(expires))}</p>
+      <div class="row command">
+        <code>{address}</code>
+        <CopyButton text={address} label={t.bucketTabs.copyLink} initialFocus />
+      </div>
+      {password !== "" && <p class="dialog-text">{t.bucketTabs.sendPassword}</p>}
+      {!stored && <p class="hint">{t.bucketTabs.notStored}</p>}
+      <footer>
+        <Button onClick={onClose}>{t.frame.close}</Button>
+      </footer>
+    </Dialog>
+  );
 }

@@ -4,50 +4,34 @@ import { ago, number, time } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/call.tsx";
-import { confirm } from "../../../ui/dialog.tsx";
-import { Problem } from "../../../ui/problem.tsx";
-import { Skeleton } from "../../../ui/skeleton.tsx";
-import { toast } from "../../../ui/toasts.tsx";
+import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";
+import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
 import { FileName } from "../../../ui/visible-text.tsx";
 import { linkKinds, MakeLink } from "./link-form.tsx";
 
 /** Signed links of a bucket. */
 export function LinksTab({ name }: { readonly name: string }) {
-  const session = useSession();
-  const { client, rights } = session;
+  const { client, rights } = useSession();
   const maySee = rights.may("static-bucket_links", name);
-  const mayRevokeAll = rights.inBucket(name, { static_bucket: "write" });
-  const { value, error, reload } = useLoad(
+  const list = useLoad(
     async (signal) => (maySee ? client.call("static-bucket_links", { name }, { signal }) : []),
     [client, name],
   );
   const [creating, setCreating] = useState(false);
   const kinds = linkKinds(rights, name);
-  const revokeAll = async () => {
-    const sure = await confirm({
-      title: t.bucketTabs.revokeAllQuestion(name),
-      text: t.bucketTabs.revokeAllText,
-      action: t.bucketTabs.revokeAll,
-      danger: true,
+  const mayRevokeAll = rights.inBucket(name, { static_bucket: "write" });
+  const revokeAll = () =>
+    act({
+      ask: {
+        title: t.bucketTabs.revokeAllQuestion(name),
+        text: t.bucketTabs.revokeAllText,
+        action: t.bucketTabs.revokeAll,
+        danger: true,
+      },
+      run: () => client.call("static-bucket_unlink", { name }),
+      done: t.bucketTabs.allRevoked,
+      after: list.reload,
     });
-    if (!sure) return;
-    await client.call("static-bucket_unlink", { name });
-    toast(t.bucketTabs.allRevoked);
-    reload();
-  };
-  const revoke = async (link: StoredLink) => {
-    const sure = await confirm({
-      title: t.bucketTabs.revokeQuestion,
-      text: t.bucketTabs.revokeText(link.path === "" ? name : link.path),
-      action: t.bucketTabs.revoke,
-      danger: true,
-    });
-    if (!sure) return;
-    await client.call("static-bucket_unlink", { name, id: link.id });
-    toast(t.bucketTabs.revoked);
-    reload();
-  };
   return (
     <>
       <div class="row spread">
@@ -61,87 +45,121 @@ export function LinksTab({ name }: { readonly name: string }) {
           )}
         </div>
       </div>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton />}
-      {value?.length === 0 && (
-        <p class="card empty">{maySee ? t.bucketTabs.noLinks : t.bucketTabs.mayNotSeeLinks}</p>
+      <WhenLoaded of={list}>
+        {(links) =>
+          links.length === 0 ? (
+            <p class="card empty">{maySee ? t.bucketTabs.noLinks : t.bucketTabs.mayNotSeeLinks}</p>
+          ) : (
+            <LinkTable name={name} links={links} mayRevokeAll={mayRevokeAll} onChange={list.reload} />
+          )
+        }
+      </WhenLoaded>
+      {creating && (
+        <MakeLink name={name} kinds={kinds} onClose={() => setCreating(false)} onMade={list.reload} />
       )}
-      {value !== undefined && value.length > 0 && (
-        <div class="table-box">
-          <table class="table stacked">
-            <thead>
-              <tr>
-                <th scope="col">{t.bucketTabs.path}</th>
-                <th scope="col">{t.bucketTabs.kind}</th>
-                <th scope="col">{t.bucketTabs.uses}</th>
-                <th scope="col">{t.bucketTabs.by}</th>
-                <th scope="col">{t.bucketTabs.made}</th>
-                <th scope="col">{t.bucketTabs.ends}</th>
-                <th scope="col">
-                  <span class="unseen">{t.buckets.actions}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {value.map((link) => (
-                <LinkRow
-                  key={link.id}
-                  link={link}
-                  onRevoke={mayRevokeAll || link.by === session.me.token_key ? () => revoke(link) : undefined}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
-      )}
-      {creating && <MakeLink name={name} kinds={kinds} onClose={() => setCreating(false)} onMade={reload} />}
     </>
   );
 }
 
-interface LinkRowProps {
-  readonly link: StoredLink;
-  /** Undefined when the token may not revoke it. */
-  readonly onRevoke: (() => Promise<void>) | undefined;
+interface LinkTableProps {
+  readonly name: string;
+  readonly links: readonly StoredLink[];
+  /** Else only the links that the token made. */
+  readonly mayRevokeAll: boolean;
+  readonly onChange: () => void;
 }
 
-function LinkRow({ link, onRevoke }: LinkRowProps) {
-  const { me } = useSession();
-  const { path, kind, selected, password, max_downloads, downloads = 0 } = link;
-  return (
-    <tr>
-      <th scope="row" class="path">
-        {path === "" ? t.bucketTabs.wholeBucket : <FileName name={path} />}
-        {selected !== undefined && <span class="muted"> · {t.frame.countItems(selected)}</span>}
-      </th>
-      <td>
+function LinkTable({ name, links, mayRevokeAll, onChange }: LinkTableProps) {
+  const { client, me } = useSession();
+  const revoke = (link: StoredLink) =>
+    act({
+      ask: {
+        title: t.bucketTabs.revokeQuestion,
+        text: t.bucketTabs.revokeText(link.path === "" ? name : link.path),
+        action: t.bucketTabs.revoke,
+        danger: true,
+      },
+      run: () => client.call("static-bucket_unlink", { name, id: link.id }),
+      done: t.bucketTabs.revoked,
+      after: onChange,
+    });
+  const columns: ReadonlyArray<Column<StoredLink>> = [
+    {
+      id: "path",
+      title: t.bucketTabs.path,
+      kind: "heading",
+      sort: ({ path }) => path,
+      cell: ({ path, selected }) => (
+        <>
+          {path === "" ? t.bucketTabs.wholeBucket : <FileName name={path} />}
+          {selected !== undefined && <span class="muted"> · {t.frame.countItems(selected)}</span>}
+        </>
+      ),
+    },
+    {
+      id: "kind",
+      title: t.bucketTabs.kind,
+      stacked: "line",
+      cell: ({ kind, password }) => (
         <span class="row">
           {kindTitle(kind)}
           {password && <span class="badge">{t.bucketTabs.withPassword}</span>}
         </span>
-      </td>
-      <td data-label={t.bucketTabs.uses}>
-        {max_downloads === undefined
-          ? t.bucketTabs.unlimited
-          : t.bucketTabs.usesOf(number(downloads), number(max_downloads))}
-      </td>
-      <td data-label={t.bucketTabs.by}>
-        {link.by === me.token_key && me.username ? me.username : <span class="mono">{link.by}</span>}
-      </td>
-      <td title={time(link.created)} data-label={t.bucketTabs.made}>
-        {ago(link.created)}
-      </td>
-      <td title={time(link.expires)} data-label={t.bucketTabs.ends}>
-        {ago(link.expires)}
-      </td>
-      <td class="row-actions">
-        {onRevoke !== undefined && (
-          <Button kind="quiet" onClick={onRevoke}>
+      ),
+    },
+    {
+      id: "uses",
+      title: t.bucketTabs.uses,
+      stacked: "label",
+      cell: ({ max_downloads: max, downloads = 0 }) =>
+        max === undefined ? t.bucketTabs.unlimited : t.bucketTabs.usesOf(number(downloads), number(max)),
+    },
+    {
+      id: "by",
+      title: t.bucketTabs.by,
+      stacked: "label",
+      sort: ({ by }) => by,
+      cell: ({ by }) => (by === me.token_key && me.username ? me.username : <span class="mono">{by}</span>),
+    },
+    {
+      id: "made",
+      title: t.bucketTabs.made,
+      stacked: "label",
+      sort: ({ created }) => created,
+      startsDown: true,
+      tip: ({ created }) => time(created),
+      cell: ({ created }) => ago(created),
+    },
+    {
+      id: "ends",
+      title: t.bucketTabs.ends,
+      stacked: "label",
+      sort: ({ expires }) => expires,
+      tip: ({ expires }) => time(expires),
+      cell: ({ expires }) => ago(expires),
+    },
+    {
+      id: "actions",
+      title: t.buckets.actions,
+      kind: "actions",
+      cell: (link) =>
+        (mayRevokeAll || link.by === me.token_key) && (
+          <Button kind="quiet" onClick={() => revoke(link)}>
             {t.bucketTabs.revoke}
           </Button>
-        )}
-      </td>
-    </tr>
+        ),
+    },
+  ];
+  const view = useTableView(links, { columns });
+  return (
+    <DataTable
+      {...view}
+      label={t.bucketTabs.links}
+      stacks
+      columns={columns}
+      rows={view.shown}
+      keyOf={({ id }) => id}
+    />
   );
 }
 
