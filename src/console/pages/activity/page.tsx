@@ -5,6 +5,8 @@ import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/call.tsx";
+import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
@@ -19,8 +21,6 @@ import { useActors } from "./use-actors.ts";
 
 /** Rows shown before "Show all": more take long to draw, and are rarely looked at. */
 const maxShown = 200;
-/** "5 minutes ago" moves on. */
-const clockMs = 30_000;
 
 /** The audit trail: who changed what, when, and from where. */
 export default function ActivityPage() {
@@ -75,7 +75,6 @@ function StatusBadge({ status: { state } }: { readonly status: AuditStatus }) {
 
 function Trail({ rows, actors }: { readonly rows: readonly AuditRow[]; readonly actors: Actors }) {
   const [showsAll, setShowsAll] = useState(false);
-  useClock();
   const filter = filterIn(route.value.query);
   const shown = rows.filter((row) =>
     passesFilter(row, filter, { actor: actors.of(row).id, text: filter.text && searchText(row, actors) }),
@@ -104,38 +103,35 @@ function Trail({ rows, actors }: { readonly rows: readonly AuditRow[]; readonly 
 }
 
 function RowTable({ rows, actors }: { readonly rows: readonly AuditRow[]; readonly actors: Actors }) {
+  useNow();
+  const columns: ReadonlyArray<Column<AuditRow>> = [
+    {
+      id: "when",
+      title: t.activity.when,
+      cell: ({ entry, at }) => (
+        <time dateTime={entry.timestamp} title={time(at)}>
+          {ago(at)}
+        </time>
+      ),
+    },
+    { id: "who", title: t.activity.who, cell: (row) => <Who row={row} actors={actors} /> },
+    { id: "what", title: t.activity.what, cell: (row) => <Change row={row} actors={actors} /> },
+    {
+      id: "from",
+      title: t.activity.from,
+      kind: "muted",
+      cell: ({ entry }) => visibleText(String(entry.fields.address ?? "")),
+    },
+  ];
   return (
-    <div class="table-box">
-      <table class="table activity-table">
-        <caption class="unseen">{t.activity.caption}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t.activity.when}</th>
-            <th scope="col">{t.activity.who}</th>
-            <th scope="col">{t.activity.what}</th>
-            <th scope="col">{t.activity.from}</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.key}>
-              <td class="activity-when">
-                <time dateTime={row.entry.timestamp} title={time(row.at)}>
-                  {ago(row.at)}
-                </time>
-              </td>
-              <td class="activity-who">
-                <Who row={row} actors={actors} />
-              </td>
-              <td class="activity-what">
-                <Change row={row} actors={actors} />
-              </td>
-              <td class="activity-from muted">{visibleText(String(row.entry.fields.address ?? ""))}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={t.activity.caption}
+      class="activity-table"
+      stacks
+      columns={columns}
+      rows={rows}
+      keyOf={({ key }) => key}
+    />
   );
 }
 
@@ -155,13 +151,4 @@ function filterIn(query: URLSearchParams): AuditFilter {
 
 function showFilter({ kind, actor, bucket, text }: AuditFilter): void {
   replaceQuery({ kind, token: actor, bucket, text });
-}
-
-/** Draws the component again now and then. */
-function useClock(): void {
-  const [, setNow] = useState(0);
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || setNow(Date.now()), clockMs);
-    return () => clearInterval(timer);
-  }, []);
 }
