@@ -49,6 +49,7 @@ import {
   noLimits,
   proxySettings,
   releaseSettings,
+  serverNames,
   tcpAddress,
   unixAddress,
 } from "./settings.ts";
@@ -134,6 +135,10 @@ function partsOf(core: Core, made: NodeParts): Part[] {
       listeners.applyLimits();
     }),
     settingPart("trusted proxies", proxySettings, (slice) => http.deps.addresses.apply(slice)),
+    settingPart("server names", serverNames, (slice) => {
+      http.deps.names.apply(slice);
+      http.deps.static.cache.forgetUrls();
+    }),
     settingPart("releases", releaseSettings, (slice) => {
       present.releases = slice;
     }),
@@ -423,13 +428,17 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
 }
 
 /** `newServices` makes the services that outlive a backend. */
-function newServices(core: Core, { cluster, background, metrics, control }: NodeParts): LastingServices {
+function newServices(
+  core: Core,
+  { cluster, http, background, metrics, control }: NodeParts,
+): LastingServices {
   const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
   return {
     clock,
     uptimeMs,
     readiness: cluster.readiness,
     roster: cluster.roster,
+    isServerName: (host) => http.deps.names.has(host),
     hub,
     metrics,
     ring,

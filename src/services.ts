@@ -25,6 +25,8 @@ export interface Services {
   readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */
   uptimeMs(): number;
+  /** Whether a host name, in lower case, is the server's own. */
+  isServerName(host: string): boolean;
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly buckets: Buckets;

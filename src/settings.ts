@@ -66,6 +66,12 @@ export function proxySettings({ trusted_proxies: trusted, proxy_header: header }
   return { trusted, header };
 }
 
+/** `serverNames` lists the names at which the server itself answers; empty if it answers at every name that belongs to no bucket. */
+export function serverNames({ tls: { server_name }, node_url }: Config): readonly string[] {
+  if (server_name === undefined) return [];
+  return node_url === undefined ? [server_name] : [server_name, new URL(node_url).hostname];
+}
+
 export function releaseSettings(config: Config): UpdateSettings {
   return { releaseUrl: config.release_url, publicKey: config.release_public_key };
 }

@@ -16,6 +16,15 @@ export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** Labels of letters, digits and hyphens, as in a certificate; a name, not an address. */
+const hostForm =
+  /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
+
+/** `isHostName` returns whether a text is a host name in lower case, without a port and a dot at its end. */
+export function isHostName(text: string): boolean {
+  return hostForm.test(text);
+}
+
 /** The address of clients of the Unix socket, and of commands that work past the server. */
 export const localAddress = "local";
 

@@ -1,3 +1,4 @@
+import { isHostName } from "../base/address.ts";
 import { Fault } from "../base/fault.ts";
 import type { BucketRow } from "../db/rows/bucket-rows.ts";
 
@@ -10,9 +11,6 @@ export type { BucketState } from "../db/rows/bucket-rows.ts";
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const maxPathChars = 512;
 const maxHosts = 100;
-/** Labels of letters, digits and hyphens, as in a certificate; a name, not an address. */
-const hostForm =
-  /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 export function checkBucketName(name: string): void {
   if (isBucketName(name)) return;
@@ -45,11 +43,6 @@ export function checkHosts(hosts: readonly string[]): string[] {
   if (names.length > maxHosts)
     throw new Fault("InvalidInput", `a bucket may have ${maxHosts} host names at most`, { field: "hosts" });
   return names;
-}
-
-/** isHostName returns whether a bucket can have this host name, in lower case. */
-export function isHostName(text: string): boolean {
-  return hostForm.test(text);
 }
 
 /** isBucketName returns whether a bucket can be created with this name. Rows that another program wrote may have others. */

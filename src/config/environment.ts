@@ -53,11 +53,13 @@ export interface Overrides {
 export const noOverrides: Overrides = { values: [], fallbacks: [], hasRustLog: false, warnings: [] };
 
 /**
- * `variableOf` returns the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are
- * unique.
+ * `variableOf` returns the environment variable that sets a key. Of tables, only `[files]` and `[tls]` are part of it: the names
+ * of all other keys are unique.
  */
 export function variableOf({ path }: Pick<Setting, "path">): string {
-  return prefix + (path[0] === "files" ? path.join("_") : (path.at(-1) ?? "")).toUpperCase();
+  const [table = ""] = path;
+  const isInTable = table === "files" || table === "tls";
+  return prefix + (isInTable ? path.join("_") : (path.at(-1) ?? "")).toUpperCase();
 }
 
 /**

@@ -26,6 +26,7 @@ export function resolvePaths(
 ): { readonly config: Config; readonly relative: readonly RelativePath[] } {
   const config = {
     ...checked,
+    tls: { ...checked.tls },
     logging: { ...checked.logging },
     database: { ...checked.database },
     files: { ...checked.files },

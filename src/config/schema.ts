@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { parseAddress } from "../base/address.ts";
+import { isHostName, parseAddress } from "../base/address.ts";
 import { type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
@@ -411,6 +411,23 @@ const databaseKeys = {
   ),
 };
 
+const hostName = z
+  .string()
+  .toLowerCase()
+  .refine(
+    isHostName,
+    "must be a host name such as node.example.com, without https://, port and path; clients may use an address as well",
+  );
+
+const tlsKeys = {
+  server_name: key(
+    "name",
+    hostName.optional(),
+    "The server's own host name. The console and JSON-RPC then answer at this name, the name in `node_url` and addresses alone, and https answers at no unknown name. Default: at every name that belongs to no bucket.",
+    { example: "node.example.com" },
+  ),
+};
+
 type Keys = Readonly<Record<string, Key>>;
 type Shape<K extends Keys> = { [N in keyof K]: K[N]["type"] };
 
@@ -418,11 +435,12 @@ function shapeOf<K extends Keys>(keys: K): Shape<K> {
   return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
 }
 
-type Table = "logging" | "database" | "files";
+type Table = "tls" | "logging" | "database" | "files";
 
 /** `sections` are the tables of the file, in the order in which they are written and documented. */
 export const sections: ReadonlyArray<readonly [table: Table | undefined, keys: Keys]> = [
   [undefined, topKeys],
+  ["tls", tlsKeys],
   ["logging", loggingKeys],
   ["database", databaseKeys],
   ["files", filesKeys],
@@ -452,6 +470,7 @@ export const configSchema = z
     ...shapeOf(topKeys),
     // A retired key. The processes of a group share their address by it.
     reuse_port: z.boolean().default(false),
+    tls: z.object(shapeOf(tlsKeys)).prefault({}),
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
     files: z.object(shapeOf(filesKeys)).prefault({}),

@@ -16,6 +16,7 @@ import type { SocketTraffic } from "./jsonrpc/rpc-socket.ts";
 import { previewOptions } from "./preview/preview.ts";
 import { ClientAddresses } from "./request/client-address.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
+import { ServerNames } from "./request/host-name.ts";
 import { RequestObservers } from "./request/request-observer.ts";
 import { type HttpDeps, idleSeconds } from "./routes.ts";
 import { MemoryCache } from "./static/memory-cache.ts";
@@ -61,6 +62,7 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
     ...shared,
     records,
     addresses,
+    names: new ServerNames(),
     observers: new RequestObservers(),
     jsonRpc: {
       engine: shared.engine,

@@ -5,10 +5,10 @@
 // health.ts and metrics.ts answer programs that watch the server, access-log.ts writes a line for each request.
 
 import type { Server } from "bun";
+import { isHostName } from "../base/address.ts";
 import { httpDate } from "../base/clock.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import type { BucketCache } from "../buckets/bucket-cache.ts";
-import { isHostName } from "../buckets/record.ts";
 import { linkPrefix } from "../links/link-code.ts";
 import { noConsole, serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
@@ -27,11 +27,12 @@ import { type LinkRouteOptions, serveLink } from "./links/serve.ts";
 import { serveMetrics } from "./metrics.ts";
 import { type PreviewOptions, previewPrefix, servePreview } from "./preview/preview.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
-import { hostNameOf } from "./request/host-name.ts";
+import { hostNameOf, type ServerNames } from "./request/host-name.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { resumableUploads } from "./resumable-uploads.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { unknownHost } from "./static/own-host.ts";
 import { type FileProtocol, serveFiles, type WebdavOptions, webdav } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
 
@@ -47,6 +48,7 @@ export interface HttpDeps
   /** The present records of buckets. */
   readonly records: () => BucketCache;
   readonly addresses: ClientAddresses;
+  readonly names: ServerNames;
 }
 
 /** ListenerDeps is what the routes of one listener use. */
@@ -73,26 +75,28 @@ interface Handler {
   readonly name: HandlerName;
   answer(routed: RoutedRequest): Answer;
   /**
-   * Answers in its place at a host name of a bucket. An origin belongs to the pages of its bucket: they can imitate a sign-in there, and
-   * their service workers see every request.
+   * Answers in its place at a name that is not the server's own. The origin of a host name of a bucket belongs to the pages of its
+   * bucket: they can imitate a sign-in there, and their service workers see every request.
    */
-  readonly atBucketHost?: () => Response;
+  readonly elsewhere?: () => Response;
+  /** Whether it answers at every name, also over TLS: programs that watch the server use the name of a machine. */
+  readonly isEverywhere?: boolean;
 }
 
 const post: Handler = {
   name: "jsonrpc",
   answer: ({ request, server, deps }) => answerPost(request, server, deps.jsonRpc),
-  atBucketHost: misdirectedCall,
+  elsewhere: misdirectedCall,
 };
 const socket: Handler = {
   name: "jsonrpc",
   answer: ({ request, server, deps }) => openSocket(request, server, deps),
-  atBucketHost: misdirectedCall,
+  elsewhere: misdirectedCall,
 };
 const jsonRpcOptions: Handler = {
   name: "jsonrpc",
   answer: () => preflight(Object.keys(jsonRpc)),
-  atBucketHost: misdirectedCall,
+  elsewhere: misdirectedCall,
 };
 const root: Handler = {
   name: "static",
@@ -110,7 +114,7 @@ const preview: Handler = {
 const webConsole: Handler = {
   name: "console",
   answer: ({ request, path, deps }) => serveConsole(request, path, deps.console),
-  atBucketHost: noConsole,
+  elsewhere: noConsole,
 };
 const filesBy = (protocol: FileProtocol): Handler => ({
   name: protocol.name,
@@ -130,14 +134,19 @@ const link: Handler = {
     return serveLink({ request, rawPath: path, address, restartIdleTimer }, deps);
   },
 };
-const health: Handler = { name: "health", answer: ({ deps }) => serveHealth(deps.health) };
-const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.health) };
+const health: Handler = {
+  name: "health",
+  answer: ({ deps }) => serveHealth(deps.health),
+  isEverywhere: true,
+};
+const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.health), isEverywhere: true };
 const metrics: Handler = {
   name: "metrics",
   answer({ request, server, deps }) {
     const address = deps.addresses.of(request, server);
     return address === undefined ? clientLeft() : serveMetrics(request, address, deps);
   },
+  isEverywhere: true,
 };
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
@@ -251,17 +260,39 @@ export class Router {
     const handler = isSocket ? route.socket : handlerOf(route, request.method);
     if (handler === undefined) return isSocket ? refuseHandshake() : refuseMethod(route);
     this.#handler = countedAs(handler, request);
-    const host = handler.atBucketHost === undefined ? "" : hostNameOf(request);
+    if (handler.elsewhere === undefined) {
+      return this.#mayBeUnknown(request, handler)
+        ? this.#answerAtBucketHost(handler, routed)
+        : handler.answer(routed);
+    }
+    const host = hostNameOf(request);
+    if (!this.#deps.names.include(host)) return handler.elsewhere();
     return isHostName(host) ? this.#answerUnlessOwned(handler, host, routed) : handler.answer(routed);
   }
 
+  /** Whether the name of a request is one that the server has no certificate for, unless a bucket has the name. */
+  #mayBeUnknown(request: Request, { isEverywhere }: Handler): boolean {
+    const { names } = this.#deps;
+    return (
+      names.areConfigured &&
+      isEverywhere !== true &&
+      request.url.startsWith("https:") &&
+      !names.include(hostNameOf(request))
+    );
+  }
+
+  async #answerAtBucketHost(handler: Handler, routed: RoutedRequest): Promise<Response | undefined> {
+    const owner = await this.#deps.records().ownerOrStale(hostNameOf(routed.request));
+    return owner === undefined ? unknownHost() : handler.answer(routed);
+  }
+
   async #answerUnlessOwned(
-    { answer, atBucketHost }: Handler,
+    handler: Handler,
     host: string,
     routed: RoutedRequest,
   ): Promise<Response | undefined> {
     const owner = await this.#deps.records().ownerOrStale(host);
-    return owner === undefined ? answer(routed) : atBucketHost?.();
+    return owner === undefined ? handler.answer(routed) : handler.elsewhere?.();
   }
 
   /**

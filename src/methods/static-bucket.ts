@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { globally, inBucket, type Need, superToken } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
 import type { Bucket } from "../buckets/record.ts";
+import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 
 const bucket = z
@@ -58,6 +60,20 @@ function needToChange({ name, hosts, move_http_root }: AddressChange): Need {
   return takesAddress ? globally("static_bucket.write") : inBucket(name, "static_bucket.write");
 }
 
+/** A bucket with the server's own name would take the console and JSON-RPC away from it. */
+function refuseServerName(
+  hosts: readonly string[] | null | undefined,
+  isServerName: Services["isServerName"],
+): void {
+  const taken = hosts?.find((host) => isServerName(host.toLowerCase()));
+  if (taken === undefined) return;
+  throw new Fault(
+    "InvalidInput",
+    `hosts: ${taken} is the server's own name, where its console and JSON-RPC are; give the bucket another name`,
+    { field: "hosts" },
+  );
+}
+
 interface Deletion {
   readonly name: string;
   readonly files?: unknown;
@@ -92,7 +108,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
       result: { ...shown, name: "docs", path: "docs" },
     },
-    run: async ({ buckets, caller, audit }, { name, ...settings }) => {
+    run: async ({ buckets, caller, audit, isServerName }, { name, ...settings }) => {
+      refuseServerName(settings.hosts, isServerName);
       const created = await buckets.create(name, settings, { mayTakeOver: caller.isSuper });
       audit("bucket.created", { bucket: name, settings: given(settings) });
       return shownBucket(created);
@@ -139,7 +156,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: async ({ buckets, caller, audit }, { name, move_http_root, ...settings }) => {
+    run: async ({ buckets, caller, audit, isServerName }, { name, move_http_root, ...settings }) => {
+      refuseServerName(settings.hosts, isServerName);
       const updated = await buckets.update(name, settings, {
         mayTakeOver: caller.isSuper,
         movesHttpRoot: move_http_root === true,

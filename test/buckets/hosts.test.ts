@@ -1,9 +1,20 @@
 import { expect } from "bun:test";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeCertificate } from "../support/certificate.ts";
 import { Wire } from "../support/hostile.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import {
+  eachDatabase,
+  eachStore,
+  type StoreOptions,
+  type TestNode,
+  tempFolder,
+  testNode,
+} from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { test } from "../support/test.ts";
 import { basic, inSite } from "../webdav/auth-requests.ts";
 
 const sharedNode = sharedNodes();
@@ -165,6 +176,143 @@ eachDatabase(
       );
   },
 );
+
+/** What Host headers a client may write that are all one of the server's own names, or none of them. */
+const ownHosts = [
+  "node.example.org",
+  "NODE.example.ORG.:8443",
+  "n1.internal:2211",
+  "127.0.0.1",
+  "10.1.2.3:443",
+  "[::1]:2211",
+  "[fe80::1]",
+  "localhost:1",
+  "a.localhost",
+];
+const otherHosts = [
+  "docs.example.org",
+  "DOCS.example.org.:8443",
+  "unknown.example.org",
+  "node.example.org.evil.org",
+  "x.node.example.org",
+  "node.example.org..",
+  "127.0.0.1.evil.org",
+  "localhost.evil.org",
+  "my_host",
+  "%6eode.example.org",
+];
+/** The heads of requests that name two hosts, each refused or answered as one for `node.example.org` alone. */
+const forged = [
+  "GET /node/console/ HTTP/1.1\r\nHost: docs.example.org\r\nHost: node.example.org\r\n",
+  "GET /node/console/ HTTP/1.1\r\nHost: docs.example.org, node.example.org\r\n",
+  "GET http://node.example.org/node/console/ HTTP/1.1\r\nHost: docs.example.org\r\n",
+  "GET /node/console/ HTTP/1.1\r\nHost: docs.example.org\r\nX-Forwarded-Host: node.example.org\r\n",
+  "GET /node/console/ HTTP/1.1\r\nHost: docs.example.org\r\nForwarded: host=node.example.org\r\n",
+  "GET /node/console/ HTTP/1.1\r\nHost: docs.example.org/@node.example.org\r\n",
+  "GET /node/console/ HTTP/1.1\r\nHost: node.example.org@docs.example.org\r\n",
+  "GET /node/console/ HTTP/1.0\r\nHost: docs.example.org\r\n",
+];
+
+const named = '[tls]\nserver_name = "Node.example.org"\n';
+
+test("with server_name, the console and JSON-RPC answer at the server's own names and addresses alone", async () => {
+  await using node = await testNode({ top: `node_url = "http://n1.internal:2211"\n${named}` });
+  const token = node.superToken;
+  await node.call("static-bucket_create", { token, name: "docs", hosts: ["docs.example.org"] });
+  const paths = ["/jsonrpc", "/node/rpc", "/"];
+  const statusOf = async (host: string, path: string, init?: RequestInit) =>
+    (await ask(node, host, path, init)).status;
+  for (const host of ownHosts) {
+    for (const path of paths)
+      expect([host, path, await statusOf(host, path, call)]).toEqual([host, path, 200]);
+    expect([host, await statusOf(host, "/node/console/")]).toEqual([host, 200]);
+  }
+  for (const host of otherHosts) {
+    for (const path of paths) {
+      expect([host, path, await statusOf(host, path, call)]).toEqual([host, path, 421]);
+      expect([host, path, await statusOf(host, path, handshake)]).toEqual([host, path, 421]);
+    }
+    for (const path of ["/node/console", "/node/console/", "/node/console/remember"])
+      expect([host, await statusOf(host, path)]).toEqual([host, 421]);
+    // Over plain http a proxy may have any name: files, WebDAV and health stay as they are.
+    expect(await statusOf(host, "/node/health")).toBe(200);
+    expect(await statusOf(host, "/node/static-webdav/docs/")).toBe(401);
+  }
+  for (const head of forged) {
+    using wire = await Wire.open(node.url);
+    wire.write(`${head}Connection: close\r\n\r\n`);
+    await wire.hears(/\r\n\r\n/);
+    expect([head, wire.heard.slice(9, 12)]).toEqual([head, expect.stringMatching(/^4(?:00|21)$/)]);
+  }
+  using old = await Wire.open(node.url);
+  old.write("GET /node/console/ HTTP/1.0\r\n\r\n");
+  await old.hears(/^HTTP\/1\.[01] 200 /);
+});
+
+test("a bucket cannot take the server's own name, and a reload changes that name", async () => {
+  await using node = await testNode({ top: named });
+  const token = node.superToken;
+  const taking = { token, name: "docs", hosts: ["NODE.example.org"] };
+  expect((await node.refused("static-bucket_create", taking)).data).toMatchObject({ field: "hosts" });
+  await node.call("static-bucket_create", { token, name: "docs" });
+  expect((await node.refused("static-bucket_update", taking)).data).toMatchObject({ field: "hosts" });
+  const text = await readFile(node.configPath, "utf8");
+  await node.editConfig(text.replace("Node.example.org", "other.example.org"));
+  expect((await ask(node, "node.example.org", "/jsonrpc", call)).status).toBe(421);
+  expect((await ask(node, "other.example.org", "/jsonrpc", call)).status).toBe(200);
+  await node.call("static-bucket_update", taking);
+});
+
+test("over TLS nothing but health is served at a name that neither the server nor a bucket has", async () => {
+  await using folder = await tempFolder();
+  if (!(await makeCertificate(folder, "node"))) return;
+  const at = (name: string) => JSON.stringify(join(folder.path, name));
+  const top = `tls_cert = ${at("cert.pem")}\ntls_key = ${at("key.pem")}\n`;
+  await using node = await testNode({ top });
+  const trusting = { tls: { rejectUnauthorized: false } } as RequestInit;
+  const status = async (host: string, path: string, init: RequestInit = {}) =>
+    (await ask(node, host, path, { ...trusting, ...init })).status;
+  const token = node.superToken;
+  const rpc = async (method: string, params: object) => {
+    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
+    expect(await status("127.0.0.1", "/jsonrpc", { method: "POST", headers, body })).toBe(200);
+  };
+  await rpc("static-bucket_create", { token, name: "docs", hosts: ["docs.example.org"] });
+  await rpc("static-bucket_create", { token, name: "main", is_http_root: true });
+  for (const name of ["docs", "main"])
+    await rpc("static-bucket-file_upload", { token, name, path: "a.txt", body: "text" });
+  const anywhere = ["/a.txt", "/node/static/main/a.txt"];
+  // Several times, so that the file is answered from memory, too.
+  const all = async (host: string, expected: number) => {
+    for (let round = 0; round < 3; round += 1)
+      for (const path of anywhere)
+        expect([host, path, await status(host, path)]).toEqual([host, path, expected]);
+  };
+  await Bun.sleep(120);
+  await all("unknown.example.org", 200);
+  await writeFile(
+    node.configPath,
+    (await readFile(node.configPath, "utf8")).replace("[logging]", `${named}[logging]`),
+  );
+  expect(await node.node.reload()).toBe("applied");
+  await all("unknown.example.org", 421);
+  await all("node.example.org", 200);
+  await all("127.0.0.1", 200);
+  expect(await status("docs.example.org", "/a.txt")).toBe(200);
+  for (const path of [
+    "/node/static-webdav/docs/",
+    "/node/link/x/docs/a.txt",
+    "/node/preview/x/docs@1/",
+    "/nothing",
+  ])
+    expect([path, await status("unknown.example.org", path)]).toEqual([path, 421]);
+  expect(await status("docs.example.org", "/node/console/")).toBe(421);
+  expect(await status("docs.example.org", "/jsonrpc", call)).toBe(421);
+  expect(await status("unknown.example.org", "/jsonrpc", handshake)).toBe(421);
+  for (const path of ["/node/health", "/node/ready"])
+    expect(await status("unknown.example.org", path)).toBe(200);
+  expect(await status("unknown.example.org", "/node/metrics")).toBe(401);
+});
 
 eachStore(
   "a site at a host name may have a service worker in its top folder, one at the HTTP root not",

@@ -226,6 +226,15 @@ export const cases: Readonly<Record<string, Case>> = {
     good: [[JSON.stringify(publicKey), publicKey]],
     bad: [...notText, ['"hello"', /: must be a minisign public key: RW/], ['""', /minisign public key/]],
   },
+  "tls.server_name": {
+    good: [['"Node.Example.com"', "node.example.com"]],
+    bad: [
+      ...notText,
+      ...['""', '"https://node.example.com"', '"node.example.com:443"', '"192.0.2.1"', '"*.example.com"'].map(
+        (name) => [name, /: must be a host name such as node.example.com/] as const,
+      ),
+    ],
+  },
   "logging.log_filter": filter,
   "logging.log_format": {
     good: [['"json"', "json"]],

@@ -119,7 +119,7 @@ function fileWith(key: string, toml: string): string {
     ...(table === undefined ? [line] : []),
     ...(name === "ws_listener" ? [] : ['ws_listener = "127.0.0.1:1"']),
     ...(other === undefined ? [] : [`${other} = "x.pem"`]),
-    ...(table === "logging" ? ["[logging]", line] : []),
+    ...(table === "logging" || table === "tls" ? [`[${table}]`, line] : []),
     "",
     "[database]",
     ...(name === "database_url" ? [] : ['database_url = "sqlite:x"']),

@@ -19,7 +19,7 @@ function textWith(path: readonly string[], value: string): string {
         if (name.startsWith("tls_") && path[0]?.startsWith("tls_")) return [`${name} = "other.pem"`];
         return key.type.isOptional() ? [] : [`${name} = ${JSON.stringify(key.initial)}`];
       });
-  const tables = ["logging", "database", "files"].flatMap((table) => [`[${table}]`, ...lines(table)]);
+  const tables = ["tls", "logging", "database", "files"].flatMap((table) => [`[${table}]`, ...lines(table)]);
   return [...lines(undefined), ...tables].join("\n");
 }
 

@@ -92,11 +92,11 @@ export async function serveConsole(request: Request, path: string, console: Cons
   return handler === undefined ? methodNotAllowed(methodsOf(route)) : handler({ request, path, console });
 }
 
-/** noConsole answers at a host name of a bucket (RFC 9110 §15.5.20). */
+/** noConsole answers at a host name that is not the server's own (RFC 9110 §15.5.20). */
 export function noConsole(): Response {
   return plainText(
     421,
-    "421 Misdirected Request: this host name belongs to a bucket. The web console is at the server's own address.",
+    "421 Misdirected Request: the web console does not answer at this host name. Use the server's own name or its address, because this name belongs to a bucket, or is not the server_name of the configuration.",
   );
 }
 

@@ -149,13 +149,13 @@ export function busy(): Response {
   );
 }
 
-/** misdirectedCall answers at a host name of a bucket (RFC 9110 §15.5.20). */
+/** misdirectedCall answers at a host name that is not the server's own (RFC 9110 §15.5.20). */
 export function misdirectedCall(): Response {
   return refuse(
     421,
     new Fault(
       "InvalidRequest",
-      "this host name belongs to a bucket; JSON-RPC answers at the server's own address",
+      "JSON-RPC does not answer at this host name; use the server's own name or its address, because this name belongs to a bucket, or is not the `server_name` of the configuration",
     ),
   );
 }

@@ -9,3 +9,34 @@ export function hostNameOf({ headers }: Request): string {
   // A name with a dot at its end is the same name, absolute.
   return name.endsWith(".") ? name.slice(0, -1) : name;
 }
+
+/**
+ * ServerNames are the names at which the server itself answers, with its console and JSON-RPC. It answers at addresses, too: no page
+ * of a bucket with a host name has such an origin.
+ */
+export class ServerNames {
+  #names: readonly string[] = [];
+
+  apply(names: readonly string[]): void {
+    this.#names = names;
+  }
+
+  has(host: string): boolean {
+    return this.#names.includes(host);
+  }
+
+  /** Whether names are configured. Otherwise the server answers at every name that belongs to no bucket. */
+  get areConfigured(): boolean {
+    return this.#names.length > 0;
+  }
+
+  /** Whether a host name, as `hostNameOf` returns it, is one of the names, or an address; true for all while no name is configured. */
+  include(host: string): boolean {
+    return !this.areConfigured || this.has(host) || isLocalOrAddress(host);
+  }
+}
+
+/** A request without a Host header (HTTP/1.0) names no other place. Of an IPv6 address, `hostNameOf` returns the beginning. */
+function isLocalOrAddress(host: string): boolean {
+  return /^(?:|\[.*|\d+(?:\.\d+){3}|(?:.+\.)?localhost)$/.test(host);
+}

@@ -115,6 +115,11 @@ export class MemoryCache {
     this.#entries.addUrl(request.url, { entry, host, hosts: this.hosts, rootPath });
   }
 
+  /** forgetUrls is to be called when the routes would decide otherwise about a host name. */
+  forgetUrls(): void {
+    this.#entries.removeUrls();
+  }
+
   /** removeUnlessOf removes a file that was not read by these rules: its answer may be of another tree than what led to it. */
   removeUnlessOf(key: string, rules: FileSnapshot): void {
     const entry = this.#entries.byKey.get(key);
@@ -342,6 +347,10 @@ export class CacheEntries {
     this.byKey.delete(entry.file.key);
     for (const url of entry.urls) this.byUrl.delete(url);
     this.#bytes -= entry.bytes;
+  }
+
+  removeUrls(): void {
+    for (const [url, { entry }] of this.byUrl) this.#removeUrl(url, entry);
   }
 
   #removeUrl(url: string, entry: CacheEntry): void {

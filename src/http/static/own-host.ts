@@ -18,6 +18,14 @@ export function isOtherHost(request: Request, bucket: string, hosts: Hosts): boo
   return owner !== undefined && owner !== bucket;
 }
 
+/** unknownHost answers over TLS at a name that neither the server nor a bucket has: the certificate was not for it. */
+export function unknownHost(): Response {
+  return plainText(
+    421,
+    "421 Misdirected Request: nothing is served at this host name. Use the server's own name or address, or give the name to a bucket.",
+  );
+}
+
 /** misdirected answers such a request (RFC 9110 §15.5.20). */
 export function misdirected(): Response {
   return plainText(
