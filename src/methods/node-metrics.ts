@@ -61,6 +61,7 @@ const statusReason = z
     reason(["failing"], { share: z.number() }),
     reason(["slow"], { seconds: z.number() }),
     reason(["nodeLost", "nodeNotReady"], { names: z.array(z.string()).readonly() }),
+    reason(["certificate"], { expires: z.string() }),
     reason(["errors"], { count: z.int(), newest: z.string() }),
     reason(["signIns"], { count: z.int() }),
   ])
@@ -94,7 +95,7 @@ export const nodeMetrics = {
       const [hour] = metrics.history({ since: now - recentMs });
       return judge({
         missing,
-        measured: measuredFacts(metrics.families, hour),
+        measured: measuredFacts(metrics.families, hour, now),
         nodes,
         ...(may("node.read_logs") && {
           errors: recentErrors(ring, now),

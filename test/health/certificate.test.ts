@@ -83,6 +83,40 @@ test("a start and a reload report a certificate that ends soon, and a metric say
   expect([eventsOf(node).length, daysLeft()]).toEqual([2, 30]);
 });
 
+test("a certificate that nobody renews is in the log, the metric and the verdict as the days pass", async () => {
+  await using folder = await tempFolder();
+  if (!(await makeCertificate(folder, "node", "", 20))) return;
+  const clock = new ManualClock();
+  const top = `${tlsKeys(folder)}enable_unix_socket = true\nunix_socket_path = ${JSON.stringify(join(folder.path, "s"))}\n`;
+  await using node = await testNode({ top, clock, logging: 'memory_log_filter = "info"' });
+  const reasons = async () => {
+    const answer = await fetch("http://localhost/jsonrpc", {
+      unix: join(folder.path, "s"),
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "node-server_status",
+        params: { token: node.superToken },
+      }),
+    } as RequestInit);
+    const { result } = (await answer.json()) as {
+      result: { reasons: ReadonlyArray<{ code: string; level: string }> };
+    };
+    return result.reasons.flatMap(({ code, level }) => (code === "certificate" ? [level] : []));
+  };
+  expect([eventsOf(node), await reasons()]).toEqual([[], []]);
+  await clock.jump(7 * dayMs);
+  expect([eventsOf(node), await reasons()]).toEqual([["certificate.expiring"], ["attention"]]);
+  await clock.jump(14 * dayMs);
+  expect([eventsOf(node), await reasons()]).toEqual([
+    ["certificate.expiring", "certificate.expired"],
+    ["trouble"],
+  ]);
+  expect((metricOf(node) ?? 0) * 1000).toBeLessThan(clock.now());
+});
+
 test("check warns of a certificate that ends soon or has expired, and ends with 0", async () => {
   await using user = await User.open();
   await using folder = await tempFolder();

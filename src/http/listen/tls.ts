@@ -5,6 +5,7 @@ import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
 import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
 import { Task } from "../../base/task.ts";
 import type { Logger } from "../../log/hub.ts";
+import { certificateWarningMs } from "../../metrics/verdict.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
 export interface Tls {
@@ -60,9 +61,6 @@ function parsePem<T>(path: string, what: string, parse: () => T): T {
   }
 }
 
-/** The time before its end from which a certificate is reported. Tools that renew certificates do so 30 days before. */
-const warningMs = 14 * 24 * 60 * 60 * 1000;
-
 /** CertificateState is a certificate that ends soon, or has ended. */
 interface CertificateState {
   readonly hasExpired: boolean;
@@ -74,7 +72,7 @@ interface CertificateState {
 
 /** certificateState returns whether a certificate has to be renewed; undefined while it is valid for more than 14 days. */
 export function certificateState(expiresAtMs: number, nowMs: number): CertificateState | undefined {
-  if (expiresAtMs - nowMs > warningMs) return undefined;
+  if (expiresAtMs - nowMs > certificateWarningMs) return undefined;
   const hasExpired = expiresAtMs <= nowMs;
   const expires = new Date(expiresAtMs).toISOString();
   const text = `${hasExpired ? "expired" : "expires"} on ${expires}; renew it and send HUP to the server`;

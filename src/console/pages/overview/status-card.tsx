@@ -67,6 +67,8 @@ function reasonText(reason: Reason): string {
     case "nodeLost":
     case "nodeNotReady":
       return texts[reason.code](visibleText(listed(reason.names)));
+    case "certificate":
+      return texts.certificate(reason.level === "trouble", reason.expires.slice(0, 10));
     case "errors":
       return texts.errors(reason.count, visibleText(reason.newest));
     case "signIns":
@@ -114,6 +116,7 @@ function targetOf({ code }: Reason): Target | undefined {
     case "disk":
       return { page: "buckets", title: t.frame.buckets, isShown: ({ seesBuckets }) => seesBuckets };
     case "connections":
+    case "certificate":
       return {
         page: "config",
         title: t.frame.config,

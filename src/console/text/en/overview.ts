@@ -42,6 +42,10 @@ export const overview = {
     slow: (ms: string) => `The server is overloaded: requests wait ${ms} ms before they are handled.`,
     nodeLost: (names: string) => `Not responding: ${names}.`,
     nodeNotReady: (names: string) => `Not ready: ${names}.`,
+    certificate: (hasExpired: boolean, day: string) =>
+      hasExpired
+        ? `The certificate expired on ${day}: browsers refuse the server. Renew it.`
+        : `The certificate expires on ${day}. Renew it.`,
     errors: (n: number, newest: string) =>
       `${counted(n, { one: "error", other: "errors" })} in the log of the last hour. Newest: ${newest}`,
     signIns: (n: number) =>

@@ -34,6 +34,10 @@ export const overview: typeof en = {
     slow: (ms) => `服务器过载，请求需等待 ${ms} 毫秒才会被处理。`,
     nodeLost: (names) => `节点无响应：${names}。`,
     nodeNotReady: (names) => `节点未就绪：${names}。`,
+    certificate: (hasExpired, day) =>
+      hasExpired
+        ? `证书已于 ${day} 过期，浏览器会拒绝连接，请更新证书。`
+        : `证书将于 ${day} 过期，请更新证书。`,
     errors: (n, newest) => `最近 1 小时的日志中有 ${numberIn("zh", n)} 个错误，最新的是：${newest}`,
     signIns: (n) => `最近 10 分钟有 ${numberIn("zh", n)} 次登录失败。`,
   },
