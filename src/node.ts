@@ -48,6 +48,7 @@ import {
   loggingPart,
   noLimits,
   proxySettings,
+  redirectAddress,
   releaseSettings,
   serverNames,
   tcpAddress,
@@ -148,6 +149,7 @@ function partsOf(core: Core, made: NodeParts): Part[] {
     newBackendPart(core, made),
     listeningPart("listener", listeners.tcp, tcpAddress),
     listeningPart("unix socket", listeners.unix, unixAddress),
+    listeningPart("http listener", listeners.http, redirectAddress),
     clusterPart(cluster.roster, (slice) => {
       present.drainMs = slice.drainMs;
     }),
@@ -255,10 +257,12 @@ function newHttp(
   return { engine, deps };
 }
 
-/** Listeners are the two addresses at which a node accepts connections. */
+/** Listeners are the addresses at which a node accepts connections. */
 class Listeners {
   readonly tcp: ListenerSlot;
   readonly unix: ListenerSlot;
+  /** Sends plain http to `tcp`. */
+  readonly http: ListenerSlot;
   #isAnnounced: boolean;
 
   constructor({ options: { group }, present, log, overrides }: Core, deps: HttpDeps) {
@@ -272,10 +276,14 @@ class Listeners {
     });
     this.tcp = new ListenerSlot(deps, listening("ws_listener"));
     this.unix = new ListenerSlot(deps, listening("unix_socket_path"));
+    this.http = new ListenerSlot(deps, {
+      ...listening("http_listener"),
+      redirects: { httpsPort: () => this.tcp.port, answerChallenge: async () => undefined },
+    });
   }
 
   get all(): readonly ListenerSlot[] {
-    return [this.tcp, this.unix];
+    return [this.tcp, this.unix, this.http];
   }
 
   applyLimits(): void {

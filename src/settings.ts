@@ -1,5 +1,6 @@
 import { hostname } from "node:os";
 import type { BackupSchedule, BackupSettings } from "./backup/schedule.ts";
+import { isHostName } from "./base/address.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { FilesSource } from "./buckets/open-storage.ts";
 import type { NodeSettings, Roster } from "./cluster/roster.ts";
@@ -10,6 +11,7 @@ import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
 import type { ProxySettings } from "./http/request/client-address.ts";
+import type { ServerNameSettings } from "./http/request/host-name.ts";
 import { parseFilter } from "./log/filter.ts";
 import type { LogSinks, SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
@@ -66,10 +68,10 @@ export function proxySettings({ trusted_proxies: trusted, proxy_header: header }
   return { trusted, header };
 }
 
-/** `serverNames` lists the names at which the server itself answers; empty if it answers at every name that belongs to no bucket. */
-export function serverNames({ tls: { server_name }, node_url }: Config): readonly string[] {
-  if (server_name === undefined) return [];
-  return node_url === undefined ? [server_name] : [server_name, new URL(node_url).hostname];
+export function serverNames({ tls: { server_name, hsts_days }, node_url }: Config): ServerNameSettings {
+  if (server_name === undefined) return { names: [], hstsDays: undefined };
+  const names = [server_name, ...(node_url === undefined ? [] : [new URL(node_url).hostname])];
+  return { names: names.filter(isHostName), hstsDays: hsts_days };
 }
 
 export function releaseSettings(config: Config): UpdateSettings {
@@ -176,6 +178,12 @@ export function tcpAddress({ ws_listener, tls_cert, tls_key, reuse_port }: Confi
   // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
   const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
   return { at: "tcp", address: ws_listener, tls, reusePort: reuse_port };
+}
+
+/** `redirectAddress` is where plain http is sent to https. */
+export function redirectAddress({ http_listener, reuse_port }: Config): BindAddress | undefined {
+  if (http_listener === undefined) return undefined;
+  return { at: "tcp", address: http_listener, tls: undefined, reusePort: reuse_port };
 }
 
 export function unixAddress({

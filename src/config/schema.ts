@@ -256,6 +256,12 @@ const topKeys = {
   ws_listener: key("address", listener, "The address for HTTP and WebSocket. Port 0 picks a free port.", {
     initial: "127.0.0.1:2211",
   }),
+  http_listener: key(
+    "address",
+    listener.optional(),
+    "An address for plain http that redirects (308) every request to https. Needs TLS at `ws_listener`.",
+    { example: "0.0.0.0:80" },
+  ),
   server_uuid: key(
     "UUID",
     z
@@ -426,6 +432,12 @@ const tlsKeys = {
     "The server's own host name. The console and JSON-RPC then answer at this name, the name in `node_url` and addresses alone, and https answers at no unknown name. Default: at every name that belongs to no bucket.",
     { example: "node.example.com" },
   ),
+  hsts_days: key(
+    "days",
+    retentionDays.optional(),
+    "For how many days browsers use only https at the server's own name (`Strict-Transport-Security`); 0 ends that in browsers that come back. Buckets set it for their host names in `_headers`. Default: not at all.",
+    { example: 365 },
+  ),
 };
 
 type Keys = Readonly<Record<string, Key>>;
@@ -485,6 +497,15 @@ export const configSchema = z
     path: ["tls_key"],
     error: 'needs tls_cert, too; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
+  })
+  .refine((config) => config.http_listener === undefined || config.tls_cert !== undefined, {
+    path: ["http_listener"],
+    error: "needs tls_cert and tls_key, because it redirects to https",
+    when: () => true,
+  })
+  .refine(({ tls }) => tls.hsts_days === undefined || tls.server_name !== undefined, {
+    path: ["tls", "hsts_days"],
+    error: 'needs server_name, because browsers take it for a name; write server_name = "node.example.com"',
   })
   .check(({ value: { files }, issues }) => {
     const message = missingSettings(files);

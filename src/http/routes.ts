@@ -228,11 +228,14 @@ export class Router {
     );
   }
 
-  /** Adds to a response what Bun leaves out. */
-  #complete({ method, headers }: Request, response: Response): void {
+  /** Adds to a response what Bun leaves out, and what concerns the whole host. */
+  #complete(request: Request, response: Response): void {
+    const { method, headers } = request;
     // Bun closes such a connection and does not say so: Node's client would send its next request into it. RFC 9112 §9.6.
     if (asksToClose(headers) && !asksToClose(response.headers))
       response.headers.append("connection", "close");
+    const hsts = this.#deps.names.hstsFor(request);
+    if (hsts !== undefined) response.headers.set("strict-transport-security", hsts);
     if (method === "HEAD") response.headers.set("date", httpDate(this.#deps.clock.now()));
   }
 

@@ -88,6 +88,10 @@ export const cases: Readonly<Record<string, Case>> = {
       ['""', /an address and a port, such as/],
     ],
   },
+  http_listener: {
+    good: [['"0.0.0.0:80"', { host: "0.0.0.0", port: 80 }]],
+    bad: [...notText, ['"80"', /an address and a port, such as/]],
+  },
   server_uuid: {
     good: [
       ['"auto_gen"', "auto_gen"],
@@ -234,6 +238,13 @@ export const cases: Readonly<Record<string, Case>> = {
         (name) => [name, /: must be a host name such as node.example.com/] as const,
       ),
     ],
+  },
+  "tls.hsts_days": {
+    good: [
+      ["0", 0],
+      ["365", 365],
+    ],
+    bad: [...notNumber, ["3651", /3650 or less/]],
   },
   "logging.log_filter": filter,
   "logging.log_format": {

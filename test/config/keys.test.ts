@@ -69,6 +69,15 @@ test.each([
   expect(fault.data).toMatchObject({ field: given, line: 2, column });
 });
 
+test("a key that needs another one is refused where it stands", () => {
+  const redirects = minimal.replace("[database]", 'http_listener = "0.0.0.0:80"\n[database]');
+  expect(refusalOf(redirects).detail).toStartWith(
+    "config.toml:2:17: http_listener: needs tls_cert and tls_key",
+  );
+  const hsts = refusalOf(`${minimal}[tls]\nhsts_days = 365\n`);
+  expect(hsts.detail).toStartWith("config.toml:5:13: tls.hsts_days: needs server_name");
+});
+
 test.each([
   [
     "ws_listener",
@@ -114,12 +123,15 @@ const minimal = 'ws_listener = "127.0.0.1:1"\n[database]\ndatabase_url = "sqlite
 function fileWith(key: string, toml: string): string {
   const [name = "", table] = key.split(".").reverse();
   const line = `  ${name} = ${toml} # here`;
-  const other = { tls_cert: "tls_key", tls_key: "tls_cert" }[name];
+  const others = { tls_cert: ["tls_key"], tls_key: ["tls_cert"], http_listener: ["tls_cert", "tls_key"] }[
+    name
+  ];
   return [
     ...(table === undefined ? [line] : []),
     ...(name === "ws_listener" ? [] : ['ws_listener = "127.0.0.1:1"']),
-    ...(other === undefined ? [] : [`${other} = "x.pem"`]),
+    ...(others ?? []).map((other) => `${other} = "x.pem"`),
     ...(table === "logging" || table === "tls" ? [`[${table}]`, line] : []),
+    ...(name === "hsts_days" ? ['server_name = "node.example.com"'] : []),
     "",
     "[database]",
     ...(name === "database_url" ? [] : ['database_url = "sqlite:x"']),

@@ -81,6 +81,11 @@ export class ListenerSlot {
     return this.#current?.url;
   }
 
+  /** The port that is bound. */
+  get port(): number | undefined {
+    return this.#current?.port;
+  }
+
   /** When its certificate ends, in Unix milliseconds; undefined without one. */
   get certificateExpiresAtMs(): number | undefined {
     const address = this.#current?.bindAddress;

@@ -5,8 +5,9 @@ import { codeOf, Fault, isOutOfDescriptors, messageOf, outOfDescriptors } from "
 import { currentUser, shellQuoted } from "../../base/local-fs/access.ts";
 import type { Logger } from "../../log/hub.ts";
 import { toFault } from "../../rpc/bodies.ts";
-import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { plainText, redirect, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
+import type { RequestObservers } from "../request/request-observer.ts";
 import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
 import type { Tls } from "./tls.ts";
 import {
@@ -44,6 +45,15 @@ export interface ListenOptions {
   readonly addressFrom: string;
   /** True if a Unix socket is taken from a process of this server that still runs. */
   readonly takesOver?: boolean | undefined;
+  /** If set, the listener serves nothing itself: it sends clients to https. */
+  readonly redirects?: RedirectOptions | undefined;
+}
+
+export interface RedirectOptions {
+  /** The port at which the server speaks https. */
+  httpsPort(): number | undefined;
+  /** The answer to the challenge of a certificate authority with this token; undefined if none is expected. */
+  answerChallenge(token: string): Promise<string | undefined>;
 }
 
 /** CutOff counts what was still running when a listener dropped its connections. */
@@ -71,16 +81,13 @@ export class Listener {
     if (bindAddress.at === "unix") this.#socketFile = socketFileOf(bindAddress.path);
   }
 
-  static async open(
-    bindAddress: BindAddress,
-    shared: HttpDeps,
-    { limits, log, addressFrom, takesOver = false }: ListenOptions,
-  ): Promise<Listener> {
+  static async open(bindAddress: BindAddress, shared: HttpDeps, options: ListenOptions): Promise<Listener> {
+    const { limits, addressFrom, takesOver = false } = options;
     if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path, { takesOver });
     const deps: ListenerDeps = { ...shared, sockets: new Set() };
     try {
       const serve = (binding: Binding) =>
-        Bun.serve<RpcSocket>({ ...binding, ...handlers(deps, limits(), log) });
+        Bun.serve<RpcSocket>({ ...binding, ...handlers(deps, limits(), options) });
       const server =
         bindAddress.at === "unix"
           ? bindUnixSocket(bindAddress, (unix) => serve({ unix }))
@@ -115,8 +122,8 @@ export class Listener {
   }
 
   /** Applies new limits without closing a connection. */
-  applyLimits({ limits, log }: ListenOptions): void {
-    this.#server.reload(handlers(this.#deps, limits(), log));
+  applyLimits(options: ListenOptions): void {
+    this.#server.reload(handlers(this.#deps, options.limits(), options));
   }
 
   /** HTTP requests that are being answered. */
@@ -186,14 +193,17 @@ function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
   };
 }
 
-function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
+function handlers(deps: ListenerDeps, limits: SizeLimits, { log, redirects }: ListenOptions) {
   const toErrorResponse = (error: unknown) => {
     if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
     const { kind, detail, message } = toFault(error, log);
     if (kind === "DatabaseError") return serviceUnavailable(detail);
     return plainText(500, `500 ${message}`);
   };
-  const router = new Router(deps, toErrorResponse);
+  const router =
+    redirects === undefined
+      ? new Router(deps, toErrorResponse)
+      : new RedirectRouter(redirects, deps.observers, toErrorResponse);
   return {
     development: false,
     // Bodies are bounded where they are read: an upload may be larger than a call.
@@ -222,6 +232,51 @@ function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
       close: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.closed(),
     },
   };
+}
+
+const challengePath = "/.well-known/acme-challenge/";
+
+/** RedirectRouter answers the challenges of certificate authorities, and sends everybody else to the same address of https. */
+class RedirectRouter {
+  readonly #options: RedirectOptions;
+  readonly #observers: RequestObservers;
+  readonly #toErrorResponse: (error: unknown) => Response;
+
+  constructor(
+    options: RedirectOptions,
+    observers: RequestObservers,
+    toErrorResponse: (error: unknown) => Response,
+  ) {
+    this.#options = options;
+    this.#observers = observers;
+    this.#toErrorResponse = toErrorResponse;
+  }
+
+  async route(request: Request, server: Server<RpcSocket>): Promise<Response> {
+    const startedAt = performance.now();
+    this.#observers.started(request, server);
+    const response = await this.#answer(request).catch(this.#toErrorResponse);
+    this.#observers.ended({ request, server, handler: "other", startedAt }, response);
+    return response;
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    const host = request.headers.get("host") ?? "";
+    if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(request.url))
+      return plainText(400, "400 Bad Request: invalid Host header.");
+    const url = new URL(request.url);
+    const challenge = await this.#challengeAt(url);
+    if (challenge !== undefined) return plainText(200, challenge, { "cache-control": "no-store" });
+    url.protocol = "https:";
+    url.port = String(this.#options.httpsPort() ?? "");
+    // Browsers would keep a permanent redirect for good, also after the port of https has changed.
+    return redirect(308, url.href, { "cache-control": "no-cache" });
+  }
+
+  async #challengeAt({ pathname }: URL): Promise<string | undefined> {
+    const token = pathname.startsWith(challengePath) ? pathname.slice(challengePath.length) : "";
+    return /^[\w-]+$/.test(token) ? this.#options.answerChallenge(token) : undefined;
+  }
 }
 
 function describe(bindAddress: BindAddress): string {

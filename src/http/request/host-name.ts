@@ -10,15 +10,30 @@ export function hostNameOf({ headers }: Request): string {
   return name.endsWith(".") ? name.slice(0, -1) : name;
 }
 
+export interface ServerNameSettings {
+  /** Empty if the server answers at every name that belongs to no bucket. */
+  readonly names: readonly string[];
+  /** For how many days browsers use https alone at these names. */
+  readonly hstsDays: number | undefined;
+}
+
 /**
  * ServerNames are the names at which the server itself answers, with its console and JSON-RPC. It answers at addresses, too: no page
  * of a bucket with a host name has such an origin.
  */
 export class ServerNames {
   #names: readonly string[] = [];
+  #hsts: string | undefined;
 
-  apply(names: readonly string[]): void {
+  apply({ names, hstsDays }: ServerNameSettings): void {
     this.#names = names;
+    this.#hsts = hstsDays === undefined ? undefined : `max-age=${hstsDays * 24 * 60 * 60}`;
+  }
+
+  /** The `Strict-Transport-Security` of an answer; undefined over plain http, at an address and at a bucket's host name (RFC 6797). */
+  hstsFor(request: Request): string | undefined {
+    if (this.#hsts === undefined || !request.url.startsWith("https:")) return undefined;
+    return this.has(hostNameOf(request)) ? this.#hsts : undefined;
   }
 
   has(host: string): boolean {

@@ -23,6 +23,9 @@ export const configKeys: typeof en = {
       "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
     link_key_file:
       "保存签名链接密钥中不在数据库里的那一部分的文件；不存在时会自动创建。默认是本文件旁边的 `config.link-key`。集群的所有节点必须使用内容相同的文件。",
+    http_listener: "明文 http 的地址，把所有请求重定向（308）到 https；`ws_listener` 必须启用 TLS。",
+    "tls.hsts_days":
+      "浏览器在多少天内对服务器自己的名称只使用 https（`Strict-Transport-Security`）；0 表示在再次访问的浏览器中取消。存储桶在 `_headers` 中为自己的主机名设置。默认：不发送。",
     "tls.server_name":
       "服务器自己的主机名。设置后，控制台和 JSON-RPC 只在此名称、`node_url` 中的名称和 IP 地址上应答，https 不应答未知名称。默认：在所有不属于存储桶的名称上应答。",
     tls_cert: "PEM 证书链；与 `tls_key` 一起设置后，监听地址提供 https 和 wss。",
