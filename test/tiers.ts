@@ -45,6 +45,7 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
   client: ["browser"],
   db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],
+  health: ["sslyze"],
   "node-server": ["config-storm", "log-storm", "sql-process"],
   rpc: ["hostile"],
   update: ["download-hostile"],
