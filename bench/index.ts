@@ -26,6 +26,7 @@ import {
   writeProcesses,
   writeStart,
   writeStores,
+  writeTls,
 } from "./report/write.ts";
 import { prepareContestants } from "./servers/contenders.ts";
 import { type Bench, openBench } from "./servers/node-server.ts";
@@ -36,6 +37,7 @@ import { compareStores } from "./stores/index.ts";
 import { measureMillion } from "./stores/million.ts";
 import { judgeStores } from "./stores/tables.ts";
 import { judge, ratioTable } from "./targets.ts";
+import { measureTls, tlsTable } from "./tls.ts";
 
 interface Run {
   readonly bench: Bench;
@@ -50,6 +52,7 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   growth,
   metrics,
   "access-log": accessLog,
+  tls,
   stores,
   "stores-million": storesMillion,
   cluster,
@@ -68,6 +71,7 @@ const usual = {
     "growth",
     "metrics",
     "access-log",
+    "tls",
     "stores",
     "cluster",
     "processes",
@@ -146,6 +150,14 @@ async function metrics(own: Run): Promise<void> {
   if (own.pace.quick) return;
   for (const { what, goal, met } of figures) if (goal !== undefined) report(`${what}: ${goal}`, met);
   await writeMetrics(figures, { ...own.origin, placement: cores.description });
+}
+
+async function tls({ bench, pace, origin }: Run): Promise<void> {
+  await using cores = separateCores();
+  const cells = await measureTls(bench, cores, pace);
+  printTable("What requests and handshakes cost over TLS", tlsTable(cells));
+  if (pace.quick) return;
+  await writeTls(cells, { ...origin, placement: cores.description });
 }
 
 async function accessLog({ bench, pace }: Run): Promise<void> {

@@ -7,6 +7,10 @@ export interface Load {
   /** Sent in turn, over all connections together. */
   readonly requests: readonly Buffer[];
   readonly connections: number;
+  /** Whether the server speaks TLS, with a certificate of our own. */
+  readonly isTls?: boolean;
+  /** Whether each request has a connection of its own, so that its handshake counts. */
+  readonly isEachNew?: boolean;
 }
 
 /** When a load ends. At least one request is sent. */
@@ -34,12 +38,21 @@ export async function closedLoop(load: Load, stop: Stop): Promise<Done> {
     sent += 1;
     return load.requests[sent % load.requests.length];
   };
-  await Promise.all(Array.from({ length: Math.min(load.connections, most) }, () => converse(load, next)));
+  const inTurn = () => (load.isEachNew ? oneByOne(load, next) : converse(load, next));
+  await Promise.all(Array.from({ length: Math.min(load.connections, most) }, inTurn));
   return { requests: sent, seconds: (performance.now() - begin) / 1000 };
 }
 
+/** A connection for each request, one after the other. */
+async function oneByOne(load: Load, next: () => Buffer | undefined): Promise<void> {
+  for (let request = next(); request !== undefined; request = next()) {
+    const left = [request];
+    await converse(load, () => left.pop());
+  }
+}
+
 /** One connection, until `next` has no further request for it. */
-function converse({ port, protocol }: Load, next: () => Buffer | undefined): Promise<void> {
+function converse({ port, protocol, isTls = false }: Load, next: () => Buffer | undefined): Promise<void> {
   const reader: AnswerReader = protocol === "http" ? new HttpReader() : new FrameReader();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let unsent: Buffer = protocol === "http" ? Buffer.alloc(0) : webSocketHandshake;
@@ -56,11 +69,14 @@ function converse({ port, protocol }: Load, next: () => Buffer | undefined): Pro
     resolve();
     socket.end();
   };
+  const begin = (socket: Bun.Socket) => (protocol === "http" ? proceed(socket) : write(socket, unsent));
   Bun.connect({
     hostname: "127.0.0.1",
     port,
+    ...(isTls ? { tls: { rejectUnauthorized: false } } : {}),
     socket: {
-      open: (socket) => (protocol === "http" ? proceed(socket) : write(socket, unsent)),
+      open: (socket) => (isTls ? undefined : begin(socket)),
+      handshake: begin,
       data(socket, bytes) {
         if (finished) return;
         try {

@@ -21,6 +21,7 @@ import {
   waitTable,
 } from "../stores/tables.ts";
 import { judge } from "../targets.ts";
+import { type TlsCell, tlsTable } from "../tls.ts";
 import { costPicture } from "./bars.ts";
 import { growthPicture } from "./curves.ts";
 import { replaceSection } from "./sections.ts";
@@ -99,6 +100,10 @@ export async function writeGrowth(curves: readonly Curve[], origin: Origin): Pro
 
 export async function writeMetrics(figures: readonly MetricsFigure[], origin: Origin): Promise<void> {
   await replaceSection(page, "metrics", [markdownTable(metricsTable(figures)), originLine(origin)]);
+}
+
+export async function writeTls(cells: readonly TlsCell[], origin: Origin): Promise<void> {
+  await replaceSection(page, "tls", [markdownTable(tlsTable(cells)), originLine(origin)]);
 }
 
 export async function writeDeploys(figures: DeployFigures, origin: Origin): Promise<void> {

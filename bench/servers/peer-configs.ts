@@ -10,6 +10,14 @@ export interface Setup {
   readonly port: number;
   readonly user: string;
   readonly password: string;
+  /** If set, it speaks https. */
+  readonly tls?: CertificateFiles | undefined;
+}
+
+/** CertificateFiles are a certificate and its key, both PEM. */
+export interface CertificateFiles {
+  readonly cert: string;
+  readonly key: string;
 }
 
 /** The user and group "nobody". */
@@ -21,29 +29,33 @@ export function rclone(folder: string, kind: string, port: number): string[] {
   return ["rclone", "serve", kind, "--config", join(folder, "none.conf"), "--addr", `127.0.0.1:${port}`];
 }
 
-export async function caddy({ folder, root, port }: Setup): Promise<string[]> {
+export async function caddy({ folder, root, port, tls }: Setup): Promise<string[]> {
   const config = join(folder, "Caddyfile");
   await writeFile(
     config,
-    `{\n  admin off\n  auto_https off\n}\nhttp://127.0.0.1:${port} {\n  bind 127.0.0.1\n  root * ${root}\n  file_server\n}\n`,
+    `{\n  admin off\n  auto_https off\n}\n${tls === undefined ? "http" : "https"}://127.0.0.1:${port} {\n  bind 127.0.0.1\n${tls === undefined ? "" : `  tls ${tls.cert} ${tls.key}\n`}  root * ${root}\n  file_server\n}\n`,
   );
   // It keeps a copy of its configuration in the user's folder otherwise.
   const home = ["env", `XDG_CONFIG_HOME=${folder}`, `XDG_DATA_HOME=${folder}`];
   return [...home, "caddy", "run", "--adapter", "caddyfile", "--config", config];
 }
 
-export async function nginx({ folder, root, port, user, password }: Setup, cache: string): Promise<string[]> {
+export async function nginx(
+  { folder, root, port, user, password, tls }: Setup,
+  cache: string,
+): Promise<string[]> {
   const [config, users] = [join(folder, "nginx.conf"), join(folder, "users")];
   await writeFile(users, `${user}:{PLAIN}${password}\n`);
   const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
     .map((name) => `${name}_temp_path ${folder}/${name};`)
     .join(" ");
+  const ssl = tls === undefined ? "" : ` ssl; ssl_certificate ${tls.cert}; ssl_certificate_key ${tls.key}`;
   await writeFile(
     config,
     `worker_processes 1; daemon off; master_process off; error_log /dev/null; pid ${folder}/nginx.pid;
 events { worker_connections 1024; }
 http { access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; etag on; ${cache} ${temporary}
-  server { listen 127.0.0.1:${port}; root ${root};
+  server { listen 127.0.0.1:${port}${ssl}; root ${root};
     location /dav/ { dav_methods PUT DELETE MKCOL COPY MOVE; auth_basic bench; auth_basic_user_file ${users}; } } }
 `,
   );
