@@ -427,7 +427,7 @@ const hostName = z
 
 const tlsKeys = {
   server_name: key(
-    "name",
+    "text",
     hostName.optional(),
     "The server's own host name. The console and JSON-RPC then answer at this name, the name in `node_url` and addresses alone, and https answers at no unknown name. Default: at every name that belongs to no bucket.",
     { example: "node.example.com" },
