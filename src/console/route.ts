@@ -101,6 +101,11 @@ export function replaceQuery(query: Record<string, string>): void {
   replaceRoute(linkTo(page, rest, query));
 }
 
+/** Changes a part of the query of the current route in the same way. */
+export function changeQuery(part: Record<string, string>): void {
+  replaceQuery({ ...Object.fromEntries(route.value.query), ...part });
+}
+
 /**
  * Closes something that has a route of its own, such as a preview. Goes back when the previous history entry is what lies below
  * it (`isBelow`), so that the history gets no second entry of it. Otherwise, as after a link from elsewhere, replaces the query.

@@ -1,14 +1,15 @@
 import { expect, test } from "bun:test";
-import { bucketSizes } from "../../src/console/pages/overview/bucket-sizes.ts";
 import {
   addAnswer,
+  bucketSizes,
   type History,
   mean,
+  measures,
   sinceFor,
   sumOf,
   thinned,
-} from "../../src/console/pages/overview/history.ts";
-import { measures, wantedSeries } from "../../src/console/pages/overview/measures.ts";
+  wantedSeries,
+} from "../../src/console/pages/overview/model.ts";
 import { testNode } from "../support/node.ts";
 
 const part = (step_seconds: number, start: number | null, values: ReadonlyArray<number | null>) => ({

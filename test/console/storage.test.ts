@@ -7,7 +7,7 @@ import {
   type SizeHistory,
   type SizeSample,
   tableSizes,
-} from "../../src/console/pages/overview/storage-sizes.ts";
+} from "../../src/console/pages/overview/model.ts";
 import "./texts.ts";
 
 const minute = 60_000;

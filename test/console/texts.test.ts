@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
 import { ago, duration, listed, sentences, shortTime } from "../../src/console/format.ts";
-import { formatValue } from "../../src/console/pages/overview/measure-values.ts";
+import { formatValue } from "../../src/console/pages/overview/model.ts";
 import { catalogues, type TextGroup, textGroups } from "../../src/console/text/catalogues.ts";
 import { languages } from "../../src/console/text/language.ts";
 import { setLanguage, t } from "../../src/console/text/text.ts";

@@ -1,6 +1,6 @@
 import type { ComponentChildren, HTMLAttributes } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { replaceQuery, route } from "../route.ts";
+import { changeQuery, route } from "../route.ts";
 import { Icon } from "./icons.tsx";
 import { useVirtualWindow } from "./list.tsx";
 import { arrange, type Order, orderText, parseOrder, type SortValue, search } from "./order.ts";
@@ -69,11 +69,6 @@ export function useTableView<T>(
       changeQuery({ sort: isInitial ? "" : orderText(next) });
     },
   };
-}
-
-/** Changes a part of the query of the address, without an entry of the history. */
-export function changeQuery(part: Record<string, string>): void {
-  replaceQuery({ ...Object.fromEntries(route.value.query), ...part });
 }
 
 /** Rows that the person has marked. */

@@ -1,15 +1,36 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { MetricFamily } from "../../../client/index.ts";
 import { importCode } from "../../connection.ts";
 import { time } from "../../format.ts";
-import { replaceQuery, route } from "../../route.ts";
+import { changeQuery } from "../../route.ts";
+import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
+import { type LoadState, useLoad } from "../../ui/call.tsx";
+import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Segments } from "../../ui/form.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
+import { Sparkline } from "../../ui/sparkline.tsx";
 import type { ChartProps } from "./chart.tsx";
-import { mean, type Range, ranges, type Samples } from "./history.ts";
-import { formatValue, knownLines, lineValues } from "./measure-values.ts";
-import type { Measure } from "./measures.ts";
+import {
+  addAnswer,
+  formatValue,
+  type History,
+  knownLines,
+  lineValues,
+  type Measure,
+  mean,
+  measures,
+  type Range,
+  ranges,
+  type Samples,
+  sinceFor,
+  thinned,
+  tileValue,
+  tileValues,
+  wantedSeries,
+} from "./model.ts";
 
 interface ChartCardProps {
   readonly measure: Measure;
@@ -26,14 +47,12 @@ export function ChartCard({ measure, range, samples }: ChartCardProps) {
     <section class="card overview-chart" aria-labelledby="chart">
       <header>
         <h2 id="chart">{t.overview.measures[measure.id]}</h2>
-        <fieldset class="segments">
-          <legend class="unseen">{t.overview.range}</legend>
-          {ranges.map((one) => (
-            <button key={one} type="button" aria-pressed={one === range} onClick={() => chooseRange(one)}>
-              {t.overview.ranges[one]}
-            </button>
-          ))}
-        </fieldset>
+        <Segments
+          label={t.overview.range}
+          options={ranges.map((value) => ({ value, title: t.overview.ranges[value] }))}
+          value={range}
+          onChange={(next) => changeQuery({ range: next === "hour" ? "" : next })}
+        />
       </header>
       {samples === undefined ? (
         <Skeleton rows={4} />
@@ -54,10 +73,6 @@ export function ChartCard({ measure, range, samples }: ChartCardProps) {
       )}
     </section>
   );
-}
-
-function chooseRange(range: Range): void {
-  replaceQuery({ ...Object.fromEntries(route.value.query), range: range === "hour" ? "" : range });
 }
 
 /** Fetches the code of the charts when one is first shown. */
@@ -83,39 +98,119 @@ const tableRows = 12;
 /** The chart in numbers, for everybody who cannot see it, and for exact values. */
 function ChartTable({ measure, samples }: Omit<ChartProps, "range">) {
   const lines = knownLines(samples, measure);
-  const columns = lines.map((line) => lineValues(samples, measure, line));
+  const values = lines.map((line) => lineValues(samples, measure, line));
   const width = Math.ceil(samples.times.length / tableRows);
   const rows = Array.from({ length: Math.ceil(samples.times.length / width) }, (_, at) => ({
     from: samples.times[at * width] ?? 0,
-    means: columns.map((values) => mean(values.slice(at * width, (at + 1) * width))),
+    means: values.map((column) => mean(column.slice(at * width, (at + 1) * width))),
   }));
+  const columns: ReadonlyArray<Column<(typeof rows)[number]>> = [
+    {
+      id: "from",
+      title: t.overview.from,
+      cell: ({ from }) => time(from).slice(0, "2026-11-15 08:41".length),
+    },
+    ...lines.map(({ id }, at) => ({
+      id,
+      title: t.overview.lines[id],
+      kind: "number" as const,
+      cell: ({ means }: (typeof rows)[number]) => {
+        const value = means[at];
+        return value === undefined ? "–" : formatValue(value, measure.unit);
+      },
+    })),
+  ];
   return (
-    <div class="table-box">
-      <table class="table">
-        <caption class="unseen">{t.overview.tableCaption(t.overview.measures[measure.id])}</caption>
-        <thead>
-          <tr>
-            <th scope="col">{t.overview.from}</th>
-            {lines.map(({ id }) => (
-              <th key={id} scope="col" class="number">
-                {t.overview.lines[id]}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.reverse().map(({ from, means }) => (
-            <tr key={from}>
-              <td>{time(from).slice(0, "2026-11-15 08:41".length)}</td>
-              {means.map((value, at) => (
-                <td key={lines[at]?.id} class="number">
-                  {value === undefined ? "–" : formatValue(value, measure.unit)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <DataTable
+      label={t.overview.tableCaption(t.overview.measures[measure.id])}
+      columns={columns}
+      rows={rows.reverse()}
+      keyOf={({ from }) => String(from)}
+    />
+  );
+}
+
+const sparklinePoints = 60;
+
+interface TilesProps {
+  /** The last hour. */
+  readonly hour: Samples;
+  readonly chosen: Measure;
+}
+
+/** What the server does now, with the last hour as a small line. A tile chooses the chart below. */
+export function Tiles({ hour, chosen }: TilesProps) {
+  return (
+    <fieldset class="tiles overview-tiles">
+      <legend class="unseen">{t.overview.tiles}</legend>
+      {measures.map((measure) => (
+        <Tile key={measure.id} measure={measure} hour={hour} isChosen={measure === chosen} />
+      ))}
+    </fieldset>
+  );
+}
+
+interface TileProps {
+  readonly measure: Measure;
+  readonly hour: Samples;
+  readonly isChosen: boolean;
+}
+
+function Tile({ measure, hour, isChosen }: TileProps) {
+  const title = t.overview.measures[measure.id];
+  const value = tileValue(hour, measure);
+  const values = thinned(tileValues(hour, measure), sparklinePoints);
+  const known = values.filter((one) => one !== undefined);
+  const label =
+    known.length === 0
+      ? t.overview.notMeasured
+      : t.overview.lastHour(
+          formatValue(Math.min(...known), measure.unit),
+          formatValue(Math.max(...known), measure.unit),
+        );
+  const isBad = measure.id === "errors" && (value ?? 0) > 0;
+  return (
+    <button
+      type="button"
+      class="tile"
+      aria-pressed={isChosen}
+      onClick={() => changeQuery({ chart: measure.id })}
+    >
+      <span class="tile-title">{title}</span>
+      <span class={isBad ? "tile-value bad" : "tile-value"}>
+        {value === undefined ? "–" : formatValue(value, measure.unit)}
+      </span>
+      <Sparkline values={values} label={label} />
+    </button>
+  );
+}
+
+/** As often as the server measures. */
+const refreshMs = 10_000;
+
+interface MetricsView {
+  readonly families: readonly MetricFamily[];
+  readonly history: History;
+}
+
+/** Present values and history, refreshed while the tab is visible; only new values are transferred. Undefined without the permission. */
+export function useMetrics(range: Range): LoadState<MetricsView | undefined> {
+  const { client, rights } = useSession();
+  const isAllowed = rights.may("node-server_metrics");
+  const history = useRef<History>(undefined);
+  return useLoad(
+    async (signal) => {
+      if (!isAllowed) return undefined;
+      const since = sinceFor(history.current, range, Date.now());
+      const answer = await client.call(
+        "node-server_metrics",
+        { since, series: [...wantedSeries] },
+        { signal },
+      );
+      history.current = addAnswer(history.current, answer, since);
+      return { families: answer.metrics, history: history.current };
+    },
+    [client, isAllowed, range],
+    { every: refreshMs },
   );
 }

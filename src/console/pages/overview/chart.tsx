@@ -3,9 +3,8 @@ import uPlot from "uplot";
 import { time } from "../../format.ts";
 import { language, t } from "../../text/text.ts";
 import { theme } from "../../theme.ts";
-import { lengthMs, type Range, type Samples } from "./history.ts";
-import { formatValue, knownLines, lineValues } from "./measure-values.ts";
-import type { Line, Measure } from "./measures.ts";
+import type { Line, Measure } from "./model.ts";
+import { formatValue, knownLines, lengthMs, lineValues, type Range, type Samples } from "./model.ts";
 
 export interface ChartProps {
   readonly measure: Measure;

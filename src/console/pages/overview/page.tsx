@@ -6,18 +6,18 @@ import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { AboutCard } from "./about-card.tsx";
-import { ActivityCard, useAudit } from "./activity-card.tsx";
-import { bucketSizes } from "./bucket-sizes.ts";
-import { BucketsCard } from "./buckets-card.tsx";
-import { ChartCard } from "./chart-card.tsx";
-import { measureOf } from "./measures.ts";
-import { NodesCard, useNodes } from "./nodes-card.tsx";
-import { ProblemsCard, useProblems } from "./problems-card.tsx";
-import { ReleaseNotice } from "./release-notice.tsx";
-import { useStatus } from "./status.ts";
-import { StatusCard } from "./status-card.tsx";
-import { Tiles } from "./tiles.tsx";
-import { useMetrics } from "./use-metrics.ts";
+import {
+  ActivityCard,
+  BucketsCard,
+  NodesCard,
+  ProblemsCard,
+  useAudit,
+  useNodes,
+  useProblems,
+} from "./cards.tsx";
+import { ChartCard, Tiles, useMetrics } from "./chart-card.tsx";
+import { bucketSizes, measureOf } from "./model.ts";
+import { ReleaseNotice, StatusCard, useStatus } from "./status-card.tsx";
 
 /** Whether the server is well, what it does, and what happened on it: as much of it as the token may see. */
 export default function OverviewPage() {

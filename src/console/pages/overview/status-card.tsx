@@ -1,11 +1,13 @@
+import type { ResultOf, StatusReason } from "../../../client/index.ts";
+import { connection, consoleFetch } from "../../connection.ts";
 import { bytes, listed, number } from "../../format.ts";
 import type { Rights } from "../../rights.ts";
 import { linkTo } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { type Session, serverUrl, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
+import { useCall, useLoad } from "../../ui/call.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
-import type { Reason, ShownStatus } from "./status.ts";
 
 type Verdict = ShownStatus["verdict"];
 
@@ -131,4 +133,69 @@ function targetOf({ code }: Reason): Target | undefined {
     default:
       return undefined;
   }
+}
+
+/** As often as the server measures. */
+const refreshMs = 10_000;
+
+type Reason = StatusReason | { readonly code: "offline" };
+
+/** What the server says of itself. Without the permission to ask it is unknown whether it is well. */
+interface ShownStatus {
+  readonly verdict: ResultOf<"node-server_status">["verdict"] | "unknown";
+  readonly reasons: readonly Reason[];
+}
+
+/** The state of the server, refreshed while the tab is visible; undefined while it is read. */
+export function useStatus(): ShownStatus | undefined {
+  const session = useSession();
+  const { value } = useLoad((signal) => readStatus(session, signal), [session, connection.value], {
+    every: refreshMs,
+  });
+  return connection.value === "offline" ? { verdict: "trouble", reasons: [{ code: "offline" }] } : value;
+}
+
+async function readStatus({ client, rights }: Session, signal: AbortSignal): Promise<ShownStatus> {
+  const status = rights.may("node-server_status")
+    ? await client.call("node-server_status", {}, { signal }).catch(() => undefined)
+    : undefined;
+  // Without a database no token can be checked, so the server refuses the call; anybody may ask what it lacks.
+  return status ?? fromReadiness(await readMissing(signal));
+}
+
+type MissingCode = "database" | "schema" | "store" | "draining";
+
+function fromReadiness(missing: readonly MissingCode[]): ShownStatus {
+  const reasons = missing.map(
+    (code) => ({ code, level: code === "draining" ? "attention" : "trouble" }) as const,
+  );
+  const gravest = reasons.find(({ level }) => level === "trouble") ?? reasons[0];
+  return { verdict: gravest?.level ?? "unknown", reasons };
+}
+
+async function readMissing(signal: AbortSignal): Promise<readonly MissingCode[]> {
+  const response = await consoleFetch(`${serverUrl}/node/ready`, { signal, credentials: "omit" });
+  if (response.ok) return [];
+  const { missing } = (await response.json()) as { readonly missing?: readonly MissingCode[] };
+  return missing ?? [];
+}
+
+/** The server asks the release server at most once an hour. */
+const releaseRefreshMs = 3_600_000;
+
+/** Tells of a newer version. A release server that is away, or none at all, is not a problem of this server and shows nothing. */
+export function ReleaseNotice() {
+  const { rights } = useSession();
+  const { value } = useCall("node-server_latest_release", {}, { every: releaseRefreshMs });
+  if (value === undefined || !value.newer || value.latest === null) return null;
+  const link = linkTo("update");
+  const text = t.overview.newVersion(visibleText(value.latest), visibleText(value.current));
+  return (
+    <p class="notice good overview-release">
+      <Icon name="update" />
+      <span>
+        {text} {rights.may("node-server_self_update") && <a href={link}>{t.frame.update}</a>}
+      </span>
+    </p>
+  );
 }

@@ -1,12 +1,12 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { ago, number, time } from "../../format.ts";
-import { closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
+import { changeQuery, closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useCall, WhenLoaded } from "../../ui/call.tsx";
-import { type Column, changeQuery, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
 import { Search, Segments } from "../../ui/form.tsx";
 import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
 import { useNow } from "../../ui/now.ts";

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import type { FileVersion } from "../../../../client/index.ts";
 import { ago, bytes, time } from "../../../format.ts";
-import { route } from "../../../route.ts";
+import { changeQuery, route } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";
-import { type Column, changeQuery, DataTable, useTableView } from "../../../ui/data-table.tsx";
+import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
 import { Search } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
