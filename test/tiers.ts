@@ -41,11 +41,12 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
-  cli: ["cluster-page", "completion-shells", "operate-page", "push-lost"],
+  cli: ["cluster-page", "completion-shells", "operate-page", "push-lost", "storage-page"],
   client: ["browser"],
   db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],
   health: ["sslyze"],
+  metrics: ["prometheus"],
   "node-server": ["config-storm", "log-storm", "sql-process"],
   rpc: ["hostile"],
   update: ["download-hostile"],
