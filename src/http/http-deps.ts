@@ -13,12 +13,13 @@ import { Compression } from "./content/compression.ts";
 import { ContentBudget } from "./content/content-budget.ts";
 import type { HealthOptions } from "./health.ts";
 import type { SocketTraffic } from "./jsonrpc/rpc-socket.ts";
+import { idleSeconds } from "./pipeline.ts";
 import { previewOptions } from "./preview/preview.ts";
 import { ClientAddresses } from "./request/client-address.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
 import { ServerNames } from "./request/host-name.ts";
 import { RequestObservers } from "./request/request-observer.ts";
-import { type HttpDeps, idleSeconds } from "./routes.ts";
+import type { HttpDeps } from "./routes.ts";
 import { MemoryCache } from "./static/memory-cache.ts";
 import type { StaticOptions } from "./static/serve.ts";
 

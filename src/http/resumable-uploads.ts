@@ -2,14 +2,15 @@ import { mayActFor } from "../auth/authorise.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { noUpload, tooManyBytes } from "../buckets/history/faults.ts";
-import type { NewUpload, Upload, UploadProgress } from "../buckets/history/uploads.ts";
+import type { NewUpload, Upload, UploadProgress, Uploads } from "../buckets/history/uploads.ts";
 import { childPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
 import { errorReason } from "./content/plain.ts";
+import type { PipelineDeps, ReceivedRequest } from "./pipeline.ts";
 import { bodyChunks, declaredLength } from "./request/body-chunks.ts";
 import { HttpError } from "./request/http-error.ts";
 import { hrefOf } from "./webdav/dav-path.ts";
 import { type DavRequest, modifiedOf } from "./webdav/dav-request.ts";
-import type { FileProtocol, WebdavOptions } from "./webdav/handler.ts";
+import { fileProtocol } from "./webdav/handler.ts";
 import { putConditions } from "./webdav/verbs/put.ts";
 
 /** tusVersion is the version of the protocol: https://tus.io/protocols/resumable-upload. */
@@ -19,7 +20,7 @@ const maxMetadataChars = 4096;
 /** Conditions of the request that begins an upload hold when the file is put in place. `If` is that of each request: it names locks. */
 const storedConditions = ["if-match", "if-none-match", "if-unmodified-since"] as const;
 
-const prefix = "/node/static-upload";
+export const uploadPrefix = "/node/static-upload";
 const methods = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE", "GET"] as const;
 const exposed =
   "ETag, Last-Modified, Location, Retry-After, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Put-Status, X-Error-Reason";
@@ -48,17 +49,17 @@ const statuses: Readonly<Record<string, number>> = {
  * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT; folders above it that are missing are
  * made, because tus has no MKCOL.
  */
-export const resumableUploads: FileProtocol = {
+export const resumableUploads = fileProtocol({
   name: "upload",
-  prefix,
-  headers: Object.entries(headers),
+  prefix: uploadPrefix,
+  headers,
   options,
   verbOf: (request) => {
     const verb = verbs[methodOf(request)];
     return verb && ((dav) => verb({ ...dav, makesParents: true }).catch(withReason));
   },
   methods: () => methods,
-};
+});
 
 const verbs: Readonly<Record<string, (dav: DavRequest) => Promise<Response>>> = {
   POST: create,
@@ -74,7 +75,7 @@ function methodOf({ method, headers: given }: Request): string {
   return override !== null && Object.hasOwn(verbs, override) ? override : method;
 }
 
-function options({ maxUploadBytes }: WebdavOptions): Response {
+function options({ maxUploadBytes }: PipelineDeps): Response {
   const max = maxUploadBytes();
   return new Response(null, {
     status: 204,
@@ -93,7 +94,8 @@ function options({ maxUploadBytes }: WebdavOptions): Response {
 
 /** Begins an upload. A body, if there is one, is its beginning. */
 async function create(dav: DavRequest): Promise<Response> {
-  const { request, bucket, uploads, caller } = dav;
+  const { request, bucket, caller } = dav;
+  const uploads = uploadsOf(dav);
   requireVersion(request);
   const wanted = newUploadOf(dav);
   const at: DavRequest = { ...dav, path: wanted.path, slash: false };
@@ -116,7 +118,7 @@ async function receiveEmpty(dav: DavRequest, upload: Upload): Promise<UploadProg
   try {
     return await receive(dav, upload, 0);
   } catch (error) {
-    await dav.uploads.cancel(upload);
+    await uploadsOf(dav).cancel(upload);
     throw error;
   }
 }
@@ -125,7 +127,7 @@ async function receiveEmpty(dav: DavRequest, upload: Upload): Promise<UploadProg
 async function status(dav: DavRequest): Promise<Response> {
   requireVersion(dav.request);
   const { name } = await find(dav);
-  await dav.uploads.interrupt(name.id);
+  await uploadsOf(dav).interrupt(name.id);
   const upload = await find(dav);
   const metadata = upload.metadata === undefined ? {} : { "upload-metadata": upload.metadata };
   return new Response(null, {
@@ -151,14 +153,17 @@ async function append(dav: DavRequest): Promise<Response> {
 
 async function cancel(dav: DavRequest): Promise<Response> {
   requireVersion(dav.request);
-  await dav.uploads.cancel(await find(dav));
+  await uploadsOf(dav).cancel(await find(dav));
   return new Response(null, { status: 204 });
 }
 
 /** Lists unfinished uploads at a path and below it: the caller's own, or with the Super Token all. */
 async function list(dav: DavRequest): Promise<Response> {
-  const { bucket, path, caller, uploads } = dav;
-  const found = await uploads.unfinished(bucket, { path, by: caller.isSuper ? undefined : caller.key });
+  const { bucket, path, caller } = dav;
+  const found = await uploadsOf(dav).unfinished(bucket, {
+    path,
+    by: caller.isSuper ? undefined : caller.key,
+  });
   return Response.json({
     uploads: found.map((upload) => ({
       address: addressOf(dav, upload),
@@ -174,11 +179,17 @@ async function list(dav: DavRequest): Promise<Response> {
   });
 }
 
+/** The resumable uploads of all buckets. */
+function uploadsOf({ received }: DavRequest): Uploads {
+  return received.services.buckets.uploads;
+}
+
 /** The upload that the address names, if the caller may use it. To everybody else it does not exist. */
-async function find({ request, uploads, bucket, path, caller }: DavRequest): Promise<Upload> {
+async function find(dav: DavRequest): Promise<Upload> {
+  const { request, bucket, path, caller } = dav;
   const [, id] = /\?(?:.*&)?upload=([A-Za-z0-9]+)(?:&|$)/.exec(request.url) ?? [];
   if (id === undefined) throw new HttpError(400, "this is not the address of an upload; POST creates one");
-  const upload = await uploads.find(bucket, path, id);
+  const upload = await uploadsOf(dav).find(bucket, path, id);
   if (!mayActFor(caller, upload.by)) throw noUpload();
   return upload;
 }
@@ -208,11 +219,11 @@ function requireBody({ request }: DavRequest, { length }: Pick<Upload, "length">
 }
 
 async function receive(dav: DavRequest, upload: Upload, from: number): Promise<UploadProgress> {
-  const { request, bucket, files, path, uploads, audit, restartIdleTimer, makesParents } = dav;
-  return uploads.receive(bucket.path, upload, {
+  const { received, request, bucket, files, path, audit, makesParents } = dav;
+  return uploadsOf(dav).receive(bucket.path, upload, {
     from,
-    content: arriving(dav),
-    onProgress: restartIdleTimer,
+    content: arriving(received),
+    onProgress: () => received.restartIdleTimer(),
     async put(staged, options) {
       const conditions = putConditions(dav, conditionsOf(upload, request));
       const modified = upload.modified === undefined ? undefined : new Date(upload.modified);
@@ -228,15 +239,15 @@ async function receive(dav: DavRequest, upload: Upload, from: number): Promise<U
   });
 }
 
-async function* arriving({ request, restartIdleTimer }: DavRequest): AsyncGenerator<Uint8Array> {
-  for await (const chunk of bodyChunks(request)) {
-    restartIdleTimer();
+async function* arriving(received: ReceivedRequest<unknown>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bodyChunks(received.request)) {
+    received.restartIdleTimer();
     yield chunk;
   }
 }
 
 function addressOf({ bucket }: DavRequest, { path, name }: Upload): string {
-  return `${hrefOf(bucket.name, treePath(path), "file", prefix)}?upload=${name.id}`;
+  return `${hrefOf(bucket.name, treePath(path), "file", uploadPrefix)}?upload=${name.id}`;
 }
 
 function headersOf({ expires }: Upload): Record<string, string> {
@@ -296,7 +307,8 @@ function integerIn({ headers }: Request, name: string): number {
 
 /** newUploadOf reads what the request that begins an upload says about it. */
 function newUploadOf(dav: DavRequest): NewUpload {
-  const { request, maxUploadBytes, caller } = dav;
+  const { request, received, caller } = dav;
+  const maxUploadBytes = received.deps.maxUploadBytes();
   if (request.headers.has("upload-defer-length") || request.headers.has("upload-concat"))
     throw new HttpError(
       400,

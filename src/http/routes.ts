@@ -1,8 +1,9 @@
 // Http answers every request of every listener. The Router of this file finds the route of an address
-// (route-table.ts); what the routes share is made in http-deps.ts. listen/ accepts connections, request/ reads
-// requests, content/ sends content. Each protocol has its folder: jsonrpc/, static/, webdav/, links/, preview/,
-// console/. resumable-uploads.ts is tus on the addresses of files, zip.ts makes archives while they are sent,
-// health.ts and metrics.ts answer programs that watch the server, access-log.ts writes a line for each request.
+// (route-table.ts); what the routes share is made in http-deps.ts. pipeline.ts is the way of every request but calls of
+// JSON-RPC. listen/ accepts connections, request/ reads requests, content/ sends content. Each protocol has its folder:
+// jsonrpc/, static/, webdav/, links/, preview/, console/. resumable-uploads.ts is tus on the addresses of files, zip.ts
+// makes archives while they are sent, health.ts and metrics.ts answer programs that watch the server, access-log.ts
+// writes a line for each request.
 
 import type { Server } from "bun";
 import { isHostName } from "../base/address.ts";
@@ -23,42 +24,32 @@ import {
   type SocketOptions,
   terminalNeedsUpgrade,
 } from "./jsonrpc/rpc-socket.ts";
-import { type LinkRouteOptions, serveLink } from "./links/serve.ts";
-import { serveMetrics } from "./metrics.ts";
-import { type PreviewOptions, previewPrefix, servePreview } from "./preview/preview.ts";
-import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
+import { signedLink } from "./links/serve.ts";
+import { metrics } from "./metrics.ts";
+import { answerRequest, type PipelineDeps, type Protocol } from "./pipeline.ts";
+import { preview, previewPrefix } from "./preview/preview.ts";
+import { clientLeft, isDisconnection } from "./request/client-address.ts";
 import { hostNameOf, type ServerNames } from "./request/host-name.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
-import { resumableUploads } from "./resumable-uploads.ts";
+import { resumableUploads, uploadPrefix } from "./resumable-uploads.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
 import { unknownHost } from "./static/own-host.ts";
-import { type FileProtocol, serveFiles, type WebdavOptions, webdav } from "./webdav/handler.ts";
+import { webdavPrefix } from "./webdav/dav-path.ts";
+import { webdav } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
-export interface HttpDeps
-  extends WebdavOptions,
-    LinkRouteOptions,
-    BucketRouteOptions,
-    PreviewOptions,
-    Omit<SocketOptions, "sockets"> {
+export interface HttpDeps extends PipelineDeps, Omit<SocketOptions, "sockets"> {
   readonly observers: RequestObservers;
   readonly health: HealthOptions;
   /** The present records of buckets. */
   readonly records: () => BucketCache;
-  readonly addresses: ClientAddresses;
   readonly names: ServerNames;
 }
 
 /** ListenerDeps is what the routes of one listener use. */
 export interface ListenerDeps extends HttpDeps, SocketOptions {}
-
-/**
- * idleSeconds is the time without progress after which the connection of a request is dropped. Bun restarts it for a response,
- * but not for a slow request body.
- */
-export const idleSeconds = 30;
 
 /** The request is answered by Bun itself (undefined) once it is upgraded to a WebSocket. */
 type Answer = Response | undefined | Promise<Response | undefined>;
@@ -107,47 +98,23 @@ const files: Handler = {
   name: "static",
   answer: (routed) => serveStatic(routed, routed.deps),
 };
-const preview: Handler = {
-  name: "static",
-  answer: (routed) => servePreview(routed, routed.deps),
-};
 const webConsole: Handler = {
   name: "console",
   answer: ({ request, path, deps }) => serveConsole(request, path, deps.console),
   elsewhere: noConsole,
 };
-const filesBy = (protocol: FileProtocol): Handler => ({
+/** by answers through the pipeline. */
+const by = <Who, Target>(protocol: Protocol<Who, Target>): Handler => ({
   name: protocol.name,
-  answer({ request, path, server, deps }) {
-    const address = deps.addresses.of(request, server);
-    if (address === undefined) return clientLeft();
-    const restartIdleTimer = () => server.timeout(request, idleSeconds);
-    return serveFiles(protocol, { request, rawPath: path, address, restartIdleTimer }, deps);
-  },
+  answer: (routed) => answerRequest(protocol, routed, routed.deps),
 });
-const link: Handler = {
-  name: "links",
-  answer({ request, path, server, deps }) {
-    const address = deps.addresses.of(request, server);
-    if (address === undefined) return clientLeft();
-    const restartIdleTimer = () => server.timeout(request, idleSeconds);
-    return serveLink({ request, rawPath: path, address, restartIdleTimer }, deps);
-  },
-};
 const health: Handler = {
   name: "health",
   answer: ({ deps }) => serveHealth(deps.health),
   isEverywhere: true,
 };
 const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.health), isEverywhere: true };
-const metrics: Handler = {
-  name: "metrics",
-  answer({ request, server, deps }) {
-    const address = deps.addresses.of(request, server);
-    return address === undefined ? clientLeft() : serveMetrics(request, address, deps);
-  },
-  isEverywhere: true,
-};
+const metricsText: Handler = { ...by(metrics), isEverywhere: true };
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
 const nothing: Handler = { name: "other", answer: notFound };
@@ -156,7 +123,7 @@ const aboveBuckets: Handler = {
   name: "webdav",
   answer: (routed) =>
     ["OPTIONS", "PROPFIND", "MKCOL"].includes(routed.request.method)
-      ? filesBy(webdav).answer(routed)
+      ? answerRequest(webdav, routed, routed.deps)
       : notFound(),
 };
 const jsonRpc = { POST: post, OPTIONS: jsonRpcOptions };
@@ -169,16 +136,16 @@ const routes = new RouteTable<Handler>([
   { path: "/", methods: { GET: root, HEAD: root, POST: post, OPTIONS: rootOptions }, socket },
   { path: "/terminal", serve: terminal, socket: terminalSocket },
   { path: `${staticPrefix}*`, serve: files },
-  { path: `${previewPrefix}*`, serve: preview },
-  { path: webdav.prefix, serve: filesBy(webdav) },
-  { path: `${webdav.prefix}/*`, serve: filesBy(webdav) },
-  { path: `${resumableUploads.prefix}/*`, serve: filesBy(resumableUploads) },
-  { path: `${linkPrefix}*`, serve: link },
+  { path: `${previewPrefix}*`, serve: by(preview) },
+  { path: webdavPrefix, serve: by(webdav) },
+  { path: `${webdavPrefix}/*`, serve: by(webdav) },
+  { path: `${uploadPrefix}/*`, serve: by(resumableUploads) },
+  { path: `${linkPrefix}*`, serve: by(signedLink) },
   { path: "/node/console", serve: webConsole },
   { path: "/node/console/*", serve: webConsole },
   { path: "/node/health", methods: { GET: health, HEAD: health } },
   { path: "/node/ready", methods: { GET: ready, HEAD: ready } },
-  { path: "/node/metrics", methods: { GET: metrics, HEAD: metrics } },
+  { path: "/node/metrics", methods: { GET: metricsText, HEAD: metricsText } },
   { path: "/node", serve: aboveBuckets },
   { path: "/node/", serve: aboveBuckets },
   { path: "/node/*", serve: nothing },
@@ -328,11 +295,6 @@ function invalidLength(): Response {
   return plainText(400, "400 Bad Request: the Content-Length header must be one number.", {
     connection: "close",
   });
-}
-
-/** Bun rejects the reading of a request's body so when its client disconnects. */
-function isDisconnection(error: unknown): boolean {
-  return error instanceof Error && error.name === "AbortError";
 }
 
 function refuseMethod(route: Route<Handler>): Response {

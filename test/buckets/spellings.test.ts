@@ -7,7 +7,9 @@ import { loadConsole } from "../../src/bundle.ts";
 import { Console } from "../../src/http/console/console.ts";
 import { Compression } from "../../src/http/content/compression.ts";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/bucket-routes.ts";
+import type { PipelineDeps } from "../../src/http/pipeline.ts";
+import { ClientAddresses } from "../../src/http/request/client-address.ts";
+import { serveRoot, serveStatic } from "../../src/http/static/bucket-routes.ts";
 import { MemoryCache } from "../../src/http/static/memory-cache.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
@@ -54,6 +56,7 @@ async function openRoutes(store: StoreOptions, files: Record<string, string>) {
   const contentBudget = new ContentBudget(30_000, systemClock);
   const options = {
     acquire: () => ({ services: lent, release() {} }),
+    addresses: new ClientAddresses(),
     static: { cache, compression: new Compression(contentBudget), contentBudget },
     console: new Console({
       isOn: () => false,
@@ -61,9 +64,8 @@ async function openRoutes(store: StoreOptions, files: Record<string, string>) {
       log: new LogHub().logger("server"),
       clock: systemClock,
     }),
-  } as unknown as BucketRouteOptions;
-  // No bucket here is private, so no request needs its client's address.
-  const server = undefined as unknown as Server<unknown>;
+  } as unknown as PipelineDeps;
+  const server = { requestIP: () => ({ address: "127.0.0.1" }) } as unknown as Server<unknown>;
   const get = async (path: string) => {
     const request = new Request(`${node.url}${path}`, { headers: { "accept-encoding": "br" } });
     const serve = path.startsWith("/node/static/") ? serveStatic : serveRoot;

@@ -40,14 +40,8 @@ async function count(linked: LinkRequest, file: OpenFile): Promise<void> {
 
 /** countUse counts one use of a link; 410 if it is used up. */
 export async function countUse({ links, link }: Pick<LinkRequest, "links" | "link">): Promise<void> {
-  if (!(await links.count(link))) throw usedUp();
-}
-
-/** usedUp returns the error for a link that was used as often as it may be. */
-export function usedUp(): HttpError {
-  return new HttpError(410, "Gone: this link has reached its limit", {
-    headers: errorReason("used_up"),
-  });
+  if (!(await links.count(link)))
+    throw new HttpError(410, "Gone: this link has reached its limit", { headers: errorReason("used_up") });
 }
 
 /**

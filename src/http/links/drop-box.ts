@@ -3,6 +3,7 @@ import type { ResolvedPath } from "../../buckets/ports.ts";
 import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { errorReason, plainText } from "../content/plain.ts";
+import type { ReceivedRequest } from "../pipeline.ts";
 import { HttpError } from "../request/http-error.ts";
 import { uploadBody } from "../request/upload-body.ts";
 import { countUse } from "./download.ts";
@@ -11,9 +12,6 @@ import { linkPage } from "./page.ts";
 
 interface AddedFile {
   readonly name: Segment;
-  /** 0 means no limit. */
-  readonly maxUploadBytes: number;
-  readonly restartIdleTimer: () => void;
   /** Reads the link and the bucket again, for the time after a long body. */
   readonly isStillValid: () => Promise<boolean>;
 }
@@ -23,8 +21,9 @@ const reservedAtTop = new Set(["_headers", "_redirects"]);
 
 /** addFile stores the body of a request as a new file of a drop box. It never replaces one. */
 export async function addFile(
-  { request, link, links, files, path: folder, bucket, audit }: LinkRequest,
-  { name, maxUploadBytes, restartIdleTimer, isStillValid }: AddedFile,
+  received: ReceivedRequest<unknown>,
+  { link, links, files, path: folder, bucket, audit }: LinkRequest,
+  { name, isStillValid }: AddedFile,
 ): Promise<Response> {
   if (folder === treeRoot && reservedAtTop.has(name.toLowerCase()))
     throw new HttpError(
@@ -53,8 +52,7 @@ export async function addFile(
   };
   await countUse({ links, link });
   try {
-    const upload = { request, files, path, maxUploadBytes, restartIdleTimer };
-    const { stats } = await uploadBody(upload, { conditions, makeParents: true });
+    const { stats } = await uploadBody(received, { files, path, conditions, makeParents: true });
     audit("file.written", { bucket: bucket.name, path, bytes: stats.size });
   } catch (error) {
     await links.uncount(link);

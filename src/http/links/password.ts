@@ -1,30 +1,23 @@
-import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
-import { Fault } from "../../base/fault.ts";
+import { CredentialsRejected } from "../../auth/authenticator.ts";
 import type { ValidLink } from "../../links/links.ts";
 import { plainText } from "../content/plain.ts";
+import type { ReceivedRequest } from "../pipeline.ts";
+import { holdBack } from "../request/authentication.ts";
 import { declaredLength, readBody } from "../request/body-chunks.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
-import type { Delays } from "../request/connection-limiter.ts";
 import { HttpError } from "../request/http-error.ts";
 import { linkPage } from "./page.ts";
 
 /** A form with a password of 256 characters, each of which may take 12 bytes. */
 const maxFormBytes = 4096;
 
-interface PasswordCheck {
-  readonly address: string;
-  readonly delays: Delays;
-  readonly authenticator: Authenticator;
-}
-
 /**
  * provePassword checks whether a request has the password of its link, if that has one. Guessing is slowed down as that of a
  * token's password is.
  */
 export async function provePassword(
-  request: Request,
+  { request, address, authenticator, deps }: ReceivedRequest<unknown>,
   { name, passwordHash }: ValidLink,
-  { address, delays, authenticator }: PasswordCheck,
 ): Promise<"right" | "wrong" | "missing"> {
   if (name === undefined || passwordHash === undefined) return "right";
   const password = request.method === "POST" ? await passwordInForm(request) : passwordInHeader(request);
@@ -39,8 +32,7 @@ export async function provePassword(
     return "right";
   } catch (error) {
     if (!(error instanceof CredentialsRejected)) throw error;
-    if (error.delayMs > 0 && !(await delays.wait(error.delayMs)))
-      throw new Fault("Busy", "too many wrong passwords are being sent; try again shortly");
+    await holdBack(error, deps.delays);
     return "wrong";
   }
 }

@@ -1,10 +1,8 @@
-// This folder answers at the addresses of signed links, `/node/link/…`. This file proves the link, in this order:
-// link-request.ts reads the address, links/ checks the code, password.ts asks for a password if the link has one. Then
+// This folder answers at the addresses of signed links, `/node/link/…`. This file declares it for the pipeline
+// (../pipeline.ts). It proves the link, in this order: link-request.ts reads the address, links/ checks the code, password.ts asks for a password if the link has one. Then
 // download.ts sends the file, drop-box.ts takes an upload, or http/zip.ts sends a folder as an archive. page.ts is the
 // frame of the small pages that people see.
 
-import type { AuditLog } from "../../auth/audit-log.ts";
-import { millisecondsSince } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
@@ -14,25 +12,15 @@ import type { LinkVerdict } from "../../links/links.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { allowedMethods, errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
-import { countUnread, tooManyUnread, type UnreadBodies } from "../request/body-chunks.ts";
-import type { Delays } from "../request/connection-limiter.ts";
-import { HttpError } from "../request/http-error.ts";
-import type { IncomingRequest } from "../request/request-observer.ts";
+import type { Protocol, ReceivedRequest } from "../pipeline.ts";
+import { refusalOf } from "../request/authentication.ts";
 import { pulledResponse } from "../request/response-size.ts";
-import { faultResponse, httpErrorResponse } from "../webdav/error-response.ts";
+import { faultResponse } from "../webdav/error-response.ts";
 import { Archive } from "../zip.ts";
-import { attachmentOf, countUse, download, usedUp } from "./download.ts";
+import { attachmentOf, countUse, download } from "./download.ts";
 import { addFile, dropBoxPage } from "./drop-box.ts";
 import { type LinkRequest, parseRequestedLink, type RequestedLink } from "./link-request.ts";
 import { askForPassword, provePassword } from "./password.ts";
-
-export interface LinkRouteOptions extends UnreadBodies {
-  readonly acquire: () => Lease<Services>;
-  readonly audit: AuditLog;
-  /** The largest upload; 0 means no limit. */
-  readonly maxUploadBytes: () => number;
-  readonly delays: Delays;
-}
 
 /** What a link leads to is for the one who has it: no cache, no search engine, and no other site sees the address. */
 const linkHeaders = {
@@ -41,62 +29,55 @@ const linkHeaders = {
   "x-robots-tag": "noindex",
 };
 
+const everyMethod = ["GET", "HEAD", "POST", "PUT"];
+
+/** ProvenLink is a request whose link and password are right, and what it does with the link. */
+interface ProvenLink extends LinkRequest {
+  readonly asked: RequestedLink;
+  /** Reads the link and the bucket again, for the time after a long body. */
+  readonly isStillValid: () => Promise<boolean>;
+}
+
 /**
- * serveLink answers for a signed link: `/node/link/<code>/<bucket>/<path>`. Until the link is proven, a body is counted as that
+ * signedLink answers for a signed link: `/node/link/<code>/<bucket>/<path>`. Until the link is proven, a body is counted as that
  * of a stranger.
  */
-export async function serveLink(incoming: IncomingRequest, options: LinkRouteOptions): Promise<Response> {
-  const unread = countUnread(incoming.request, incoming.address, options);
-  const response = unread === undefined ? tooManyUnread() : await serveCounted(incoming, options, unread);
+export const signedLink: Protocol<ProvenLink, RequestedLink> = {
+  name: "links",
+  takesBodies: true,
+  options: () => withLinkHeaders(allowedMethods(everyMethod)),
+  who: proveLink,
+  async answer(received, linked) {
+    const { asked, isStillValid } = linked;
+    if (asked.kind === "zip") return (await sendArchive(linked, received.deps.acquire)) ?? refuse("unknown");
+    if (asked.fileName === undefined) return (await download(linked)) ?? refuse("unknown");
+    return addFile(received, linked, { name: asked.fileName, isStillValid });
+  },
+  toResponse(error, { request, target }) {
+    // A stranger learns nothing of the locks and their owners.
+    if (error instanceof LockedFault)
+      return plainText(423, "423 Locked: someone is working on this folder; try again later.");
+    if (error instanceof Fault && target !== undefined)
+      return faultResponse(error, target.bucket, target.path);
+    return refusalOf(error, request);
+  },
+  finish: withLinkHeaders,
+  logged: (asked) => ({ bucket: asked?.bucket, path: asked?.path }),
+};
+
+function withLinkHeaders(response: Response): Response {
   for (const [name, value] of Object.entries(linkHeaders)) response.headers.set(name, value);
   return response;
 }
 
-async function serveCounted(
-  incoming: IncomingRequest,
-  options: LinkRouteOptions,
-  unread: Disposable,
-): Promise<Response> {
-  const { request, rawPath } = incoming;
-  const start = performance.now();
-  const lease = options.acquire();
-  const asked = parseRequestedLink(rawPath, request);
-  try {
-    const response = await answer({ incoming, asked, lease }, options, unread).catch((error: unknown) =>
-      toResponse(error, asked),
-    );
-    const log = lease.services.hub.logger("server");
-    if (log.wants("DEBUG"))
-      log.debug(`link ${request.method}`, {
-        bucket: asked?.bucket,
-        path: asked?.path,
-        status: response.status,
-        elapsed_ms: millisecondsSince(start),
-      });
-    return response;
-  } finally {
-    unread[Symbol.dispose]();
-    lease.release();
-  }
-}
-
-interface Pending {
-  readonly incoming: IncomingRequest;
-  readonly asked: RequestedLink | undefined;
-  readonly lease: Lease<Services>;
-}
-
-async function answer(
-  { incoming, asked, lease }: Pending,
-  { acquire, audit, delays, maxUploadBytes }: LinkRouteOptions,
-  unread: Disposable,
-): Promise<Response> {
-  const { request, address, restartIdleTimer } = incoming;
-  const { services, authenticator } = lease;
-  if (request.method === "OPTIONS") return allowedMethods(["GET", "HEAD", "POST", "PUT"]);
+async function proveLink(received: ReceivedRequest<RequestedLink>): Promise<ProvenLink | Response> {
+  const { request, path, authenticator, services } = received;
+  const { buckets, links } = services;
+  const asked = parseRequestedLink(path, request);
+  received.target = asked;
   if (asked === undefined) return refuse("unknown");
   const bucket = await enabledBucket(services, asked.bucket);
-  const check = () => services.links.check(asked.code, { ...asked, bucket }, authenticator);
+  const check = () => links.check(asked.code, { ...asked, bucket }, authenticator);
   const verdict = await check();
   if (verdict.state !== "valid") return refuse(verdict.state);
   if (bucket === undefined) return refuse("unknown");
@@ -106,26 +87,20 @@ async function answer(
   if (!methods.includes(request.method)) return methodNotAllowed(methods);
   if (asked.kind === "upload" && request.method !== "PUT")
     return dropBoxPage(request, { folder: asked.path, hasPassword });
-  const proof = await provePassword(request, link, { address, delays, authenticator });
+  const proof = await provePassword(received, link);
   if (proof !== "right") return askForPassword(request, proof);
-  unread[Symbol.dispose]();
-  const linked: LinkRequest = {
+  received.proved();
+  return {
     request,
     link,
+    asked,
     path: asked.path,
     bucket,
-    files: services.buckets.filesOf(bucket),
-    links: services.links,
-    audit: audit.by({ caller: link.owner, address }),
+    files: buckets.filesOf(bucket),
+    links,
+    audit: received.auditOf(link.owner),
+    isStillValid: async () => isUsable(await check()) && (await buckets.compare(bucket)) === "same",
   };
-  if (asked.kind === "zip") return (await sendArchive(linked, acquire)) ?? refuse("unknown");
-  if (asked.fileName === undefined) return (await download(linked)) ?? refuse("unknown");
-  return addFile(linked, {
-    name: asked.fileName,
-    maxUploadBytes: maxUploadBytes(),
-    restartIdleTimer,
-    isStillValid: async () => isUsable(await check()) && (await services.buckets.compare(bucket)) === "same",
-  });
 }
 
 /** Read after the use was counted, a link may be used up by this very request. */
@@ -157,17 +132,8 @@ function refuse(state: Exclude<LinkVerdict["state"], "valid">): Response {
     case "revoked":
       return plainText(410, "410 Gone: this link was revoked by its owner.", errorReason(state));
     case "used_up":
-      return httpErrorResponse(usedUp());
+      return plainText(410, "410 Gone: this link has reached its limit.", errorReason(state));
   }
-}
-
-function toResponse(error: unknown, asked: RequestedLink | undefined): Response {
-  if (error instanceof HttpError) return httpErrorResponse(error);
-  // A stranger learns nothing of the locks and their owners.
-  if (error instanceof LockedFault)
-    return plainText(423, "423 Locked: someone is working on this folder; try again later.");
-  if (error instanceof Fault && asked !== undefined) return faultResponse(error, asked.bucket, asked.path);
-  throw error;
 }
 
 /** Archives that are compressed at a time, each of which occupies a thread of the pool; the content of further ones is not compressed. */

@@ -7,8 +7,9 @@ import type { Logger } from "../../log/hub.ts";
 import { toFault } from "../../rpc/bodies.ts";
 import { plainText, redirect, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
+import { idleSeconds } from "../pipeline.ts";
 import type { RequestObservers } from "../request/request-observer.ts";
-import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
+import { type HttpDeps, type ListenerDeps, Router } from "../routes.ts";
 import type { Tls } from "./tls.ts";
 import {
   bindUnixSocket,

@@ -7,26 +7,20 @@ import type { Clock } from "../../base/clock.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/method.ts";
-import type { Services } from "../../services.ts";
 import { encodePath } from "../../sites/redirects-file.ts";
 import { errorReason, methodNotAllowed, plainText, redirect } from "../content/plain.ts";
+import type { Protocol } from "../pipeline.ts";
+import { refusalOf } from "../request/authentication.ts";
 import { isNavigation } from "../request/browser-request.ts";
 import { hostNameOf } from "../request/host-name.ts";
 import { decodePath } from "../static/decode-path.ts";
 import { MemoryCache } from "../static/memory-cache.ts";
 import { isOtherHost, misdirected } from "../static/own-host.ts";
-import { type StaticOptions, serveBucket } from "../static/serve.ts";
+import { type StaticOptions, type StaticRequest, serveBucket } from "../static/serve.ts";
 import { clearPreviewCookie, setPreviewCookie } from "./preview-cookie.ts";
-import { findShown, type ShownDeploy, unlisted } from "./shown-deploy.ts";
+import { findShown, type ShownDeploy, shownRequest, unlisted } from "./shown-deploy.ts";
 
 export const previewPrefix = "/node/preview/";
-
-export interface PreviewOptions {
-  readonly acquire: () => Lease<Services>;
-  /** Nothing of a preview is kept in memory. */
-  readonly preview: StaticOptions;
-}
 
 /** previewOptions returns the options of plain HTTP, without its memory. */
 export function previewOptions(options: StaticOptions, records: () => BucketCache): StaticOptions {
@@ -34,22 +28,20 @@ export function previewOptions(options: StaticOptions, records: () => BucketCach
 }
 
 /**
- * servePreview shows a deploy to whoever has a link to it: `/node/preview/<code>/<bucket>@<deploy>/<path>`, as plain HTTP shows
- * the bucket. A browser is sent on to the root of the host if the bucket is there (`enterAtRoot`). Its pages are made by whoever
+ * preview shows a deploy to whoever has a link to it: `/node/preview/<code>/<bucket>@<deploy>/<path>`, as plain HTTP shows the
+ * bucket. A browser is sent on to the root of the host if the bucket is there (`enterAtRoot`). Its pages are made by whoever
  * may write to the bucket, and so have the rights of the bucket's own pages. The address without a code ends a preview at the
  * root.
  */
-export async function servePreview(
-  { request, path }: { readonly request: Request; readonly path: string },
-  options: PreviewOptions,
-): Promise<Response> {
-  if (path === previewPrefix) return leavePreview(request);
-  const [, code = "", name = "", slash = ""] = addressForm.exec(path) ?? [];
-  const { bucket: bucketName, deploy } = parseDeployTarget(decoded(name));
-  if (deploy === undefined) return unknownPreview();
-  const lease = options.acquire();
-  try {
-    const { buckets, clock } = lease.services;
+export const preview: Protocol<StaticRequest, undefined> = {
+  name: "static",
+  takesBodies: false,
+  async who({ request, path, lease, services }) {
+    if (path === previewPrefix) return leavePreview(request);
+    const [, code = "", name = "", slash = ""] = addressForm.exec(path) ?? [];
+    const { bucket: bucketName, deploy } = parseDeployTarget(decoded(name));
+    if (deploy === undefined) return unknownPreview();
+    const { buckets, clock } = services;
     const shown = await findShown({ code, bucket: await buckets.get(bucketName), deploy }, lease);
     if (!("bucket" in shown)) return shown.state === "expired" ? endedPreview() : unknownPreview();
     const { bucket } = shown;
@@ -62,34 +54,20 @@ export async function servePreview(
     if (shown.state === "ended") {
       // Everybody may read the published files of a public bucket, and nobody else those of a private one.
       if (!bucket.public || !shown.isPublished) return endedPreview();
-      const target = { bucket, rest: base === "" ? "" : rest, isAtRoot };
-      return withoutReferrer(toPublished(request, target));
+      return toPublished(request, { bucket, rest: base === "" ? "" : rest, isAtRoot });
     }
-    const { tree } = shown;
+    const entered =
+      base !== "" && isAtRoot ? enterAtRoot({ request, rest }, { code, deploy, shown, clock }) : undefined;
     const isOwnHost = bucket.hosts.includes(host);
-    if (base !== "" && isAtRoot) {
-      const entered = enterAtRoot({ request, rest }, { code, deploy, shown, clock });
-      if (entered !== undefined) return withoutReferrer(entered);
-    }
-    const response = await serveBucket(
-      {
-        request,
-        base,
-        keyBase: base,
-        rest,
-        bucket: { ...bucket, ...tree.location },
-        isOwnHost,
-        buckets,
-        freshState: undefined,
-        assertPresent: shown.assertPresent,
-      },
-      options.preview,
-    );
-    return withoutReferrer(unlisted(response));
-  } finally {
-    lease.release();
-  }
-}
+    return entered ?? shownRequest(shown, { request, base, keyBase: base, rest, isOwnHost });
+  },
+  answer: ({ deps }, target) => serveBucket(target, deps.preview),
+  toResponse: (error, { request }) => refusalOf(error, request),
+  finish(response) {
+    // The address is what opens the preview: no other site gets it.
+    unlisted(response).headers.set("referrer-policy", "no-referrer");
+  },
+};
 
 const addressForm = /^\/node\/preview\/([^/]+)\/([^/]+)(\/)?/;
 
@@ -103,21 +81,13 @@ function decoded(name: string): string {
 
 /** The same for a wrong link, and for a deploy, a bucket or a token that does not exist any more. */
 function unknownPreview(): Response {
-  return withoutReferrer(
-    unlisted(plainText(404, "404 Not Found: there is no such preview, or it has ended.")),
-  );
+  return plainText(404, "404 Not Found: there is no such preview, or it has ended.");
 }
 
 /** For holders of a link that was right. */
 function endedPreview(): Response {
   const line = "410 Gone: this preview has ended. Ask for another link.";
-  return withoutReferrer(unlisted(plainText(410, line, errorReason("ended"))));
-}
-
-/** The address is what opens the preview: no other site gets it. */
-function withoutReferrer(response: Response): Response {
-  response.headers.set("referrer-policy", "no-referrer");
-  return response;
+  return plainText(410, line, errorReason("ended"));
 }
 
 /** Paths that are the server's own at every root: a file of a deploy is not shown there. */
@@ -170,5 +140,5 @@ function leavePreview(request: Request): Response {
 }
 
 function moved(location: string, cookie: string): Response {
-  return unlisted(redirect(303, location, { "set-cookie": cookie }));
+  return redirect(303, location, { "set-cookie": cookie });
 }

@@ -2,10 +2,9 @@ import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
 import { plainText } from "../content/plain.ts";
-import { isWorkerScript } from "../request/browser-request.ts";
-import { type StaticOptions, serveBucket } from "../static/serve.ts";
+import type { StaticRequest } from "../static/serve.ts";
 import { clearPreviewCookie, previewCookieOf } from "./preview-cookie.ts";
-import { findShown, unlisted } from "./shown-deploy.ts";
+import { findShown, shownRequest, unlisted } from "./shown-deploy.ts";
 
 /** RootRequest is a GET or HEAD at the root of a host, and the bucket that is there. */
 export interface RootRequest {
@@ -17,34 +16,29 @@ export interface RootRequest {
 }
 
 /**
- * rootPreview answers from the deploy that the cookie of a request names. Everything is checked again, as at the address of the
- * preview. Undefined if there is nothing to show (any more): then the published file is sent, with `withoutPreview`.
+ * rootPreview returns the request for the deploy that the cookie of a request names. Everything is checked again, as at the address of
+ * the preview. Undefined if there is nothing to show (any more): then the published file is sent, with `withoutPreview`.
  */
 export async function rootPreview(
   { request, path, bucket, isOwnHost }: RootRequest,
   lease: Lease<Services>,
-  options: StaticOptions,
-): Promise<Response | undefined> {
+): Promise<StaticRequest | undefined> {
   const cookie = previewCookieOf(request);
   if (cookie === undefined || cookie.bucket !== bucket.name) return undefined;
   const { code, deploy } = cookie;
   const shown = await findShown({ code, bucket, deploy }, lease);
   if (shown.state !== "valid") return undefined;
-  if (isWorkerScript(request)) return refuseWorker();
-  const response = await serveBucket(
-    {
-      request: withoutValidators(request),
-      base: "/",
-      keyBase: "/",
-      rest: path.slice(1),
-      bucket: { ...bucket, ...shown.tree.location },
-      isOwnHost,
-      buckets: shown.buckets,
-      freshState: undefined,
-      assertPresent: shown.assertPresent,
-    },
-    options,
-  );
+  return shownRequest(shown, {
+    request: withoutValidators(request),
+    base: "/",
+    keyBase: "/",
+    rest: path.slice(1),
+    isOwnHost,
+  });
+}
+
+/** atRootOf adds what a preview at the root of a bucket's host has beside its own headers. */
+export function atRootOf(bucket: Bucket, response: Response): Response {
   const { headers } = response;
   // A page of another origin of the same site would be sent the preview, and could run its scripts.
   if (!bucket.cors) headers.set("cross-origin-resource-policy", "same-origin");
@@ -77,12 +71,9 @@ function withoutValidators(request: Request): Request {
   });
 }
 
-function refuseWorker(): Response {
-  return unlisted(
-    plainText(
-      403,
-      "403 Forbidden: this browser shows a preview, and a service worker of it would stay in the browser. GET /node/preview/ ends the preview.",
-      { vary: "cookie" },
-    ),
+export function refusePreviewWorker(): Response {
+  return plainText(
+    403,
+    "403 Forbidden: this browser shows a preview, and a service worker of it would stay in the browser. GET /node/preview/ ends the preview.",
   );
 }

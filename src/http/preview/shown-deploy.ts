@@ -4,6 +4,7 @@ import type { ShownTree } from "../../buckets/history/deploys.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
+import type { StaticRequest } from "../static/serve.ts";
 
 /** PreviewLink is a link to a deploy as a request names it. */
 export interface PreviewLink {
@@ -51,6 +52,15 @@ export async function findShown(
     if (now?.location.path !== tree.location.path) throw noDeploy(deploy);
   };
   return { state: "valid", bucket, tree, buckets, assertPresent };
+}
+
+/** shownRequest is the request for a file of a deploy that a link shows. */
+export function shownRequest(
+  { bucket, tree, buckets, assertPresent }: ShownDeploy,
+  at: Pick<StaticRequest, "request" | "base" | "keyBase" | "rest" | "isOwnHost">,
+): StaticRequest {
+  const shown = { ...bucket, ...tree.location };
+  return { ...at, bucket: shown, buckets, freshState: undefined, assertPresent, isPreview: true };
 }
 
 /** unlisted keeps a preview to whoever has its link: no cache and no search engine gets it. */

@@ -1,5 +1,5 @@
-// This folder is what the protocols share about a request. This file finds its caller from Basic or Bearer, or answers
-// 401 with one challenge. client-address.ts and host-name.ts say where it came from and where it was sent to,
+// This folder is what the protocols share about a request. This file finds its caller from Basic or Bearer, and says
+// what a refused caller is told. client-address.ts and host-name.ts say where it came from and where it was sent to,
 // browser-request.ts whether a browser sent it by itself, cookies.ts reads its cookies. body-chunks.ts reads a body
 // within bounds, upload-body.ts writes it to a file. connection-limiter.ts bounds what runs at once.
 // request-observer.ts and response-size.ts report each request to metrics and the access log; http-error.ts ends one
@@ -10,6 +10,7 @@ import type { Caller, Peer } from "../../auth/caller.ts";
 import { type Candidates, parseCredentials } from "../../auth/credentials.ts";
 import { anyToken } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
+import { errorReason, plainText, serviceUnavailable } from "../content/plain.ts";
 import { isForAnotherSite, isFromBrowser, mayCarryStoredCredentials } from "./browser-request.ts";
 import type { Delays } from "./connection-limiter.ts";
 import { HttpError } from "./http-error.ts";
@@ -27,18 +28,19 @@ export interface Challenge {
   readonly mayKeep?: boolean;
 }
 
-export interface AuthenticationOptions {
+/** UnprovenRequest is a request whose caller is not known yet: a ReceivedRequest of the pipeline. */
+export interface UnprovenRequest {
+  readonly request: Request;
   readonly address: string;
-  readonly delays: Delays;
-  readonly challenge: Challenge;
+  readonly authenticator: Authenticator;
+  readonly deps: { readonly delays: Delays };
+  /** Called with the caller once that is proven. */
+  proved(caller: Caller): void;
 }
 
-/** authenticate returns the caller of an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
-export async function authenticate(
-  request: Request,
-  { address, delays, challenge }: AuthenticationOptions,
-  authenticator: Authenticator,
-): Promise<Caller> {
+/** authenticate returns the caller of an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). Throws 401. */
+export async function authenticate(unproven: UnprovenRequest, challenge: Challenge): Promise<Caller> {
+  const { request, address, authenticator, deps } = unproven;
   const peer: Peer = {
     address,
     get disconnected() {
@@ -48,21 +50,26 @@ export async function authenticate(
   };
   try {
     const candidates = candidatesIn(request, challenge);
-    return (
+    const caller =
       authenticator.authenticateSync(candidates[0], anyToken) ??
-      (await authenticator.authenticate(candidates, anyToken, peer))
-    );
+      (await authenticator.authenticate(candidates, anyToken, peer));
+    unproven.proved(caller);
+    return caller;
   } catch (error) {
-    if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
-      throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
+    await holdBack(error, deps.delays);
     // An expired token is answered as a wrong one, so that the client asks its user again.
-    if (error instanceof Fault && error.kind === "PermissionDenied")
-      throw refuseCredentials(request, challenge, error.detail);
+    if (error instanceof Fault && error.kind === "PermissionDenied") throw new HttpError(401, error.detail);
     throw error;
   }
 }
 
-/** candidatesIn reads the Authorization header; throws the challenge without credentials that can be checked. */
+/** holdBack waits with the refusal of wrong credentials while their address guesses. Throws Busy if too many wait already. */
+export async function holdBack(error: unknown, delays: Delays): Promise<void> {
+  if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
+    throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
+}
+
+/** candidatesIn reads the Authorization header; throws 401 without credentials that can be checked. */
 function candidatesIn(request: Request, challenge: Challenge): Candidates {
   const [, scheme = "", given = ""] =
     /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
@@ -72,9 +79,8 @@ function candidatesIn(request: Request, challenge: Challenge): Candidates {
       const colon = text.indexOf(":");
       if (colon <= 0 || colon === text.length - 1) break;
       if (challenge.mayKeep ? isForAnotherSite(request) : mayCarryStoredCredentials(request))
-        throw refuseCredentials(
-          request,
-          challenge,
+        throw new HttpError(
+          401,
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
       const [name, proof] = [text.slice(0, colon), text.slice(colon + 1)];
@@ -89,7 +95,7 @@ function candidatesIn(request: Request, challenge: Challenge): Candidates {
     }
   }
   const { forBrowsers, forPrograms } = challenge;
-  throw refuseCredentials(request, challenge, isFromBrowser(request) ? forBrowsers : forPrograms);
+  throw new HttpError(401, isFromBrowser(request) ? forBrowsers : forPrograms);
 }
 
 /** bearerToken returns the token of `Authorization: Bearer`, which no browser adds by itself; undefined without one. */
@@ -112,15 +118,27 @@ function tokenText(given: string): string | undefined {
 }
 
 /**
- * refuseCredentials returns a 401 with the challenge for the kind of client. Browsers do not know the scheme Bearer: they show
- * the response instead of asking for a password, which they would keep.
+ * refusalOf returns what a protocol of plain text answers to an error: one line for people, the reason for programs beside it, and with
+ * 401 the challenge for the kind of client. Throws an error that is a bug.
  */
-export function refuseCredentials(
-  request: Request,
-  { realm, mayKeep }: Challenge,
-  detail: string,
-): HttpError {
+export function refusalOf(error: unknown, request: Request, challenge?: Challenge): Response {
+  if (error instanceof HttpError) {
+    const { status, detail, options } = error;
+    const asks = status === 401 && challenge !== undefined ? challengeOf(request, challenge) : {};
+    return plainText(status, `${status} ${detail}.`, { ...asks, ...options.headers });
+  }
+  if (!(error instanceof Fault)) throw error;
+  if (error.kind === "PermissionDenied")
+    return plainText(403, `403 ${error.message}.`, errorReason(error.data.reason));
+  return serviceUnavailable(error.detail);
+}
+
+/**
+ * Browsers do not know the scheme Bearer: they show the response instead of asking for a password, which they would keep.
+ */
+function challengeOf(request: Request, { realm, mayKeep }: Challenge): Record<string, string> {
   const isBasic = mayKeep ? !isForAnotherSite(request) : !isFromBrowser(request);
-  const challenge = isBasic ? `Basic realm="${realm}", charset="UTF-8"` : `Bearer realm="${realm}"`;
-  return new HttpError(401, detail, { headers: { "www-authenticate": challenge } });
+  return {
+    "www-authenticate": isBasic ? `Basic realm="${realm}", charset="UTF-8"` : `Bearer realm="${realm}"`,
+  };
 }

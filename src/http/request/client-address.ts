@@ -79,6 +79,11 @@ export function clientLeft(): Response {
   return plainText(400, "400 Bad Request: the client has disconnected.");
 }
 
+/** isDisconnection returns whether an error says that the client has disconnected: Bun rejects the reading of its body so. */
+export function isDisconnection(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
+}
+
 /** `proxyHeaders` are the headers in which a proxy can name the client. */
 const proxyHeaders = ["x-forwarded-for", "forwarded"] as const;
 type ProxyHeader = (typeof proxyHeaders)[number];

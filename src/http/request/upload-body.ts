@@ -1,8 +1,8 @@
 import { wholeNumber } from "../../base/numbers.ts";
-import type { BucketFiles } from "../../buckets/bucket-files.ts";
+import type { BucketFiles, WriteOptions, WrittenFile } from "../../buckets/bucket-files.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { FileStats, WriteConditions } from "../../buckets/ports.ts";
 import { errorReason } from "../content/plain.ts";
+import type { ReceivedRequest } from "../pipeline.ts";
 import { bodyChunks } from "./body-chunks.ts";
 import { HttpError } from "./http-error.ts";
 
@@ -12,21 +12,10 @@ import { HttpError } from "./http-error.ts";
  */
 const maxWholeBytes = 16 * 1024;
 
-/** Upload is a request whose body becomes a file. */
-interface Upload {
-  readonly request: Request;
+/** UploadedFile is what the body of a request becomes. */
+interface UploadedFile extends Omit<WriteOptions, "onWritten"> {
   readonly files: BucketFiles;
   readonly path: TreePath;
-  /** 0 means no limit. */
-  readonly maxUploadBytes: number;
-  /** To be called as a long body arrives: its client is slow, not gone. */
-  readonly restartIdleTimer: () => void;
-}
-
-interface UploadOptions {
-  readonly conditions: WriteConditions;
-  readonly makeParents: boolean;
-  readonly modified?: Date | undefined;
 }
 
 /**
@@ -34,16 +23,17 @@ interface UploadOptions {
  * forbids the upload is checked in its turn; for a long body also before it is read. A body that is not what its digests say is refused.
  */
 export async function uploadBody(
-  upload: Upload,
-  { conditions, makeParents, modified }: UploadOptions,
-): Promise<{ readonly created: boolean; readonly stats: FileStats }> {
-  const { request, files, path } = upload;
-  const { declared, expected } = lengthsIn(upload);
+  received: ReceivedRequest<unknown>,
+  { files, path, ...options }: UploadedFile,
+): Promise<WrittenFile> {
+  const { request } = received;
+  const maxBytes = received.deps.maxUploadBytes();
+  const { declared, expected } = lengthsIn(request, maxBytes);
   const isShort = declared !== undefined && declared <= maxWholeBytes;
-  if (!isShort) await files.examine(await files.reader.resolve(path), conditions);
+  if (!isShort) await files.examine(await files.reader.resolve(path), options.conditions);
   const digests = new BodyDigests(request.headers);
   await using staged = await files.stage(
-    isShort ? await shortBody(upload, digests) : bodyOf(upload, digests),
+    isShort ? await shortBody(request, digests) : bodyOf(received, maxBytes, digests),
     path,
   );
   for (const length of [declared, expected]) {
@@ -51,11 +41,11 @@ export async function uploadBody(
       throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
   }
   digests.assertRight();
-  return await files.write(path, staged, { makeParents, conditions, modified });
+  return await files.write(path, staged, options);
 }
 
 /** The lengths that the headers announce. Throws for a body that cannot become the file: a part of it, encoded, or too large. */
-function lengthsIn({ request: { headers }, maxUploadBytes }: Upload) {
+function lengthsIn({ headers }: Request, maxBytes: number) {
   // RFC 9110 §14.5: a part must not be stored as if it were the whole.
   if (headers.has("content-range"))
     throw new HttpError(400, "a part of a file cannot be uploaded; send it whole");
@@ -63,12 +53,11 @@ function lengthsIn({ request: { headers }, maxUploadBytes }: Upload) {
   if (encoding !== "identity") throw new HttpError(415, "send the file as it is, without a content encoding");
   const declared = lengthIn(headers, "content-length");
   const expected = lengthIn(headers, "x-expected-entity-length");
-  if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
-    throw tooBig(maxUploadBytes);
+  if (maxBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxBytes) throw tooBig(maxBytes);
   return { declared, expected };
 }
 
-async function shortBody({ request }: Upload, digests: BodyDigests): Promise<Uint8Array> {
+async function shortBody(request: Request, digests: BodyDigests): Promise<Uint8Array> {
   const bytes = await request.bytes();
   digests.update(bytes);
   return bytes;
@@ -76,14 +65,15 @@ async function shortBody({ request }: Upload, digests: BodyDigests): Promise<Uin
 
 /** The body, within its limit. However slow, it is read as long as bytes arrive: its sender has proven a token or a link. */
 async function* bodyOf(
-  { request, maxUploadBytes, restartIdleTimer }: Upload,
+  received: ReceivedRequest<unknown>,
+  maxBytes: number,
   digests: BodyDigests,
 ): AsyncGenerator<Uint8Array> {
   let size = 0;
-  for await (const chunk of bodyChunks(request)) {
-    restartIdleTimer();
+  for await (const chunk of bodyChunks(received.request)) {
+    received.restartIdleTimer();
     size += chunk.byteLength;
-    if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
+    if (maxBytes > 0 && size > maxBytes) throw tooBig(maxBytes);
     digests.update(chunk);
     yield chunk;
   }

@@ -1,15 +1,8 @@
-import type { Authenticator } from "../../auth/authenticator.ts";
 import { authorise } from "../../auth/authorise.ts";
 import { inBucket } from "../../auth/need.ts";
-import { Fault } from "../../base/fault.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import { errorReason, plainText, serviceUnavailable } from "../content/plain.ts";
-import { authenticate, type Challenge } from "../request/authentication.ts";
+import { authenticate, type Challenge, refusalOf, type UnprovenRequest } from "../request/authentication.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
-import { clientLeft } from "../request/client-address.ts";
-import type { Delays } from "../request/connection-limiter.ts";
-import { HttpError } from "../request/http-error.ts";
-import { noteOn } from "../request/request-observer.ts";
 
 /** PrivateRequest is a request for a file of a private bucket. */
 export interface PrivateRequest {
@@ -17,13 +10,6 @@ export interface PrivateRequest {
   readonly bucket: Bucket;
   /** Whether it was sent to a host name of the bucket, whose pages are all of this bucket. */
   readonly isOwnHost: boolean;
-}
-
-export interface AccessOptions {
-  readonly authenticator: Authenticator;
-  readonly delays: Delays;
-  /** The client's IP address; undefined if it has disconnected. */
-  readonly address: string | undefined;
 }
 
 const challenge: Challenge = {
@@ -42,28 +28,26 @@ const ownHostChallenge: Challenge = {
 };
 
 /**
- * refuseReader resolves to undefined if the request's credentials hold `StaticBucketFile::Read` for its bucket. It is asked
- * before anything of the path is looked at, so that the refusal is the same for files that exist and for those that do not.
+ * requireReader throws unless the bucket is public or the request's credentials hold `StaticBucketFile::Read` for it. It is asked before
+ * anything of the path is looked at, so that the refusal is the same for files that exist and for those that do not. A preflight
+ * carries no credentials, and a refused method tells nothing.
  */
-export async function refuseReader(
-  { request, bucket, isOwnHost }: PrivateRequest,
-  { authenticator, delays, address }: AccessOptions,
-): Promise<Response | undefined> {
-  if (address === undefined) return clientLeft();
-  try {
-    const options = { address, delays, challenge: isOwnHost ? ownHostChallenge : challenge };
-    const caller = await authenticate(request, options, authenticator);
-    noteOn(request, { caller });
-    authorise(caller, inBucket(bucket.name, "static_bucket_file.read"));
-    return undefined;
-  } catch (error) {
-    if (error instanceof HttpError)
-      return plainText(error.status, `401 Unauthorized: ${error.detail}.`, { ...error.options.headers });
-    if (!(error instanceof Fault)) throw error;
-    if (error.kind === "PermissionDenied")
-      return plainText(403, `403 ${error.message}.`, errorReason(error.data.reason));
-    return serviceUnavailable(error.detail);
-  }
+export async function requireReader(
+  unproven: UnprovenRequest,
+  { request: { method }, bucket, isOwnHost }: PrivateRequest,
+): Promise<void> {
+  if (bucket.public || (method !== "GET" && method !== "HEAD")) return;
+  const caller = await authenticate(unproven, isOwnHost ? ownHostChallenge : challenge);
+  authorise(caller, inBucket(bucket.name, "static_bucket_file.read"));
+}
+
+/** readerRefusal is what a caller is told that `requireReader` has refused. */
+export function readerRefusal(
+  error: unknown,
+  request: Request,
+  target: PrivateRequest | undefined,
+): Response {
+  return refusalOf(error, request, target?.isOwnHost ? ownHostChallenge : challenge);
 }
 
 /**

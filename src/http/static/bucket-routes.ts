@@ -5,84 +5,59 @@
 // path of a URL, cors.ts adds the headers for other origins, also to the 204 of OPTIONS (../content/plain.ts),
 // error-responses.ts has the pages for what does not exist or fails.
 
-import type { Server } from "bun";
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/method.ts";
-import type { Services } from "../../services.ts";
-import type { Console } from "../console/console.ts";
 import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
 import { allowedMethods, notFound } from "../content/plain.ts";
+import { type ArrivedRequest, answerRequest, type PipelineDeps, type Protocol } from "../pipeline.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
-import { rootPreview, withoutPreview } from "../preview/root-preview.ts";
-import type { ClientAddresses } from "../request/client-address.ts";
-import type { Delays } from "../request/connection-limiter.ts";
+import { atRootOf, refusePreviewWorker, rootPreview, withoutPreview } from "../preview/root-preview.ts";
+import { isWorkerScript } from "../request/browser-request.ts";
 import { hostNameOf } from "../request/host-name.ts";
 import { textResponse } from "../request/response-size.ts";
-import { refuseReader, withPrivacy } from "./access.ts";
+import { readerRefusal, requireReader, withPrivacy } from "./access.ts";
 import { staticMethods, withCors } from "./cors.ts";
 import { decodePath } from "./decode-path.ts";
 import { noSuchFile } from "./error-responses.ts";
 import { cacheKey, type MemoryCache, wantsPresentState } from "./memory-cache.ts";
 import { isOtherHost, misdirected, ownerOf } from "./own-host.ts";
-import { type StaticOptions, type StaticRequest, serveBucket } from "./serve.ts";
-
-export interface BucketRouteOptions {
-  readonly acquire: () => Lease<Services>;
-  readonly static: StaticOptions;
-  /** The same for previews, of which nothing is kept in memory. */
-  readonly preview: StaticOptions;
-  readonly console: Console;
-  readonly addresses: ClientAddresses;
-  /** Holds back the refusals of wrong credentials. */
-  readonly delays: Delays;
-}
-
-/** ArrivedRequest is a request whose route leads to a bucket. */
-interface ArrivedRequest {
-  readonly request: Request;
-  /** As in `request.url`: normalised, still percent-encoded. */
-  readonly path: string;
-  readonly server: Server<unknown>;
-}
+import { type StaticRequest, serveBucket } from "./serve.ts";
 
 export const staticPrefix = "/node/static/";
 
 /** serveStatic answers for a file of a bucket below `/node/static/`: `{name}`, `{name}/` and `{name}/{path}`. */
-export function serveStatic(
-  arrived: ArrivedRequest,
-  options: BucketRouteOptions,
-): Response | Promise<Response> {
+export function serveStatic(arrived: ArrivedRequest, deps: PipelineDeps): Response | Promise<Response> {
   const { request, path } = arrived;
-  const { cache } = options.static;
-  const base = path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
-  const name = base === "" ? path.slice(staticPrefix.length) : base.slice(staticPrefix.length, -1);
+  const { cache } = deps.static;
+  const { base, name } = bucketIn(path);
   const owner = ownerOf(request, cache.hosts);
   const isElsewhere = owner !== undefined && owner !== name;
   const key = keyOf(owner === undefined ? base : hostBase(name), path.slice(base.length));
   const cached = isElsewhere || base === "" ? undefined : fromMemory(request, key, cache);
-  return cached ?? bucketRoute(arrived, { base, name }, options);
+  return cached ?? answerRequest(atItsRoute, arrived, deps);
+}
+
+/** The name of the bucket in a path below `/node/static/`, and the part above its files; empty without a slash behind the name. */
+function bucketIn(path: string): { readonly base: string; readonly name: string } {
+  const base = path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
+  const name = base === "" ? path.slice(staticPrefix.length) : base.slice(staticPrefix.length, -1);
+  return { base, name };
 }
 
 /**
  * serveRoot answers for every path without a route of its own: the bucket of the host name, else the one that is the HTTP root,
  * else the placeholder page at `/`.
  */
-export function serveRoot(
-  arrived: ArrivedRequest,
-  options: BucketRouteOptions,
-): Response | Promise<Response> {
+export function serveRoot(arrived: ArrivedRequest, deps: PipelineDeps): Response | Promise<Response> {
   const { request, path } = arrived;
-  const { cache } = options.static;
+  const { cache } = deps.static;
   const isWorker = isRootWorker(request, path);
   const owner = ownerOf(request, cache.hosts);
   const key = keyOf(owner === undefined ? "/" : hostBase(owner), path.slice(1));
   const mayPreview = hasPreviewCookie(request) && (request.method === "GET" || request.method === "HEAD");
   const cached = isWorker || mayPreview ? undefined : fromMemory(request, key, cache, path);
-  if (cached !== undefined) return cached;
-  const rootOptions = { ...options, isWorker };
-  return mayPreview ? previewRoute(arrived, rootOptions) : rootRoute(arrived, rootOptions);
+  return cached ?? answerRequest(mayPreview ? previewAtRoot : atRoot, arrived, deps);
 }
 
 /** fromMemory answers a GET or HEAD on its arrival. `rootPath` is its path at the root of the host. */
@@ -114,15 +89,24 @@ function hostBase(name: string): string {
   return `\0host\0${name}/`;
 }
 
-async function bucketRoute(
-  arrived: ArrivedRequest,
-  { base, name }: { readonly base: string; readonly name: string },
-  options: BucketRouteOptions,
-): Promise<Response> {
-  const { request, path } = arrived;
-  const lease = options.acquire();
-  try {
-    const { buckets } = lease.services;
+/** What the routes of buckets share: who may read, and what every response of a bucket has, errors included. */
+const bucketFiles = {
+  name: "static",
+  takesBodies: false,
+  answer: ({ deps }, target) => serveBucket(target, target.isPreview ? deps.preview : deps.static),
+  toResponse: (error, { request, target }) => readerRefusal(error, request, target),
+  finish(response, request, target) {
+    if (target !== undefined) withCors(target.bucket, request, withPrivacy(target, response));
+  },
+} satisfies Omit<Protocol<StaticRequest, StaticRequest>, "who">;
+
+/** A bucket below `/node/static/`. */
+const atItsRoute: Protocol<StaticRequest, StaticRequest> = {
+  ...bucketFiles,
+  async who(received) {
+    const { request, path } = received;
+    const { buckets } = received.services;
+    const { base, name } = bucketIn(path);
     const { bucket, freshState } = await recordFor(request, name, buckets);
     const { hosts } = buckets.records;
     if (isOtherHost(request, name, hosts)) return misdirected();
@@ -131,82 +115,54 @@ async function bucketRoute(
     const isOwnHost = ownerOf(request, hosts) === name;
     const rest = path.slice(base.length);
     const keyBase = isOwnHost ? hostBase(name) : base;
-    const target = { request, base, keyBase, rest, bucket, isOwnHost, buckets, freshState };
-    return await answerTarget(target, { arrived, lease, ...options });
-  } finally {
-    lease.release();
-  }
-}
+    received.target = { request, base, keyBase, rest, bucket, isOwnHost, buckets, freshState };
+    await requireReader(received, received.target);
+    return received.target;
+  },
+};
 
-interface RootRouteOptions extends BucketRouteOptions {
-  /** Whether the request is for the script of a service worker in the top folder. */
-  readonly isWorker: boolean;
-}
-
-/** previewRoute answers a request that may carry the cookie of a preview. */
-async function previewRoute(arrived: ArrivedRequest, options: RootRouteOptions): Promise<Response> {
-  const { request, path } = arrived;
-  const lease = options.acquire();
-  try {
-    const { bucket, isOwnHost } = await rootRecordFor(request, lease.services.buckets);
-    const shown = bucket && (await rootPreview({ request, path, bucket, isOwnHost }, lease, options.preview));
-    if (bucket !== undefined && shown !== undefined) return withCors(bucket, request, shown);
-  } finally {
-    lease.release();
-  }
-  return withoutPreview(request, await rootRoute(arrived, options));
-}
-
-async function rootRoute(arrived: ArrivedRequest, options: RootRouteOptions): Promise<Response> {
-  const { request, path } = arrived;
-  const lease = options.acquire();
-  try {
-    const { buckets } = lease.services;
+/** The bucket at the root of the host that the request was sent to, or the placeholder. */
+const atRoot: Protocol<StaticRequest, StaticRequest> = {
+  ...bucketFiles,
+  async who(received) {
+    const { request, path, deps } = received;
+    const { buckets } = received.services;
     const { bucket, freshState, isOwnHost } = await rootRecordFor(request, buckets);
-    if (bucket?.enable) {
-      // At the HTTP root the worker would control the console too, which is not at a host name of a bucket.
-      if (options.isWorker && !isOwnHost && options.console.isOn()) return refuseWorker();
-      const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
-      const target = {
-        request,
-        base: "/",
-        keyBase,
-        rest: path.slice(1),
-        bucket,
-        isOwnHost,
-        buckets,
-        freshState,
-      };
-      return await answerTarget(target, { arrived, lease, ...options });
+    const page = { console: deps.console.isOn() };
+    if (!bucket?.enable) {
+      if (isOwnHost) return noSuchFile();
+      if (path === "/") return placeholderPage(page);
+      return wantsPage(request) ? noPage(path, page) : notFound();
     }
-    if (isOwnHost) return noSuchFile();
-  } finally {
-    lease.release();
-  }
-  const page = { console: options.console.isOn() };
-  if (path === "/") return placeholderPage(page);
-  return wantsPage(request) ? noPage(path, page) : notFound();
-}
+    // At the HTTP root the worker would control the console too, which is not at a host name of a bucket.
+    if (isRootWorker(request, path) && !isOwnHost && page.console) return refuseWorker();
+    const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
+    const rest = path.slice(1);
+    received.target = { request, base: "/", keyBase, rest, bucket, isOwnHost, buckets, freshState };
+    await requireReader(received, received.target);
+    return received.target;
+  },
+};
 
-interface TargetOptions extends BucketRouteOptions {
-  readonly arrived: ArrivedRequest;
-  readonly lease: Lease<Services>;
-}
-
-/** answerTarget adds what every response of the bucket has, errors included. */
-async function answerTarget(target: StaticRequest, options: TargetOptions): Promise<Response> {
-  const response = (await refusalOf(target, options)) ?? (await serveBucket(target, options.static));
-  return withCors(target.bucket, target.request, withPrivacy(target, response));
-}
-
-/** A preflight carries no credentials, and a refused method tells nothing. */
-async function refusalOf(
-  target: StaticRequest,
-  { arrived: { request, server }, lease: { authenticator }, addresses, delays }: TargetOptions,
-): Promise<Response | undefined> {
-  if (target.bucket.public || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
-  return refuseReader(target, { authenticator, delays, address: addresses.of(request, server) });
-}
+/** The same for a request that may carry the cookie of a preview: what the cookie shows, else the published files. */
+const previewAtRoot: Protocol<StaticRequest, StaticRequest> = {
+  ...atRoot,
+  async who(received) {
+    const { request, path, lease } = received;
+    const { bucket, isOwnHost } = await rootRecordFor(request, received.services.buckets);
+    received.target = bucket && (await rootPreview({ request, path, bucket, isOwnHost }, lease));
+    if (received.target === undefined) return atRoot.who(received);
+    return isWorkerScript(request) ? refusePreviewWorker() : received.target;
+  },
+  finish(response, request, target) {
+    if (target?.isPreview) withCors(target.bucket, request, atRootOf(target.bucket, response));
+    else {
+      bucketFiles.finish(response, request, target);
+      // While the link cannot be checked, the preview goes on.
+      if (response.status < 500) withoutPreview(request, response);
+    }
+  },
+};
 
 /** recordFor returns the record that answers a request: a cached one, or one that was read for this request. */
 async function recordFor(

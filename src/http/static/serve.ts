@@ -35,6 +35,8 @@ export interface StaticRequest extends PrivateRequest {
   readonly buckets: Buckets;
   /** The state of the bucket as it was read for this request, if the request must be answered by the present state. */
   readonly freshState: BucketState | undefined;
+  /** Whether it shows a deploy before that is published. */
+  readonly isPreview?: boolean;
   /** Throws if the files that are at the bucket's place now are not those to send. It is asked once it is certain which tree is read. */
   readonly assertPresent?: () => Promise<void>;
 }

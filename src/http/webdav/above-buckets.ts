@@ -1,11 +1,10 @@
 import { isAuthorised } from "../../auth/authorise.ts";
 import type { Caller } from "../../auth/caller.ts";
-import type { Need } from "../../auth/need.ts";
-import type { Turns } from "../../base/turns.ts";
-import type { Buckets } from "../../buckets/buckets.ts";
+import { inBucket } from "../../auth/need.ts";
 import { LockIndex } from "../../buckets/metadata/locks.ts";
 import { treeRoot } from "../../buckets/path.ts";
 import type { FileEntry } from "../../buckets/ports.ts";
+import type { ReceivedRequest } from "../pipeline.ts";
 import { HttpError } from "../request/http-error.ts";
 import { webdavPrefix } from "./dav-path.ts";
 import { depthOf } from "./dav-request.ts";
@@ -19,23 +18,25 @@ export const methodsAboveBuckets = ["OPTIONS", "PROPFIND"] as const;
 
 const noLocks = new LockIndex([], 0);
 
-export interface AboveBuckets {
-  readonly request: Request;
-  readonly rawPath: string;
-  readonly caller: Caller;
-  readonly buckets: Buckets;
-  readonly turns: Turns;
-  /** What it takes to open a bucket. */
-  readonly needOf: (bucket: string) => Need;
-}
+/** What it takes to open a bucket: every verb needs all four, because clients mix them freely in one session. */
+export const filePermissions = [
+  "static_bucket_file.read",
+  "static_bucket_file.write",
+  "static_bucket_file.delete",
+  "static_bucket_file.list",
+] as const;
 
 /**
  * listAboveBuckets answers PROPFIND for `/node/static-webdav/`, which holds the buckets that the caller may open, and for `/node/`,
  * which holds that folder. So one address mounts all buckets, and clients that walk down from the top find their way.
  */
-export async function listAboveBuckets(above: AboveBuckets): Promise<Response> {
-  const depth = depthOf(above, [0, 1, "infinity"], "infinity");
-  const query = await readQuery(above.request);
+export async function listAboveBuckets(
+  received: ReceivedRequest<unknown>,
+  caller: Caller,
+): Promise<Response> {
+  const { request, path } = received;
+  const depth = depthOf({ request }, [0, 1, "infinity"], "infinity");
+  const query = await readQuery(request);
   if (depth === "infinity")
     throw new HttpError(403, "folders above the buckets are listed with Depth 0 or 1", {
       condition: "<D:propfind-finite-depth/>",
@@ -43,26 +44,23 @@ export async function listAboveBuckets(above: AboveBuckets): Promise<Response> {
   const writer = new PropertyWriter(query);
   async function* responses(): AsyncGenerator<string | Uint8Array> {
     const text = new TextParts();
-    const isTop = !above.rawPath.startsWith(webdavPrefix);
+    const isTop = !path.startsWith(webdavPrefix);
     const own = isTop ? folderAt("/node/") : folderAt(`${webdavPrefix}/`);
-    const members = isTop ? [folderAt(`${webdavPrefix}/`)] : openableBuckets(above);
+    const members = isTop ? [folderAt(`${webdavPrefix}/`)] : openableBuckets(received, caller);
     writer.describe(own, undefined, text);
     if (depth === 1) for await (const member of members) writer.describe(member, undefined, text);
     yield* text.take();
   }
-  return multistatus(above.request, responses());
+  return multistatus(request, responses());
 }
 
-async function* openableBuckets({
-  buckets,
-  caller,
-  request,
-  turns,
-  needOf,
-}: AboveBuckets): AsyncGenerator<Resource> {
+async function* openableBuckets(
+  { request, services: { buckets }, deps: { turns } }: ReceivedRequest<unknown>,
+  caller: Caller,
+): AsyncGenerator<Resource> {
   for (const bucket of await buckets.all()) {
     await turns.pause(request);
-    if (!bucket.enable || !isAuthorised(caller, needOf(bucket.name))) continue;
+    if (!bucket.enable || !isAuthorised(caller, inBucket(bucket.name, ...filePermissions))) continue;
     const entry = await buckets.filesOf(bucket).reader.find(treeRoot);
     if (entry !== undefined) yield { entry, bucket: bucket.name, locks: noLocks, diskUsage: undefined };
   }

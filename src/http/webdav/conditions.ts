@@ -34,7 +34,7 @@ export function writeConditions(
 
 /** Reads the token and the bucket again first: a long body, or earlier work on the same paths, may have come in between. */
 async function assertHeaders(dav: DavRequest, headers: Headers, { entry }: ResolvedPath): Promise<void> {
-  await dav.assertStillAuthorised();
+  await dav.grant.assertStillValid();
   if (!mayWrite(headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) is not met");
 }

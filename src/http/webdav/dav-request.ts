@@ -1,40 +1,18 @@
-import type { Audit } from "../../auth/audit-log.ts";
-import type { Caller } from "../../auth/caller.ts";
 import { decimalNumber } from "../../base/numbers.ts";
-import type { Turns } from "../../base/turns.ts";
-import type { BucketFiles } from "../../buckets/bucket-files.ts";
-import type { Uploads } from "../../buckets/history/uploads.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { FileEntry, ResolvedPath } from "../../buckets/ports.ts";
-import type { Bucket } from "../../buckets/record.ts";
+import type { OpenedBucket, ReceivedRequest } from "../pipeline.ts";
 import { HttpError } from "../request/http-error.ts";
-import type { MemoryCache } from "../static/memory-cache.ts";
 
 /** DavRequest is one request whose caller is authorised, as the verbs see it. */
-export interface DavRequest {
+export interface DavRequest extends OpenedBucket {
+  readonly received: ReceivedRequest<unknown>;
   readonly request: Request;
-  readonly caller: Caller;
-  /** Records a change once it is made. */
-  readonly audit: Audit;
-  readonly bucket: Bucket;
-  readonly files: BucketFiles;
-  /** Files that are read often, in memory. */
-  readonly cache: MemoryCache;
-  /** The resumable uploads of all buckets. */
-  readonly uploads: Uploads;
   readonly path: TreePath;
   /** Whether the URL ends in a slash, as a folder's does. */
   readonly slash: boolean;
   /** Whether a file is put also where the folders above it are missing. RFC 4918 wants that refused for PUT. */
   readonly makesParents: boolean;
-  /** 0 means no limit. */
-  readonly maxUploadBytes: number;
-  /** For a response that takes long to make. */
-  readonly turns: Turns;
-  /** To be called as a long body arrives: its client is slow, not gone. */
-  readonly restartIdleTimer: () => void;
-  /** Throws unless the caller and the bucket would be accepted now, read from the database. For writes after a wait. */
-  readonly assertStillAuthorised: () => Promise<void>;
 }
 
 export type Depth = 0 | 1 | "infinity";

@@ -31,10 +31,12 @@ function statusOf(fault: Fault): number {
   }
 }
 
-export function httpErrorResponse({ status, detail, options }: HttpError): Response {
-  const { condition, headers = {} } = options;
-  if (condition !== undefined) return errorResponse(status, condition, headers);
-  return plainText(status, `${status} ${detail}.`, headers);
+/** conditionResponse answers an error that names a condition of RFC 4918 §16. */
+export function conditionResponse({
+  status,
+  options: { condition = "", headers = {} },
+}: HttpError): Response {
+  return errorResponse(status, condition, headers);
 }
 
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {

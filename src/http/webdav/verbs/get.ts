@@ -17,7 +17,8 @@ import type { DavRequest } from "../dav-request.ts";
  * never an old one. A folder is a page.
  */
 export async function get(dav: DavRequest): Promise<Response> {
-  const { request, files, path, cache, bucket } = dav;
+  const { request, files, path, bucket, received } = dav;
+  const { cache } = received.deps.static;
   await assertIf(dav);
   const key = keyOf(dav);
   const known = cache.answer(request, cache.get(key), { bucket });

@@ -110,7 +110,8 @@ async function* responses(
   query: PropertyQuery,
   { top, depth, batches }: Listing,
 ): AsyncGenerator<string | Uint8Array> {
-  const { files, bucket, request, turns } = dav;
+  const { files, bucket, request, received } = dav;
+  const { turns } = received.deps;
   const requests = (name: string) =>
     query.kind === "some"
       ? query.names.includes(name)

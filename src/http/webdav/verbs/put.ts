@@ -7,10 +7,11 @@ import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
 
 /** put stores the body as a file. A failure leaves the old file unchanged. */
 export async function put(dav: DavRequest): Promise<Response> {
-  const { path, bucket, audit } = dav;
+  const { received, files, path, bucket, audit, makesParents } = dav;
   const conditions = putConditions(dav);
   const modified = modifiedOf(dav);
-  const { created, stats } = await uploadBody(dav, { conditions, makeParents: dav.makesParents, modified });
+  const upload = { files, path, conditions, makeParents: makesParents, modified };
+  const { created, stats } = await uploadBody(received, upload);
   audit("file.written", { bucket: bucket.name, path, bytes: stats.size });
   return new Response(null, {
     status: created ? 201 : 204,
