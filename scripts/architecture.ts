@@ -11,6 +11,7 @@ const tasks: Readonly<Record<string, string>> = {
   buckets: "files, trees, history",
   cli: "commands",
   client: "npm package",
+  certs: "certificates by ACME",
   cluster: "nodes of a database",
   config: "keys, reload",
   console: "pages in the browser",

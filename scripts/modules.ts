@@ -16,6 +16,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   agents: ["base", "log", "db", "auth"],
   buckets: ["base", "log", "blobs", "db", "sites"],
   cluster: ["base", "log", "db"],
+  certs: ["base", "log", "db"],
   update: ["base", "log"],
   links: ["base", "log", "db", "auth", "buckets"],
   backup: ["base", "log", "blobs", "db", "buckets", "build"],
@@ -30,6 +31,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "agents",
     "buckets",
     "links",
+    "certs",
     "cluster",
     "update",
   ],
@@ -48,7 +50,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   ],
   http: ["base", "log", "blobs", "metrics", "auth", "buckets", "links", "rpc", "services", "sites", "bundle"],
   monitor: ["base", "log", "metrics", "http", "services", "build"],
-  settings: ["backup", "base", "buckets", "cluster", "config", "db", "log", "update", "http"],
+  settings: ["backup", "base", "buckets", "certs", "cluster", "config", "db", "log", "update", "http"],
   backend: [
     "backup",
     "settings",
@@ -67,6 +69,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   "process-group": ["base", "log", "metrics", "config"],
   "node-options": ["auth", "base", "bundle", "process-group", "rpc", "services", "update"],
   node: [
+    "certs",
     "cluster",
     "node-options",
     "backup",

@@ -97,6 +97,8 @@ interface BackendOptions {
   readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
   /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
   readonly onTokensChanged: () => void;
+  /** Called when another node has stored a certificate. */
+  readonly onCertificatesChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
   readonly observers: StatementObservers;
 }
@@ -365,6 +367,7 @@ export class BackendPart implements Part<BackendSettings> {
     next.services.buckets.start();
     next.database.notifications.listen((topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
+      else if (topic === "certificates") this.#options.onCertificatesChanged();
       else next.services.buckets.records.pollSoon();
     });
   }

@@ -39,6 +39,8 @@ export interface NodeOptions {
   readonly loadConsole?: () => Promise<ConsoleFiles>;
   /** Cost of hashes of new passwords; by default one that takes 50 ms of a core. */
   readonly passwordCost?: PasswordCost;
+  /** Finds where a host name leads; by default the DNS does. */
+  readonly reach?: ((name: string) => Promise<string>) | undefined;
   /** The time by which the node lives; by default the system's. */
   readonly clock?: Clock;
 }

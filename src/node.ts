@@ -10,6 +10,7 @@ import { clearLeftoversOf } from "./base/local-fs/replace-file.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { loadConsole } from "./bundle.ts";
+import { Certificates } from "./certs/certificates.ts";
 import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
@@ -41,6 +42,7 @@ import type { Services } from "./services.ts";
 import {
   accessLogPart,
   backupsPart,
+  certificatesPart,
   clusterPart,
   type Limits,
   limitSettings,
@@ -91,13 +93,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const backend = new BackendSlot(core.clock);
   const cluster = newCluster(core, backend);
   const http = newHttp(core, { backend, cluster });
-  const listeners = new Listeners(core, http.deps);
+  const certificates: Certificates = newCertificates(core, backend, () => listeners);
+  const listeners = new Listeners(core, http.deps, certificates);
   cluster.roster.advertise(listeners.tcp);
   const metrics = newMetrics(core, { backend, cluster, http, listeners });
   const background = newBackground(core, listeners);
   const live = newLiveConfig(core);
   const control = newControl(core, { live, cluster, background });
-  const made = { backend, cluster, http, listeners, metrics, background, live, control };
+  const made = { backend, cluster, certificates, http, listeners, metrics, background, live, control };
 
   const found = await clearUpFiles(core);
   const { config, overrides } = await live.open(partsOf(core, made));
@@ -106,6 +109,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   await cluster.roster.settled();
   const descriptors = new DescriptorWatch(listeners.all, core.log, core.clock);
   background.certificates.start();
+  certificates.start();
   const overridden = overriddenKeys(overrides, config, options.env);
   reportStart(core.log, options.configPath, { overridden, finished: found.finished });
   return toNode(core, made, (why) => closeNode(made, [found.leftovers, descriptors], why));
@@ -147,6 +151,7 @@ function partsOf(core: Core, made: NodeParts): Part[] {
     backupsPart(background.backups),
     accessLogPart(newAccessLog(core, made)),
     newBackendPart(core, made),
+    certificatesPart(made.certificates),
     listeningPart("listener", listeners.tcp, tcpAddress),
     listeningPart("unix socket", listeners.unix, unixAddress),
     listeningPart("http listener", listeners.http, redirectAddress),
@@ -257,6 +262,24 @@ function newHttp(
   return { engine, deps };
 }
 
+/** `newCertificates` makes the certificates that the server orders by itself. The listeners are made with them. */
+function newCertificates(
+  { options: { reach }, log, clock }: Core,
+  backend: BackendSlot,
+  listeners: () => Listeners,
+): Certificates {
+  return new Certificates({
+    acquire: () => {
+      const { services, release } = backend.acquire();
+      return { database: services.database, release };
+    },
+    onChanged: () => listeners().tcp.renewCertificates(),
+    reach,
+    log,
+    clock,
+  });
+}
+
 /** Listeners are the addresses at which a node accepts connections. */
 class Listeners {
   readonly tcp: ListenerSlot;
@@ -265,7 +288,11 @@ class Listeners {
   readonly http: ListenerSlot;
   #isAnnounced: boolean;
 
-  constructor({ options: { group }, present, log, overrides }: Core, deps: HttpDeps) {
+  constructor(
+    { options: { group }, present, log, overrides }: Core,
+    deps: HttpDeps,
+    certificates: Certificates,
+  ) {
     this.#isAnnounced = group === undefined;
     const listening = (key: string) => ({
       limits: () => present.limits,
@@ -274,11 +301,11 @@ class Listeners {
       takesOver: group?.takesOver,
       isAnnounced: () => this.#isAnnounced,
     });
-    this.tcp = new ListenerSlot(deps, listening("ws_listener"));
+    this.tcp = new ListenerSlot(deps, { ...listening("ws_listener"), certificates });
     this.unix = new ListenerSlot(deps, listening("unix_socket_path"));
     this.http = new ListenerSlot(deps, {
       ...listening("http_listener"),
-      redirects: { httpsPort: () => this.tcp.port, answerChallenge: async () => undefined },
+      redirects: { httpsPort: () => this.tcp.port, answerChallenge: (token) => certificates.answerTo(token) },
     });
   }
 
@@ -402,6 +429,7 @@ function newControl(core: Core, { live, cluster: { readiness, roster }, backgrou
 
 /** NodeParts are the parts of a node, made and not opened. */
 interface NodeParts extends MetricsDeps, ControlDeps {
+  readonly certificates: Certificates;
   readonly metrics: Metrics;
   readonly control: Control;
 }
@@ -430,6 +458,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
     backups: made.background.backups,
     onMigrationBackup: options.program?.onMigrationBackup,
     onTokensChanged: () => void made.http.engine.recheck(),
+    onCertificatesChanged: () => made.certificates.refreshSoon(),
     passwordCost: options.passwordCost,
     observers: recorders.statements,
   });
@@ -438,7 +467,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
 /** `newServices` makes the services that outlive a backend. */
 function newServices(
   core: Core,
-  { cluster, http, background, metrics, control }: NodeParts,
+  { certificates, cluster, http, background, metrics, control }: NodeParts,
 ): LastingServices {
   const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
   return {
@@ -446,6 +475,7 @@ function newServices(
     uptimeMs,
     readiness: cluster.readiness,
     roster: cluster.roster,
+    certificates,
     isServerName: (host) => http.deps.names.has(host),
     hub,
     metrics,

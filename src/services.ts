@@ -2,6 +2,7 @@ import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Clock } from "./base/clock.ts";
 import type { Buckets } from "./buckets/buckets.ts";
+import type { Certificates } from "./certs/certificates.ts";
 import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
@@ -21,6 +22,8 @@ export interface Services {
   readonly storeId: string;
   /** Whether the node can do its work: the parts that it needs and does not have. Does not reject. */
   readonly readiness: { missing(): Promise<readonly string[]> };
+  /** The certificates that the server orders by itself. */
+  readonly certificates: Pick<Certificates, "list" | "renew">;
   /** The nodes that use the database. */
   readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */

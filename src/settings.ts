@@ -1,15 +1,18 @@
 import { hostname } from "node:os";
+import { dirname, join } from "node:path";
 import type { BackupSchedule, BackupSettings } from "./backup/schedule.ts";
 import { isHostName } from "./base/address.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { FilesSource } from "./buckets/open-storage.ts";
+import type { CertificateSettings, Certificates } from "./certs/certificates.ts";
 import type { NodeSettings, Roster } from "./cluster/roster.ts";
 import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
+import { databaseFile } from "./db/database.ts";
 import type { AccessLog, AccessLogSettings } from "./http/access-log.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
-import { readTls } from "./http/listen/tls.ts";
+import { readPem, readTls } from "./http/listen/tls.ts";
 import type { ProxySettings } from "./http/request/client-address.ts";
 import type { ServerNameSettings } from "./http/request/host-name.ts";
 import { parseFilter } from "./log/filter.ts";
@@ -174,16 +177,43 @@ function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
   return path === undefined ? undefined : { path, format };
 }
 
-export function tcpAddress({ ws_listener, tls_cert, tls_key, reuse_port }: Config): BindAddress {
+/** `certificateSettings` says how certificates are ordered; undefined unless the server does that. */
+export function certificateSettings({ tls, database }: Config): CertificateSettings | undefined {
+  if (!tls.auto) return undefined;
+  const { directory, email, ca, server_name, dns_hook, secret, eab_kid: kid, eab_hmac_key: hmacKey } = tls;
+  return {
+    directory,
+    email,
+    // The text is part of the slice, so that the next reload takes up a new one.
+    ca: ca === undefined ? undefined : readPem(ca, { what: "certificate", key: "ca" }),
+    externalAccount: kid === undefined || hmacKey === undefined ? undefined : { kid, hmacKey },
+    serverName: server_name,
+    dnsHook: dns_hook,
+    secret,
+    folder: join(dirname(databaseFile(database.database_url) ?? ""), "certificates"),
+  };
+}
+
+export function tcpAddress({
+  ws_listener,
+  tls_cert,
+  tls_key,
+  tls: { auto },
+  reuse_port,
+}: Config): BindAddress {
+  if (auto) return { at: "tcp", address: ws_listener, tls: "auto", reusePort: reuse_port };
   // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
   const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
   return { at: "tcp", address: ws_listener, tls, reusePort: reuse_port };
 }
 
 /** `redirectAddress` is where plain http is sent to https. */
-export function redirectAddress({ http_listener, reuse_port }: Config): BindAddress | undefined {
-  if (http_listener === undefined) return undefined;
-  return { at: "tcp", address: http_listener, tls: undefined, reusePort: reuse_port };
+export function redirectAddress({ http_listener, tls, reuse_port }: Config): BindAddress | undefined {
+  // Certificate authorities ask at port 80.
+  const isAsked = tls.auto && tls.dns_hook === undefined;
+  const address = http_listener ?? (isAsked ? { host: "0.0.0.0", port: 80 } : undefined);
+  if (address === undefined) return undefined;
+  return { at: "tcp", address, tls: undefined, reusePort: reuse_port };
 }
 
 export function unixAddress({
@@ -207,6 +237,16 @@ export function listeningPart(
   address: (config: Config) => BindAddress | undefined,
 ): Part<BindAddress | undefined> {
   return { name, slice: address, prepare: (slice) => listener.prepare(slice), close: () => listener.close() };
+}
+
+/** `certificatesPart` makes the certificates that the server orders a part of the configuration. */
+export function certificatesPart(certificates: Certificates): Part<CertificateSettings | undefined> {
+  return {
+    name: "certificates",
+    slice: certificateSettings,
+    prepare: (slice) => certificates.prepare(slice),
+    close: () => certificates.close(),
+  };
 }
 
 /** `loggingPart` makes the outputs of the log a part of the configuration; `audit` ends before they do. */

@@ -133,6 +133,12 @@ export interface ServerEvents {
   "certificate.expiring": { expires: string };
   /** The certificate of the listener, or one in its chain, has expired. Clients refuse it. */
   "certificate.expired": { expires: string };
+  /** The server got a certificate for the host name `name` from the certificate authority `issuer`, and uses it. */
+  "certificate.issued": { name: string; issuer: string; expires: string };
+  /** The server got no certificate for the host name `name`. `reason` is a code of [operate.md](operate.md#certificates-by-themselves); it tries again after `retry_ms`. A certificate that is in force stays. */
+  "certificate.failed": { name: string; reason: string; detail: string; retry_ms: number };
+  /** The server cannot read or store certificates. Those in force stay. */
+  "certificates.failed": { reason: string };
   /** The access log cannot be written. Requests are answered as before. */
   "access_log.failed": { path: string; reason: string };
   /** The access log is written again; `dropped` lines were lost. */
@@ -270,6 +276,9 @@ export const serverEvents = {
   "backup.failed": "ERROR",
   "certificate.expiring": "WARN",
   "certificate.expired": "ERROR",
+  "certificate.issued": "INFO",
+  "certificate.failed": "WARN",
+  "certificates.failed": "ERROR",
   "access_log.failed": "ERROR",
   "access_log.restored": "INFO",
   "token.created": "INFO",

@@ -4,6 +4,8 @@ export type Bucket = { id: number; name: string; path: string; is_http_root: boo
 
 export type BucketUsage = { files: number; bytes: number; newest: number | null };
 
+export type Certificate = { name: string; state: "waiting" | "issuing" | "issued" | "failed"; issuer: string | null; from: number | null; until: number | null; renew_at: number | null; problem: { reason: string; detail: string; advice: string; at: number; retry_at: number } | null };
+
 export type ClusterNode = { uuid: string; boot: string; name: string; url: string | null; version: string; since: number; last_seen: number; alive: boolean; ready: boolean; files: string; processes: number };
 
 export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
@@ -80,6 +82,10 @@ export interface Methods {
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
   /** Returns whether the release server (`release_url`) has a newer version. It is asked at most once an hour, for up to 5 seconds. If it does not answer, `problem` says why, and `latest` is its last answer, or null. `checked_at` is in Unix milliseconds. */
   "node-server_latest_release": { readonly params: { token?: string | undefined }; readonly result: { current: string; latest: string | null; newer: boolean; checked_at: number | null; problem: string | null }; };
+  /** Lists the names for which the server orders certificates (`auto` in `[tls]`), sorted: `server_name`, and the host names of all enabled buckets. `state` is `waiting` before the first attempt, `issuing` while one is under way, `issued`, or `failed` without a valid certificate. `problem` is why the last attempt failed, also while an older certificate is in force: `reason` is a code, `advice` says what to do, and the server tries again at `retry_at`. Times are in Unix milliseconds. Without `auto`, the list is empty. */
+  "node-server_certificates": { readonly params: { token?: string | undefined }; readonly result: Certificate[]; };
+  /** Orders a new certificate for one of the names of `node-server_certificates` now, without waiting for its time, and returns its state before that. The certificate in force stays until the new one is there. The server orders at most 4 certificates an hour for a name, so that the certificate authority does not block it. */
+  "node-server_renew_certificate": { readonly params: { token?: string | undefined; name: string }; readonly result: Certificate; };
   /** Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
   /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that already contains files. */
@@ -191,6 +197,8 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_metrics": "token",
   "node-server_self_update": "token",
   "node-server_latest_release": "token",
+  "node-server_certificates": "token",
+  "node-server_renew_certificate": "token",
   "node-server_exec_sql": "token",
   "static-bucket_create": "token",
   "static-bucket_read": "token",
@@ -290,6 +298,12 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "node-server_latest_release": [
     {"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_certificates": [
+    {"kind":"all","permissions":[{"node":"metrics"}],"scope":{"kind":"global"}},
+  ],
+  "node-server_renew_certificate": [
+    {"kind":"super"},
   ],
   "node-server_exec_sql": [
     {"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}},

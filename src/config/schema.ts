@@ -259,7 +259,7 @@ const topKeys = {
   http_listener: key(
     "address",
     listener.optional(),
-    "An address for plain http that redirects (308) every request to https. Needs TLS at `ws_listener`.",
+    "An address for plain http that redirects (308) every request to https, and answers certificate authorities. Needs TLS at `ws_listener`. Default: `0.0.0.0:80` with `auto` in `[tls]`, unless `dns_hook` is set; otherwise none.",
     { example: "0.0.0.0:80" },
   ),
   server_uuid: key(
@@ -425,12 +425,83 @@ const hostName = z
     "must be a host name such as node.example.com, without https://, port and path; clients may use an address as well",
   );
 
+const email = readBy((value) => {
+  if (/^[^\s@<>",;:]+@[^\s@<>",;:]+$/.test(value)) return value;
+  throw new Fault("InvalidInput", 'must be an e-mail address, such as "admin@example.com"');
+});
+
+const base64url = readBy((value) => {
+  if (/^[\w-]+=*$/.test(value)) return value;
+  throw new Fault("InvalidInput", "must be the key in base64url, as the certificate authority shows it");
+});
+
+const minSecretChars = 32;
+const longSecret = readBy((value) => {
+  if (value.length >= minSecretChars) return value;
+  throw new Fault(
+    "InvalidInput",
+    `must have at least ${minSecretChars} characters; \`openssl rand -base64 32\` makes one`,
+  );
+});
+
+const directory = readBy((value) => {
+  if (URL.canParse(value) && new URL(value).protocol === "https:") return value;
+  throw new Fault(
+    "InvalidInput",
+    "must begin with https://, such as https://acme-v02.api.letsencrypt.org/directory",
+  );
+});
+
 const tlsKeys = {
+  auto: key(
+    "boolean",
+    z.boolean().default(false),
+    "Order certificates for `server_name` and the host names of all enabled buckets, and renew them. With it you accept the terms of the certificate authority.",
+  ),
+  email: key(
+    "text",
+    email.optional(),
+    "The address for the account at the certificate authority, which may write to it.",
+    { example: "admin@example.com" },
+  ),
   server_name: key(
     "text",
     hostName.optional(),
     "The server's own host name. The console and JSON-RPC then answer at this name, the name in `node_url` and addresses alone, and https answers at no unknown name. Default: at every name that belongs to no bucket.",
     { example: "node.example.com" },
+  ),
+  directory: key(
+    "URL",
+    directory.default("https://acme-v02.api.letsencrypt.org/directory"),
+    "The ACME directory of the certificate authority. To try things out without its limits, use `https://acme-staging-v02.api.letsencrypt.org/directory`.",
+  ),
+  ca: key(
+    "path",
+    text.optional(),
+    "The certificate (PEM) that signs that of `directory`, for a private certificate authority. Default: those that the system trusts.",
+    { example: "ca.pem", fileUse: "read" },
+  ),
+  eab_kid: key(
+    "text",
+    text.optional(),
+    "The id of the external account binding, for certificate authorities that need one.",
+    { example: "kid-1" },
+  ),
+  eab_hmac_key: key("text", base64url.optional(), "The key of the external account binding (base64url).", {
+    example: "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W",
+    isSecret: true,
+  }),
+  dns_hook: key(
+    "path",
+    text.optional(),
+    "A program that proves names in the DNS (dns-01), where port 80 cannot be reached. It is called with `add` or `remove`, the name of the TXT record and its value, and ends when the DNS answers with it.",
+    { example: "/usr/local/bin/dns-hook", fileUse: "read" },
+  ),
+  secret: key(
+    "text",
+    longSecret.optional(),
+    "Keeps private keys in the database, encrypted with this secret, so that all nodes have them. PostgreSQL needs it, with the same value on all nodes. Default: files of mode 0600 in `certificates` beside the SQLite file.",
+    { example: "the-output-of-openssl-rand-base64-32", isSecret: true },
   ),
   hsts_days: key(
     "days",
@@ -498,15 +569,34 @@ export const configSchema = z
     error: 'needs tls_cert, too; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
   })
-  .refine((config) => config.http_listener === undefined || config.tls_cert !== undefined, {
-    path: ["http_listener"],
-    error: "needs tls_cert and tls_key, because it redirects to https",
-    when: () => true,
-  })
+  .refine(
+    ({ http_listener, tls_cert, tls }) => http_listener === undefined || tls_cert !== undefined || tls?.auto,
+    {
+      path: ["http_listener"],
+      error: "needs tls_cert and tls_key, or auto in [tls], because it redirects to https",
+      when: () => true,
+    },
+  )
   .refine(({ tls }) => tls.hsts_days === undefined || tls.server_name !== undefined, {
     path: ["tls", "hsts_days"],
     error: 'needs server_name, because browsers take it for a name; write server_name = "node.example.com"',
   })
+  .refine(({ tls, tls_cert }) => !tls.auto || tls_cert === undefined, {
+    path: ["tls", "auto"],
+    error: "orders the certificates itself; remove tls_cert and tls_key, or auto",
+  })
+  .refine(({ tls }) => (tls.eab_kid === undefined) === (tls.eab_hmac_key === undefined), {
+    path: ["tls", "eab_kid"],
+    error: "and eab_hmac_key need each other; the certificate authority shows both",
+  })
+  .refine(
+    ({ tls, database }) => !tls.auto || tls.secret !== undefined || isSqliteUrl(database.database_url),
+    {
+      path: ["tls", "auto"],
+      error:
+        "needs secret with PostgreSQL, the same on all nodes, because they share the private keys; `openssl rand -base64 32` makes one",
+    },
+  )
   .check(({ value: { files }, issues }) => {
     const message = missingSettings(files);
     if (message !== undefined)
@@ -517,6 +607,10 @@ export const configSchema = z
     ...config,
     keep_removed_days: days ?? (config.files.url === undefined ? 0 : 7),
   }));
+
+function isSqliteUrl(url: string): boolean {
+  return "sqlite" in parseDatabaseUrl(url);
+}
 
 /** CheckedConfig is a configuration that passed the schema; its paths are as they were written. */
 export type CheckedConfig = z.output<typeof configSchema>;

@@ -22,6 +22,7 @@ import type { Notifications } from "./postgres/notifications.ts";
 import { openPostgres } from "./postgres/postgres.ts";
 import { AgentRows } from "./rows/agent-rows.ts";
 import { BucketRows } from "./rows/bucket-rows.ts";
+import { CertificateRows } from "./rows/certificate-rows.ts";
 import { DeployRows } from "./rows/deploy-rows.ts";
 import { EntryRows } from "./rows/entry-rows.ts";
 import { HeadRows } from "./rows/head-rows.ts";
@@ -65,6 +66,8 @@ export class Database {
   readonly kv: KvRows;
   /** The names of files whose content is in a blob store. */
   readonly entries: EntryRows;
+  /** What the nodes share to have certificates. */
+  readonly certificates: CertificateRows;
   readonly heads: HeadRows;
   /** Published and prepared trees of buckets. */
   readonly deploys: DeployRows;
@@ -95,6 +98,7 @@ export class Database {
     this.buckets = new BucketRows(dialect);
     this.kv = new KvRows(dialect);
     this.entries = new EntryRows(dialect);
+    this.certificates = new CertificateRows(dialect);
     this.heads = new HeadRows(dialect);
     this.deploys = new DeployRows(dialect);
     this.taskLocks = new TaskLockRows(dialect);

@@ -597,6 +597,26 @@ export const events = {
     fields: z.object({ expires: text }),
     hidden: ["expires"],
   },
+  "certificate.issued": {
+    level: "INFO",
+    description:
+      "The server got a certificate for the host name `name` from the certificate authority `issuer`, and uses it.",
+    fields: z.object({ name: text, issuer: text, expires: text }),
+    hidden: ["name", "expires"],
+  },
+  "certificate.failed": {
+    level: "WARN",
+    description:
+      "The server got no certificate for the host name `name`. `reason` is a code of [operate.md](operate.md#certificates-by-themselves); it tries again after `retry_ms`. A certificate that is in force stays.",
+    fields: z.object({ name: text, reason: text, detail: text, retry_ms: z.int() }),
+    hidden: ["name", "reason", "detail"],
+  },
+  "certificates.failed": {
+    level: "ERROR",
+    description: "The server cannot read or store certificates. Those in force stay.",
+    fields: z.object({ reason: text }),
+    hidden: [],
+  },
   "access_log.failed": {
     level: "ERROR",
     description: "The access log cannot be written. Requests are answered as before.",

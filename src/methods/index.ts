@@ -19,6 +19,7 @@ import { fileSearch } from "./file-search.ts";
 import { fileVersions } from "./file-versions.ts";
 import { links } from "./links.ts";
 import { log } from "./log.ts";
+import { nodeCertificates } from "./node-certificates.ts";
 import { nodeConfig } from "./node-config.ts";
 import { nodeDatabase, storage } from "./node-database.ts";
 import { nodeIdentity } from "./node-identity.ts";
@@ -40,6 +41,7 @@ const namespaces = {
   ...nodeDatabase,
   ...nodeMetrics,
   ...nodeUpdate,
+  ...nodeCertificates,
   ...nodeSql,
   ...staticBucket,
   ...bucketFacts,

@@ -230,6 +230,11 @@ export const cases: Readonly<Record<string, Case>> = {
     good: [[JSON.stringify(publicKey), publicKey]],
     bad: [...notText, ['"hello"', /: must be a minisign public key: RW/], ['""', /minisign public key/]],
   },
+  "tls.auto": { good: [["true", true]], bad: notBoolean },
+  "tls.email": {
+    good: [['"admin@example.com"', "admin@example.com"]],
+    bad: [...notText, ['"admin"', /: must be an e-mail address/], ['"a b@example.com"', /e-mail address/]],
+  },
   "tls.server_name": {
     good: [['"Node.Example.com"', "node.example.com"]],
     bad: [
@@ -238,6 +243,21 @@ export const cases: Readonly<Record<string, Case>> = {
         (name) => [name, /: must be a host name such as node.example.com/] as const,
       ),
     ],
+  },
+  "tls.directory": {
+    good: [['"https://ca.example.com/acme/directory"', "https://ca.example.com/acme/directory"]],
+    bad: [...notText, ['"http://ca.example.com/"', /: must begin with https:/], ['""', /: must begin with/]],
+  },
+  "tls.ca": path,
+  "tls.eab_kid": { good: [['"kid-1"', "kid-1"]], bad: path.bad },
+  "tls.eab_hmac_key": {
+    good: [['"zWNDZM6eQGHWpSRTPal5"', "zWNDZM6eQGHWpSRTPal5"]],
+    bad: [...notText, ['"a b"', /: must be the key in base64url/], ['""', /./]],
+  },
+  "tls.dns_hook": path,
+  "tls.secret": {
+    good: [[JSON.stringify("s".repeat(32)), "s".repeat(32)]],
+    bad: [...notText, ['"short"', /: must have at least 32 characters/]],
   },
   "tls.hsts_days": {
     good: [

@@ -132,6 +132,8 @@ function fileWith(key: string, toml: string): string {
     ...(others ?? []).map((other) => `${other} = "x.pem"`),
     ...(table === "logging" || table === "tls" ? [`[${table}]`, line] : []),
     ...(name === "hsts_days" ? ['server_name = "node.example.com"'] : []),
+    ...(name === "eab_kid" ? ['eab_hmac_key = "a2V5"'] : []),
+    ...(name === "eab_hmac_key" ? ['eab_kid = "kid-1"'] : []),
     "",
     "[database]",
     ...(name === "database_url" ? [] : ['database_url = "sqlite:x"']),

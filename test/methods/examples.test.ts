@@ -17,7 +17,18 @@ const variable = new Set([
   "node-server_database_storage",
   "node-server_metrics",
   "storage_read",
+  // A first certificate is not there at once.
+  "node-server_certificates",
+  "node-server_renew_certificate",
 ]);
+
+/** Orders certificates where nobody gives any. */
+const ordering = `http_listener = "127.0.0.1:0"
+[tls]
+auto = true
+server_name = "shop.example.com"
+directory = "https://127.0.0.1:1/directory"
+`;
 
 describe("the example in the documents works", () => {
   for (const [name, { example, result, event }] of Object.entries(methods)) {
@@ -28,6 +39,7 @@ describe("the example in the documents works", () => {
         // The log of the examples is that of a first start.
         newDatabase: true,
         logging: 'memory_log_filter = "info"',
+        ...(name.includes("certificate") && { top: ordering, reach: async () => "http://127.0.0.1:1" }),
         store: keepsVersions ? "objects over sqlite" : "disk",
       });
       await node.sql("INSERT INTO monitoring_uuid (uuid) VALUES ('0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10')");

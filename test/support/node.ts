@@ -120,6 +120,8 @@ export interface TestNodeOptions {
   readonly realPasswordCost?: boolean;
   /** A clock that the story turns; default: the system's. */
   readonly clock?: ManualClock;
+  /** Where host names lead; default: where the DNS says. */
+  readonly reach?: NodeOptions["reach"];
   /** What tells this node apart from others on the same database. */
   readonly cluster?: NodeOptions["cluster"];
   /** Called in place of a restart into another binary. */
@@ -213,6 +215,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     loadConsole: sharedConsole,
     ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
     ...(options.clock === undefined ? {} : { clock: options.clock }),
+    ...(options.reach === undefined ? {} : { reach: options.reach }),
     ...(options.restart === undefined
       ? {}
       : { program: { installed: sourceProgram, restart: options.restart } }),
@@ -224,6 +227,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
       body,
+      // A certificate of a story is signed by nobody that this process trusts.
+      tls: { rejectUnauthorized: false },
     });
   const send: TestNode["send"] = async (method, params) =>
     (await (await post(JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 }))).json()) as WireReply;

@@ -5,8 +5,8 @@ import { outsideSpans, quietly } from "../../log/span.ts";
 import type { PgSession } from "../operator/postgres/session.ts";
 
 /** Topic is what has changed in the database. */
-export type Topic = "buckets" | "tokens";
-const topics: readonly Topic[] = ["buckets", "tokens"];
+export type Topic = "buckets" | "certificates" | "tokens";
+const topics: readonly Topic[] = ["buckets", "certificates", "tokens"];
 
 /**
  * Notifications are hints between the nodes of a database that something has changed. They may be lost, late, repeated or forged:

@@ -1,12 +1,14 @@
 // This folder accepts connections. The ListenerSlot of this file is one configured address; a reload moves it by
 // binding the new listener before it closes the old one, which gives running calls some seconds. listener.ts is one
-// open listener of Bun, with all its limits. tls.ts reads certificates and warns before they end. unix-socket.ts binds
-// a socket file so that nobody else can connect too early. descriptor-watch.ts closes idle connections when the process
-// has no file descriptor left.
+// open listener of Bun, with all its limits; hand-over.ts lets a second one take over its port without a gap. tls.ts
+// reads certificates and warns before they end. unix-socket.ts binds a socket file so that nobody else can connect too
+// early. descriptor-watch.ts closes idle connections when the process has no file descriptor left.
 
+import { systemClock } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
 import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
 import type { HttpDeps } from "../routes.ts";
+import { handOverOf } from "./hand-over.ts";
 import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
 
 export interface SlotOptions extends ListenOptions {
@@ -18,6 +20,8 @@ export interface SlotOptions extends ListenOptions {
 const graceMs = 10_000;
 /** The least of it that remains for calls that began at the end of a drain. */
 const minGraceMs = 1000;
+/** How long a listener still accepts what the kernel has begun for it, after another one has taken over its port. */
+const lingerMs = 2000;
 /** Interval at which a drain looks whether calls still run. */
 const pollMs = 10;
 
@@ -31,6 +35,8 @@ export class ListenerSlot {
   readonly #closing = new Set<Promise<void>>();
   /** Listeners that stopped accepting because another one took over their port; their connections stay open. */
   readonly #draining = new Set<Listener>();
+  /** Changes of the listener run one after the other. */
+  #changes: Promise<unknown> = Promise.resolve();
 
   /** No connection is accepted and no address is bound any more. */
   #closed = false;
@@ -49,22 +55,65 @@ export class ListenerSlot {
 
   /** Binds `address` (undefined: none) beside the current one. The caller must call exactly one of the two functions. */
   async prepare(address: BindAddress | undefined): Promise<{ commit(): void; discard(): Promise<void> }> {
+    const { promise: ended, resolve: end } = Promise.withResolvers<void>();
+    const before = this.#changes;
+    this.#changes = ended;
+    await before;
+    try {
+      const { commit, discard } = await this.#prepare(address);
+      return {
+        commit: () => void end(commit()),
+        discard: () => discard().finally(end),
+      };
+    } catch (error) {
+      end();
+      throw error;
+    }
+  }
+
+  /**
+   * Puts the present certificates in force for new connections; open ones keep theirs, and none is closed. Does nothing for a listener
+   * that has others.
+   */
+  renewCertificates(): Promise<void> {
+    const renewed = this.#changes.then(() => this.#renewCertificates());
+    this.#changes = renewed.catch(() => {});
+    return renewed;
+  }
+
+  async #renewCertificates(): Promise<void> {
+    const old = this.#current;
+    if (this.#closed || old?.bindAddress.at !== "tcp" || old.bindAddress.tls !== "auto") return;
+    const { host } = old.bindAddress.address;
+    const address: BindAddress = {
+      ...old.bindAddress,
+      address: { host, port: old.port ?? old.bindAddress.address.port },
+    };
+    const { next, linger } = await this.#bind(address, old);
+    this.#current = next;
+    await this.#retire(old, linger);
+  }
+
+  async #prepare(
+    address: BindAddress | undefined,
+  ): Promise<{ commit(): Promise<void> | undefined; discard(): Promise<void> }> {
     const old = this.#current;
     const changed = old && address && prepareAccess(old, address);
-    if (changed) return changed;
-    const { next, tookOver } = await this.#bind(address, old);
+    if (changed) return { ...changed, commit: () => undefined };
+    const { next, tookOver, linger } = await this.#bind(address, old);
     return {
       commit: () => {
         this.#current = next;
         // Another part of the same reload may have changed the limits since the new one was bound.
         next?.applyLimits(this.#options);
-        if (old !== undefined && tookOver) this.#drain(old);
-        else if (old !== undefined) this.#close(old);
         this.announce();
+        if (old !== undefined && tookOver) return this.#retire(old, linger);
+        if (old !== undefined) this.#close(old);
+        return undefined;
       },
       discard: async () => {
         await next?.close(0, this.#closeReason);
-        if (tookOver && old !== undefined) await this.#resume(old);
+        if (tookOver && !linger && old !== undefined) await this.#resume(old);
       },
     };
   }
@@ -89,7 +138,8 @@ export class ListenerSlot {
   /** When its certificate ends, in Unix milliseconds; undefined without one. */
   get certificateExpiresAtMs(): number | undefined {
     const address = this.#current?.bindAddress;
-    return address?.at === "tcp" ? address.tls?.expiresAtMs : undefined;
+    if (address?.at !== "tcp") return undefined;
+    return address.tls === "auto" ? this.#options.certificates?.expiresAtMs : address.tls?.expiresAtMs;
   }
 
   /** HTTP requests that are being answered, and open WebSockets. */
@@ -111,7 +161,7 @@ export class ListenerSlot {
   stopAccepting(reason: CloseReason): void {
     this.#closed = true;
     this.#closeReason = reason;
-    void this.#current?.stopAccepting();
+    for (const listener of this.#listeners) void listener.stopAccepting();
   }
 
   /** Closes connections between two requests, and returns how many. Running requests, WebSockets and the bound address stay. */
@@ -152,13 +202,13 @@ export class ListenerSlot {
    * If the new address cannot be bound beside the old one (same port on another interface, or with another certificate), the old
    * listener stops accepting first, and accepts again if the new one then fails.
    */
-  async #bind(
-    address: BindAddress | undefined,
-    old: Listener | undefined,
-  ): Promise<{ next: Listener | undefined; tookOver: boolean }> {
-    if (address === undefined) return { next: undefined, tookOver: false };
+  async #bind(address: BindAddress | undefined, old: Listener | undefined): Promise<Bound> {
+    if (address === undefined) return { next: undefined, tookOver: false, linger: false };
+    const handedOver = await this.#handOver(address, old);
+    if (handedOver !== undefined) return { next: handedOver, tookOver: true, linger: true };
     try {
-      return { next: await this.#open(address), tookOver: false };
+      // Other processes may have the same address; then their listeners have it at the same time, and so may two of this one.
+      return { next: await this.#open(address), tookOver: isSameAddress(address, old), linger: false };
     } catch (error) {
       const inTheWay =
         codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(address, old);
@@ -166,11 +216,36 @@ export class ListenerSlot {
     }
     void old.stopAccepting();
     try {
-      return { next: await this.#open(address), tookOver: true };
+      return { next: await this.#open(address), tookOver: true, linger: false };
     } catch (error) {
       await this.#resume(old);
       throw error;
     }
+  }
+
+  /** Binds beside a listener at the same address that only this process has. Undefined where that is not possible. */
+  async #handOver(address: BindAddress, old: Listener | undefined): Promise<Listener | undefined> {
+    if (address.at !== "tcp" || old === undefined || !isSameAddress(address, old)) return undefined;
+    if (address.reusePort || (old.bindAddress.at === "tcp" && old.bindAddress.reusePort)) return undefined;
+    const handOver = old.port === undefined ? undefined : handOverOf(old.port);
+    if (handOver === undefined) return undefined;
+    handOver.share();
+    try {
+      const next = await this.#open({ ...address, reusePort: true });
+      handOver.toLast();
+      next.forgetSharing(address);
+      return next;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** Lets a listener end whose port another one has now. With `linger` it first accepts what is on its way to it. */
+  async #retire(old: Listener, linger: boolean): Promise<void> {
+    this.#draining.add(old);
+    // The kernel does this work, by its own time.
+    if (linger) await systemClock.sleep(lingerMs);
+    if (!this.#closed) this.#drain(old);
   }
 
   #open(address: BindAddress): Promise<Listener> {
@@ -222,6 +297,19 @@ function prepareAccess(
   if (next.at !== "unix" || old.at !== "unix" || next.path !== old.path) return undefined;
   listener.setAccess(next);
   return { commit() {}, discard: async () => listener.setAccess(old) };
+}
+
+interface Bound {
+  readonly next: Listener | undefined;
+  /** Whether the old listener is to lose its port and to keep its connections. */
+  readonly tookOver: boolean;
+  /** Whether the old listener still accepts connections. */
+  readonly linger: boolean;
+}
+
+function isSameAddress(next: BindAddress, old: Listener | undefined): boolean {
+  if (old === undefined || next.at !== "tcp" || old.bindAddress.at !== "tcp") return false;
+  return next.address.host === old.bindAddress.address.host && next.address.port === old.port;
 }
 
 function samePort(next: BindAddress, { bindAddress: old, port }: Listener): boolean {

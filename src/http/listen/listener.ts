@@ -10,7 +10,7 @@ import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/
 import { idleSeconds } from "../pipeline.ts";
 import type { RequestObservers } from "../request/request-observer.ts";
 import { type HttpDeps, type ListenerDeps, Router } from "../routes.ts";
-import type { Tls } from "./tls.ts";
+import type { OwnCertificates, Tls } from "./tls.ts";
 import {
   bindUnixSocket,
   clearStaleSocket,
@@ -28,7 +28,8 @@ export type BindAddress =
   | {
       readonly at: "tcp";
       readonly address: Address;
-      readonly tls: Tls | undefined;
+      /** `auto` for the certificates that the server orders by itself. */
+      readonly tls: Tls | "auto" | undefined;
       /** True if other processes of the same user may listen there too; the system divides connections among them. */
       readonly reusePort: boolean;
     }
@@ -46,6 +47,7 @@ export interface ListenOptions {
   readonly addressFrom: string;
   /** True if a Unix socket is taken from a process of this server that still runs. */
   readonly takesOver?: boolean | undefined;
+  readonly certificates?: OwnCertificates | undefined;
   /** If set, the listener serves nothing itself: it sends clients to https. */
   readonly redirects?: RedirectOptions | undefined;
 }
@@ -92,7 +94,7 @@ export class Listener {
       const server =
         bindAddress.at === "unix"
           ? bindUnixSocket(bindAddress, (unix) => serve({ unix }))
-          : serve(bindingOf(bindAddress));
+          : serve(bindingOf(bindAddress, options.certificates));
       return new Listener(server, deps, bindAddress);
     } catch (error) {
       if (error instanceof Fault) throw error;
@@ -107,6 +109,11 @@ export class Listener {
 
   get bindAddress(): BindAddress {
     return this.#bindAddress;
+  }
+
+  /** The address as it is configured, of a listener that was bound beside another one. */
+  forgetSharing(bindAddress: BindAddress & { at: "tcp" }): void {
+    this.#bindAddress = bindAddress;
   }
 
   /** Changes who may connect to a Unix socket. */
@@ -183,15 +190,29 @@ const ciphers = [
 
 type Binding = { readonly unix: string } | ReturnType<typeof bindingOf>;
 
-function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
+function bindingOf(
+  { address, tls, reusePort }: BindAddress & { at: "tcp" },
+  certificates: OwnCertificates | undefined,
+) {
   return {
     hostname: address.host,
     port: address.port,
     idleTimeout: idleSeconds,
     // Unless asked for, a second program must not listen on the same port: each would get some of the connections.
     reusePort,
-    ...(tls === undefined ? {} : { tls: { cert: tls.cert, key: tls.key, ciphers } }),
+    ...(tls === undefined ? {} : { tls: tls === "auto" ? allOf(certificates) : tlsOf(tls) }),
   };
+}
+
+/** A client chooses by the name that it asks for (SNI); one that asks for none, or for another, gets the first. */
+function allOf(certificates: OwnCertificates | undefined) {
+  const { fallback, named = new Map() } = certificates?.set ?? {};
+  if (fallback === undefined) throw new TypeError("there is no certificate yet");
+  return [tlsOf(fallback), ...Array.from(named, ([serverName, pair]) => ({ serverName, ...tlsOf(pair) }))];
+}
+
+function tlsOf({ cert, key }: Pick<Tls, "cert" | "key">) {
+  return { cert, key, ciphers };
 }
 
 function handlers(deps: ListenerDeps, limits: SizeLimits, { log, redirects }: ListenOptions) {

@@ -15,6 +15,20 @@ export interface Tls {
   readonly expiresAtMs: number;
 }
 
+/** KeyPair is a certificate chain and its private key, both PEM. */
+interface KeyPair {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** OwnCertificates are those that the server orders by itself. They change while a listener is open. */
+export interface OwnCertificates {
+  /** Undefined without `[tls] auto`. */
+  readonly set: { readonly fallback: KeyPair; readonly named: ReadonlyMap<string, KeyPair> } | undefined;
+  /** When the first of them ends, in Unix milliseconds. */
+  readonly expiresAtMs: number | undefined;
+}
+
 /** readTls reads a certificate and its key; throws unless both are valid and belong together. */
 export function readTls(certPath: string, keyPath: string): Tls {
   const cert = readPem(certPath, { what: "certificate", key: "tls_cert" });
@@ -40,7 +54,11 @@ function endOf(path: string, pem: string): number {
   return Math.min(...ends.map((end) => Date.parse(end)));
 }
 
-function readPem(path: string, { what, key }: { readonly what: string; readonly key: string }): string {
+/** readPem reads a file in PEM. */
+export function readPem(
+  path: string,
+  { what, key }: { readonly what: string; readonly key: string },
+): string {
   try {
     return readRegularFileSync(path);
   } catch (error) {

@@ -23,7 +23,20 @@ export const configKeys: typeof en = {
       "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
     link_key_file:
       "保存签名链接密钥中不在数据库里的那一部分的文件；不存在时会自动创建。默认是本文件旁边的 `config.link-key`。集群的所有节点必须使用内容相同的文件。",
-    http_listener: "明文 http 的地址，把所有请求重定向（308）到 https；`ws_listener` 必须启用 TLS。",
+    http_listener:
+      "明文 http 的地址，把所有请求重定向（308）到 https，并应答证书颁发机构；`ws_listener` 必须启用 TLS。默认：`[tls]` 中设置了 `auto` 且没有 `dns_hook` 时为 `0.0.0.0:80`，否则没有。",
+    "tls.auto":
+      "为 `server_name` 和所有已启用存储桶的主机名申请证书并续期。启用即表示您接受证书颁发机构的条款。",
+    "tls.email": "证书颁发机构账户的邮箱地址，该机构可能会发送邮件。",
+    "tls.directory":
+      "证书颁发机构的 ACME 目录。若想不受其限额影响地试用，请使用 `https://acme-staging-v02.api.letsencrypt.org/directory`。",
+    "tls.ca": "签发 `directory` 自身证书的证书（PEM），用于私有证书颁发机构。默认：系统信任的证书。",
+    "tls.eab_kid": "外部账户绑定的 ID，用于需要它的证书颁发机构。",
+    "tls.eab_hmac_key": "外部账户绑定的密钥（base64url）。",
+    "tls.dns_hook":
+      "在无法访问 80 端口时，通过 DNS 证明域名（dns-01）的程序。调用参数为 `add` 或 `remove`、TXT 记录的名称及其值；DNS 能以该值应答后程序才应结束。",
+    "tls.secret":
+      "用此密钥把私钥加密保存在数据库中，使所有节点都能使用。PostgreSQL 必须设置，且所有节点的值相同。默认：SQLite 文件旁 `certificates` 中模式为 0600 的文件。",
     "tls.hsts_days":
       "浏览器在多少天内对服务器自己的名称只使用 https（`Strict-Transport-Security`）；0 表示在再次访问的浏览器中取消。存储桶在 `_headers` 中为自己的主机名设置。默认：不发送。",
     "tls.server_name":

@@ -1,0 +1,94 @@
+import { afterAll, expect } from "bun:test";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  bucketAt,
+  issuedFor,
+  orderingNode,
+  problemOf,
+  serverName,
+  shownFor,
+  stateOf,
+} from "../support/certs.ts";
+import { openPebble } from "../support/pebble.ts";
+import { test } from "../support/test.ts";
+import { until } from "../support/until.ts";
+
+const opened = await openPebble();
+afterAll(() => opened?.[Symbol.asyncDispose]());
+
+if (opened !== undefined) {
+  const pebble = opened;
+  const longMs = 40_000;
+
+  test(
+    "a server gets a certificate for its own name, and keeps it over a restart in files for its user alone",
+    async () => {
+      await using node = await orderingNode(pebble);
+      expect((await shownFor(node.url, serverName)).issuer).toBe(serverName);
+      const shown = await issuedFor(node, serverName);
+      expect(await stateOf(node, serverName)).toMatchObject({ state: "issued", problem: null });
+      expect(await shownFor(node.url, "unknown.example.com")).toEqual(shown);
+      const folder = join(node.folder, "data/certificates");
+      expect((await stat(folder)).mode & 0o777).toBe(0o700);
+      const files = await readdir(folder);
+      expect(files.toSorted()).toEqual([
+        expect.stringMatching(/^account-[0-9a-f]{16}\.key$/),
+        `${serverName}.pem`,
+      ]);
+      for (const file of files) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
+      await node.node.close();
+      const requests = pebble.requests.length;
+      await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl });
+      expect(await shownFor(again.url, serverName)).toEqual(shown);
+      expect(pebble.requests.length).toBe(requests);
+    },
+    longMs,
+  );
+
+  test(
+    "a host name gets its certificate while connections are open and new ones come, and none is dropped",
+    async () => {
+      await using node = await orderingNode(pebble);
+      await issuedFor(node, serverName);
+      const socket = await node.socket();
+      let [isOver, answered] = [false, 0];
+      const visits = Array.from({ length: 4 }, async () => {
+        while (!isOver) {
+          const { status } = await fetch(`${node.url}/node/health`, {
+            keepalive: false,
+            tls: { rejectUnauthorized: false },
+          });
+          expect(status).toBe(200);
+          answered += 1;
+        }
+      });
+      await bucketAt(node, "shop", "shop.example.com");
+      const shown = await issuedFor(node, "shop.example.com");
+      const before = answered;
+      await until("visits go on", () => answered > before + 50);
+      isOver = true;
+      await Promise.all(visits);
+      expect(await socket.call("node-server_hello")).toMatchObject({ result: expect.any(String) });
+      expect((await shownFor(node.url, serverName)).subject).toBe(serverName);
+      expect(shown.serial).not.toBe((await shownFor(node.url, serverName)).serial);
+      expect((await shownFor(node.url, "unknown.example.com")).subject).toBe(serverName);
+    },
+    longMs,
+  );
+
+  test(
+    "a name that the DNS does not have costs no order, and says what to do",
+    async () => {
+      await using node = await orderingNode(pebble);
+      pebble.elsewhere.set("missing.example.com", undefined);
+      await bucketAt(node, "missing", "missing.example.com");
+      expect(await problemOf(node, "missing.example.com")).toMatchObject({
+        reason: "dns_missing",
+        advice: expect.stringContaining("add an A or AAAA record"),
+      });
+      expect(await stateOf(node, "missing.example.com")).toMatchObject({ state: "failed", until: null });
+    },
+    longMs,
+  );
+}
