@@ -5,7 +5,7 @@ import {
   countStatements,
   type Dialect,
   mayChange,
-} from "../../src/console/pages/sql/statements.ts";
+} from "../../src/console/pages/sql/model.ts";
 import "./texts.ts";
 
 const dialects: readonly Dialect[] = ["sqlite", "postgres"];

@@ -2,17 +2,15 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { quoteName } from "../../src/console/editor/sql-name.ts";
 import {
-  type CellPosition,
   columnWidths,
   countFormulas,
-  headRow,
   isRounded,
-  stepTo,
   toCell,
   toCsv,
   toJson,
   toReadable,
-} from "../../src/console/pages/sql/cells.ts";
+} from "../../src/console/pages/sql/model.ts";
+import { type CellPosition, headRow, stepTo } from "../../src/console/ui/data-grid.tsx";
 import "./texts.ts";
 
 test("CSV has a line of names, quotes where they are needed, and tells NULL from an empty text", () => {

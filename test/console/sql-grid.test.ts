@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { filterRows, nextOrder, sortRows } from "../../src/console/pages/sql/row-order.ts";
+import { filterRows, nextOrder, sortRows } from "../../src/console/pages/sql/model.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 import { cell, onBoth, run, says } from "./sql-page.ts";
@@ -10,8 +10,8 @@ const values = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) => rows.
 const rowsWith = (...list: unknown[]) => list.map((a) => ({ a }));
 
 test("numbers are sorted as numbers, also those in texts, and NULL is last in both directions", () => {
-  const up = { column: "a", direction: "ascending" } as const;
-  const down = { column: "a", direction: "descending" } as const;
+  const up = { column: "a", isDown: false };
+  const down = { column: "a", isDown: true };
   expect(values(sortRows(rowsWith(10, null, 9, -1), up))).toEqual([-1, 9, 10, null]);
   expect(values(sortRows(rowsWith(10, null, 9, -1), down))).toEqual([10, 9, -1, null]);
   expect(values(sortRows(rowsWith("10.50", "9", null, "-1e3"), up))).toEqual(["-1e3", "9", "10.50", null]);
@@ -24,11 +24,11 @@ test("a column head goes through ascending, descending and the order of the data
   const first = nextOrder(undefined, "a");
   const second = nextOrder(first, "a");
   expect([first, second, nextOrder(second, "a")]).toEqual([
-    { column: "a", direction: "ascending" },
-    { column: "a", direction: "descending" },
+    { column: "a", isDown: false },
+    { column: "a", isDown: true },
     undefined,
   ]);
-  expect(nextOrder(second, "b")).toEqual({ column: "b", direction: "ascending" });
+  expect(nextOrder(second, "b")).toEqual({ column: "b", isDown: false });
 });
 
 test("a filter finds its text as it stands in every kind of value", () => {
@@ -41,7 +41,7 @@ test("a filter finds its text as it stands in every kind of value", () => {
 
 /** Texts of the first column, from above. */
 function firstColumn(page: Page): Promise<string[]> {
-  return page.locator(".sql-grid td:first-child").allTextContents();
+  return page.locator(".data-grid td:first-child").allTextContents();
 }
 
 function head(page: Page, name: string) {
@@ -119,13 +119,13 @@ inBrowser("columns are sorted and resized by keyboard and by dragging an edge", 
   );
 
   const widths = () =>
-    page.evaluate<number[]>("[...document.querySelectorAll('.sql-grid th')].map((th) => th.offsetWidth)");
+    page.evaluate<number[]>("[...document.querySelectorAll('.data-grid th')].map((th) => th.offsetWidth)");
   const [a = 0, b = 0, c = 0] = await widths();
   for (let times = 0; times < 3; times += 1) await page.keyboard.press("Shift+ArrowRight");
   await eventually("the column is wider, the others are as before", async () =>
     Bun.deepEquals(await widths(), [a, b + 48, c]),
   );
-  const edge = await page.locator(".sql-edge").first().boundingBox();
+  const edge = await page.locator(".data-grid-edge").first().boundingBox();
   const [x, y] = [(edge?.x ?? 0) + 4, (edge?.y ?? 0) + 14];
   await page.mouse.move(x, y);
   await page.mouse.down();
@@ -137,7 +137,7 @@ inBrowser("columns are sorted and resized by keyboard and by dragging an edge", 
   );
   // A drag is not a click: the order is as before.
   await becomes(() => firstColumn(page), ["2", "1"]);
-  await page.locator(".sql-edge").first().dblclick();
+  await page.locator(".data-grid-edge").first().dblclick();
   await eventually("the widths are the first ones", async () => Bun.deepEquals(await widths(), [a, b, c]));
 });
 

@@ -5,7 +5,7 @@ import { becomes } from "./eventually.ts";
 import { cell, onBoth, write } from "./sql-page.ts";
 
 function firstColumn(page: Page): Promise<string[]> {
-  return page.locator(".sql-grid td:first-child").allTextContents();
+  return page.locator(".data-grid td:first-child").allTextContents();
 }
 
 function open(page: Page, table: string): Promise<void> {

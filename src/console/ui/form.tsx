@@ -194,6 +194,7 @@ export interface TextFieldProps extends Omit<FieldProps, "children"> {
   readonly autocomplete?: string;
   readonly required?: boolean;
   readonly inputMode?: "numeric";
+  readonly maxLength?: number;
   /** Offered while typing. */
   readonly suggestions?: readonly string[] | undefined;
   readonly inputRef?: RefObject<HTMLInputElement | null>;
@@ -285,15 +286,18 @@ export interface SegmentsProps<V extends string> {
     readonly tip?: string;
     readonly lang?: string;
   }>;
-  readonly value: V;
+  /** Undefined when none is chosen. */
+  readonly value: V | undefined;
   readonly onChange: (value: V) => void;
   readonly class?: string;
+  /** Tooltip of all. */
+  readonly tip?: string;
 }
 
-/** Buttons in a row, one of which is pressed. */
+/** Buttons in a row, of which one is pressed. */
 export function Segments<V extends string>({ label, options, value, onChange, ...more }: SegmentsProps<V>) {
   return (
-    <fieldset class={`segments ${more.class ?? ""}`}>
+    <fieldset class={`segments ${more.class ?? ""}`} title={more.tip}>
       <legend class="unseen">{label}</legend>
       {options.map((option) => (
         <button

@@ -1,25 +1,31 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle } from "../../editor/props.ts";
+import { quoteName } from "../../editor/sql-name.ts";
 import { time } from "../../format.ts";
-import { route } from "../../route.ts";
+import { linkTo, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/call.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { act, type LoadState, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
-import { Check } from "../../ui/form.tsx";
+import { Check, Form, FormProblem, Submit, TextField } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
+import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
-import { showError } from "../../ui/toasts.tsx";
-import { OutcomeView } from "./outcome.tsx";
-import { SavedDialog } from "./saved-dialog.tsx";
-import { SavedStatements } from "./saved-statements.ts";
-import { SchemaList } from "./schema.tsx";
-import { mayChange } from "./statements.ts";
+import { showError, toast } from "../../ui/toasts.tsx";
+import { mayChange } from "./model.ts";
+import {
+  maxNameChars,
+  maxSavedChars,
+  readSchema,
+  SavedStatements,
+  type Schema,
+  type Table,
+} from "./queries.ts";
+import { OutcomeView } from "./result.tsx";
 import { closeTable, TableBrowser } from "./table-browser.tsx";
-import { readSchema } from "./tables.ts";
 import { type HistoryEntry, maxHistoryEntries, workspaceOf } from "./workspace.ts";
 
 export default function SqlPage() {
@@ -220,4 +226,171 @@ function HistoryDialog({ history, onPick, onClose }: HistoryDialogProps) {
       </ul>
     </Dialog>
   );
+}
+
+export interface SchemaListProps {
+  readonly schema: LoadState<Schema>;
+  readonly onPick: (name: string) => void;
+}
+
+/** Tables with their columns. A click on a name inserts it into the editor; the button beside a table shows its rows. */
+export function SchemaList({ schema: { value, error, loading, reload }, onPick }: SchemaListProps) {
+  return (
+    <details class="sql-schema" open={wide.matches}>
+      <summary>
+        {t.sql.tables}
+        {value !== undefined && ` (${value.tables.length})`}
+      </summary>
+      <div class="sql-schema-body">
+        <div class="row">
+          <span class="muted">{value === undefined ? "" : dialectNames[value.dialect]}</span>
+          <Button kind="quiet" busy={loading} onClick={reload}>
+            {t.frame.reload}
+          </Button>
+        </div>
+        {error !== undefined && <Problem error={error} retry={reload} />}
+        {value?.tables.map((table) => (
+          <TableEntry key={table.id} table={table} onPick={onPick} />
+        ))}
+      </div>
+    </details>
+  );
+}
+
+interface TableEntryProps {
+  readonly table: Table;
+  readonly onPick: SchemaListProps["onPick"];
+}
+
+function TableEntry({ table, onPick }: TableEntryProps) {
+  const isShown = route.value.query.get("table") === table.id;
+  return (
+    <div class="sql-table">
+      <details>
+        <summary>{table.name}</summary>
+        <ul>
+          <li>
+            <Name text={t.sql.insertTable} onClick={() => onPick(table.quoted)} />
+          </li>
+          {table.columns.map(({ name, type }) => (
+            <li key={name}>
+              <Name text={name} onClick={() => onPick(quoteName(name))} />
+              <small>{type}</small>
+            </li>
+          ))}
+        </ul>
+      </details>
+      <a
+        class="button quiet icon-only"
+        href={linkTo("sql", [], { table: table.id })}
+        aria-label={t.sql.showTable(table.name)}
+        title={t.sql.showTable(table.name)}
+        aria-current={isShown ? "page" : undefined}
+      >
+        <Icon name="table" />
+      </a>
+    </div>
+  );
+}
+
+function Name({ text, onClick }: { readonly text: string; readonly onClick: () => void }) {
+  return (
+    <button type="button" class="sql-name" onClick={onClick}>
+      {text}
+    </button>
+  );
+}
+
+const dialectNames = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
+/** On a small screen the list is closed, because it is below the editor and the result. */
+const wide = matchMedia("(min-width: 1001px)");
+
+export interface SavedDialogProps {
+  readonly saved: SavedStatements;
+  /** Text of the editor, which can be saved. */
+  readonly text: string;
+  readonly onPick: (sql: string) => void;
+  readonly onClose: () => void;
+}
+
+/** Saved statements. A click puts one into the editor; the editor's text can be saved under a name. */
+export function SavedDialog({ saved, text, onPick, onClose }: SavedDialogProps) {
+  const list = useLoad((signal) => saved.list(signal), [saved]);
+  const remove = (name: string) =>
+    act({
+      ask: {
+        title: t.sql.deleteSaved(name),
+        text: t.sql.deleteSavedText,
+        action: t.frame.delete,
+        danger: true,
+      },
+      run: () => saved.delete(name),
+      after: list.reload,
+    });
+  return (
+    <Dialog title={t.sql.saved} onClose={onClose} wide>
+      <p class="muted">{t.sql.savedText}</p>
+      <SaveForm saved={saved} text={text} onSaved={list.reload} />
+      <WhenLoaded of={list} rows={3}>
+        {(statements) =>
+          statements.length === 0 ? (
+            <p class="empty">{t.sql.nothingSaved}</p>
+          ) : (
+            <ul class="sql-history">
+              {statements.map(({ name, sql, savedAt }) => (
+                <li key={name}>
+                  <button type="button" onClick={() => onPick(sql)}>
+                    <strong>{name}</strong>
+                    <code>{sql}</code>
+                    <small>{time(savedAt)}</small>
+                  </button>
+                  <IconButton icon="trash" label={t.sql.deleteNamed(name)} onClick={() => remove(name)} />
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </WhenLoaded>
+    </Dialog>
+  );
+}
+
+interface SaveFormProps {
+  readonly saved: SavedStatements;
+  readonly text: string;
+  readonly onSaved: () => void;
+}
+
+function SaveForm({ saved, text, onSaved }: SaveFormProps) {
+  const [name, setName] = useState("");
+  const problem = problemOf(text);
+  const save = async () => {
+    const wanted = name.trim();
+    const asked = { title: t.sql.replaceSaved(wanted), text: t.sql.replaceSavedText, danger: true };
+    const isNew = await saved.save(wanted, text, { replace: false });
+    if (!isNew && !(await confirm({ ...asked, action: t.sql.replace }))) return;
+    if (!isNew) await saved.save(wanted, text, { replace: true });
+    setName("");
+    toast(t.sql.savedAs(wanted));
+    onSaved();
+  };
+  return (
+    <Form class="row sql-save" onSubmit={save}>
+      <TextField
+        label={t.sql.saveName}
+        hint={problem}
+        maxLength={maxNameChars}
+        value={name}
+        onChange={setName}
+      />
+      <Submit disabled={problem !== undefined || name.trim() === ""}>{t.frame.save}</Submit>
+      <FormProblem />
+    </Form>
+  );
+}
+
+/** Why the text of the editor cannot be saved. */
+function problemOf(text: string): string | undefined {
+  if (text.trim() === "") return t.sql.nothingToSave;
+  return text.length > maxSavedChars ? t.sql.tooLongToSave(t.sql.countCharacters(maxSavedChars)) : undefined;
 }

@@ -1,37 +1,143 @@
 import { useMemo, useState } from "preact/hooks";
-import { number } from "../../format.ts";
+import { duration, number, sentences } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton, toClipboard } from "../../ui/copy.tsx";
+import { type CellPosition, DataGrid } from "../../ui/data-grid.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Check, typed } from "../../ui/form.tsx";
+import { Check, Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { MoreMenu } from "../../ui/more-menu.tsx";
+import { useNow } from "../../ui/now.ts";
+import type { Order } from "../../ui/order.ts";
+import { Problem } from "../../ui/problem.tsx";
 import { save } from "../../ui/save.ts";
 import { toast } from "../../ui/toasts.tsx";
 import {
-  type CellPosition,
+  asksForRows,
   columnWidths,
   countFormulas,
+  countStatements,
+  type Dialect,
+  filterRows,
   isRounded,
+  nextOrder,
+  type PlanStep,
   type Row,
+  sortRows,
+  toCell,
   toCsv,
   toJson,
   toReadable,
   toText,
-} from "./cells.ts";
-import { Grid } from "./grid.tsx";
-import { filterRows, nextOrder, type SortOrder, sortRows } from "./row-order.ts";
-import type { Result } from "./workspace.ts";
+} from "./model.ts";
+import type { Outcome, Result, SqlWorkspace } from "./workspace.ts";
 
-export interface ResultViewProps {
+interface OutcomeViewProps {
+  readonly workspace: SqlWorkspace;
+  readonly dialect: Dialect | undefined;
+  readonly onGoTo: () => void;
+}
+
+/** Result of the last statement: rows, an error, or that it is still running. */
+export function OutcomeView({ workspace, dialect, onGoTo }: OutcomeViewProps) {
+  const running = workspace.running.value;
+  const outcome = workspace.outcome.value;
+  return (
+    <section class="sql-outcome" aria-label={t.sql.result}>
+      <p role="status" class="sql-status">
+        {running !== undefined ? t.sql.running : outcome !== undefined && sentence(outcome, dialect)}
+      </p>
+      {running !== undefined && <Wait since={running.since} />}
+      {running === undefined && outcome === undefined && <p class="empty">{t.sql.intro}</p>}
+      {outcome?.kind === "error" && (
+        <>
+          <Problem error={outcome.error} />
+          {outcome.mark !== undefined && (
+            <div class="row">
+              <Button onClick={onGoTo}>{t.sql.goTo(outcome.mark.line, outcome.mark.column)}</Button>
+            </div>
+          )}
+        </>
+      )}
+      {outcome?.kind === "plan" && (
+        // A scrolling element must be focusable to be scrolled by keyboard.
+        <section class="sql-plan" aria-label={t.sql.explain} tabIndex={0}>
+          <Steps steps={outcome.steps} />
+        </section>
+      )}
+      {outcome?.kind === "result" && outcome.result.rows.length > 0 && (
+        <ResultView key={outcome} result={outcome.result} />
+      )}
+    </section>
+  );
+}
+
+/** Steps of a query plan, each with those that it takes its rows from. */
+function Steps({ steps }: { readonly steps: readonly PlanStep[] }) {
+  return (
+    <ul>
+      {steps.map(({ title, details, estimate, readsAll, children }, at) => (
+        <li key={`${at} ${title}`}>
+          <p>
+            <strong>{title}</strong> {readsAll && <span class="badge warn">{t.sql.readsAll}</span>}
+            {estimate !== undefined && (
+              <small>{t.sql.estimate(t.sql.countRows(estimate.rows), number(estimate.cost))}</small>
+            )}
+          </p>
+          {details.map((detail) => (
+            <p key={detail} class="muted">
+              {detail}
+            </p>
+          ))}
+          {children.length > 0 && <Steps steps={children} />}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Elapsed time. Hidden from screen readers, which would announce it every second. */
+function Wait({ since }: { readonly since: number }) {
+  const now = useNow(1000);
+  return (
+    <p class="muted" aria-hidden="true">
+      {t.sql.waitedFor(duration(Math.max(0, now - since)))}
+    </p>
+  );
+}
+
+function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
+  const ms = `${number(Math.round(outcome.ms))} ms`;
+  if (outcome.kind === "abandoned") return t.sql.abandoned;
+  if (outcome.kind === "error") return t.sql.failedAfter(ms);
+  if (outcome.kind === "plan") return t.sql.planTitle;
+  const count = countStatements(outcome.sql, dialect);
+  return sentences(resultSentence(outcome, dialect, ms), count > 1 && t.sql.lastOf(count));
+}
+
+function resultSentence(
+  outcome: Extract<Outcome, { kind: "result" }>,
+  dialect: Dialect | undefined,
+  ms: string,
+): string {
+  const { rows, rowCount } = outcome.result;
+  const trip = t.sql.roundTrip(ms);
+  if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
+    return t.sql.rowsAffected(t.sql.countRows(rows.length), number(rowCount), trip);
+  if (rows.length > 0) return t.sql.rowsTrip(t.sql.countRows(rows.length), trip);
+  if (asksForRows(outcome.sql, dialect)) return t.sql.noRows(trip);
+  return t.sql.done(t.sql.countRows(rowCount), trip);
+}
+
+interface ResultViewProps {
   readonly result: Result;
   /** Order of rows that the server sorts. Without it the rows are sorted here. */
   readonly serverOrder?: ServerOrder;
 }
 
-export interface ServerOrder {
-  readonly order: SortOrder | undefined;
+interface ServerOrder {
+  readonly order: Order | undefined;
   readonly onSort: (column: string) => void;
 }
 
@@ -41,7 +147,7 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
   const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [open, setOpen] = useState<CellPosition>();
   const [find, setFind] = useState("");
-  const [ownOrder, setOwnOrder] = useState<SortOrder>();
+  const [ownOrder, setOwnOrder] = useState<Order>();
   const characters = useMemo(() => columnWidths(columns, all), [columns, all]);
   const hasRounded = useMemo(
     () => all.some((row) => columns.some((name) => isRounded(row[name]))),
@@ -69,21 +175,25 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
       )}
       {(all.length > 1 || find !== "") && (
         <div class="row sql-filter">
-          <input
-            type="search"
-            aria-label={t.sql.filterRows}
-            placeholder={t.sql.filterRows}
-            value={find}
-            onInput={(event: Event) => setFind(typed(event))}
-          />
+          <Search label={t.sql.filterRows} value={find} onChange={setFind} />
           <span class="muted" role="status">
             {find !== "" && t.sql.shownOf(number(rows.length), t.sql.countRows(all.length))}
           </span>
         </div>
       )}
-      <Grid
+      <DataGrid
+        labels={{
+          name: t.sql.resultRows,
+          description: t.sql.gridKeys,
+          sortBy: t.sql.sortBy,
+          edge: t.sql.dragEdge,
+        }}
         columns={columns}
-        rows={rows}
+        count={rows.length}
+        cell={(row, name) => {
+          const value = rows[row]?.[name];
+          return { text: `${isRounded(value) ? "≈ " : ""}${toCell(value)}`, class: kindOf(value) };
+        }}
         characters={characters}
         order={order}
         onSort={sort}
@@ -126,6 +236,11 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
   );
 }
 
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  return typeof value === "number" ? "number" : "text";
+}
+
 function saveCsv(columns: readonly string[], rows: readonly Row[]): void {
   save("result.csv", new Blob([toCsv(columns, rows)], { type: "text/csv" }));
   reportApostrophes(columns, rows);
@@ -146,7 +261,7 @@ function reportApostrophes(columns: readonly string[], rows: readonly Row[]): vo
   if (count > 0) toast(t.sql.apostrophes(t.sql.countTexts(count)));
 }
 
-export interface CellViewerProps {
+interface CellViewerProps {
   readonly column: string;
   /** Row number, from 1. */
   readonly row: number;

@@ -4,14 +4,16 @@ import { closeTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/call.tsx";
+import { useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { DataTable } from "../../ui/data-table.tsx";
+import { Segments } from "../../ui/form.tsx";
+import type { Order } from "../../ui/order.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { Tabs } from "../../ui/tabs.tsx";
+import { nextOrder } from "./model.ts";
+import { type DialectTable, pageQuery, pageSize, readIndexes, type Table } from "./queries.ts";
 import { ResultView } from "./result.tsx";
-import { nextOrder, type SortOrder } from "./row-order.ts";
-import { TableStructure } from "./table-structure.tsx";
-import { type DialectTable, pageQuery, pageSize, type Table } from "./tables.ts";
 
 /** Rows of a table page by page, and its columns and indexes. */
 export function TableBrowser({ table, dialect }: DialectTable) {
@@ -55,7 +57,7 @@ export function closeTable(): void {
 function TableRows({ table, dialect }: DialectTable) {
   const { client } = useSession();
   const [isNewestFirst, setIsNewestFirst] = useState(true);
-  const [order, setOrder] = useState<SortOrder>();
+  const [order, setOrder] = useState<Order>();
   const [offset, setOffset] = useState(0);
   const sql = pageQuery({ table, dialect, isNewestFirst, order, offset });
   const { value, error, loading, reload } = useLoad(
@@ -76,24 +78,20 @@ function TableRows({ table, dialect }: DialectTable) {
     <>
       <div class="row sql-pages" aria-busy={loading}>
         {table.creationOrder.length > 0 && (
-          <fieldset class="segments">
-            <legend class="unseen">{t.sql.order}</legend>
-            {[true, false].map((newest) => (
-              <button
-                key={newest}
-                type="button"
-                aria-pressed={order === undefined && isNewestFirst === newest}
-                title={t.sql.orderedBy(table.creationOrder.join(", "))}
-                onClick={() => {
-                  setIsNewestFirst(newest);
-                  setOrder(undefined);
-                  restart();
-                }}
-              >
-                {newest ? t.sql.newestFirst : t.sql.oldestFirst}
-              </button>
-            ))}
-          </fieldset>
+          <Segments
+            label={t.sql.order}
+            options={[
+              { value: "newest", title: t.sql.newestFirst },
+              { value: "oldest", title: t.sql.oldestFirst },
+            ]}
+            tip={t.sql.orderedBy(table.creationOrder.join(", "))}
+            value={order !== undefined ? undefined : isNewestFirst ? "newest" : "oldest"}
+            onChange={(first) => {
+              setIsNewestFirst(first === "newest");
+              setOrder(undefined);
+              restart();
+            }}
+          />
         )}
         <span>
           <IconButton
@@ -157,5 +155,64 @@ function RowCount({ table }: { readonly table: Table }) {
       </Button>
       <span role="status">{count !== undefined && t.sql.total(t.sql.countRows(count))}</span>
     </>
+  );
+}
+
+/** Columns and indexes of a table. */
+function TableStructure({ table, dialect }: DialectTable) {
+  const { client } = useSession();
+  const indexes = useLoad((signal) => readIndexes(client, { table, dialect }, signal), [client, table.id]);
+  return (
+    // A scrolling element must be focusable to be scrolled by keyboard.
+    <section class="sql-structure" aria-label={t.sql.structureTab} tabIndex={0}>
+      <DataTable
+        label={t.sql.columns}
+        caption={t.sql.columns}
+        columns={[
+          { id: "name", title: t.frame.name, kind: "heading", cell: ({ name }) => name },
+          { id: "type", title: t.sql.type, cell: ({ type }) => type },
+          {
+            id: "standard",
+            title: t.sql.standard,
+            cell: ({ standard }) => standard !== undefined && <code>{standard}</code>,
+          },
+          {
+            id: "rules",
+            title: t.sql.rules,
+            cell: ({ isKey, isRequired }) => (
+              <>
+                {isKey && <span class="badge">{t.sql.primaryKey}</span>}{" "}
+                {isRequired && <span class="badge">{t.sql.notNull}</span>}
+              </>
+            ),
+          },
+        ]}
+        rows={table.columns}
+        keyOf={({ name }) => name}
+      />
+      <WhenLoaded of={indexes} rows={2}>
+        {(found) =>
+          found.length === 0 ? (
+            <p class="muted">{t.sql.noIndexes}</p>
+          ) : (
+            <DataTable
+              label={t.sql.indexes}
+              caption={t.sql.indexes}
+              columns={[
+                { id: "name", title: t.frame.name, kind: "heading", cell: ({ name }) => name },
+                { id: "columns", title: t.sql.columns, cell: ({ definition }) => <code>{definition}</code> },
+                {
+                  id: "rules",
+                  title: t.sql.rules,
+                  cell: ({ isUnique }) => isUnique && <span class="badge">{t.sql.unique}</span>,
+                },
+              ]}
+              rows={found}
+              keyOf={({ name }) => name}
+            />
+          )
+        }
+      </WhenLoaded>
+    </section>
   );
 }

@@ -5,9 +5,8 @@ import { perSession, signedIn } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { explain } from "../../ui/problem.tsx";
 import { registerReloadLoss } from "../../unsaved-work.ts";
-import type { Row } from "./cells.ts";
-import { explainPrefix, type PlanStep, readPlan } from "./query-plan.ts";
-import { countStatements, type Dialect } from "./statements.ts";
+import type { Row } from "./model.ts";
+import { countStatements, type Dialect, explainPrefix, type PlanStep, readPlan } from "./model.ts";
 
 export interface Result {
   readonly rows: readonly Row[];

@@ -1,10 +1,9 @@
 import { DatabaseError, type NodeServerClient } from "../../../client/index.ts";
 import { quoteAlways, quoteName } from "../../editor/sql-name.ts";
-import type { Row } from "./cells.ts";
-import type { SortOrder } from "./row-order.ts";
-import type { Dialect } from "./statements.ts";
+import type { Order } from "../../ui/order.ts";
+import type { Dialect, Row } from "./model.ts";
 
-export interface Column {
+interface Column {
   readonly name: string;
   readonly type: string;
   readonly isRequired: boolean;
@@ -118,10 +117,10 @@ export interface DialectTable {
 /** Rows of one page of a table. */
 export const pageSize = 100;
 
-export interface PageRequest extends DialectTable {
+interface PageRequest extends DialectTable {
   readonly isNewestFirst: boolean;
   /** Column to sort by in place of the order of creation. */
-  readonly order: SortOrder | undefined;
+  readonly order: Order | undefined;
   /** Number of rows before the page. */
   readonly offset: number;
 }
@@ -137,13 +136,13 @@ export function pageQuery({ table, dialect, isNewestFirst, order, offset }: Page
 /** Types of PostgreSQL that have no order. */
 const unordered = /^(json|xml|point)$/;
 
-function sortBy({ columns }: Table, dialect: Dialect, { column, direction }: SortOrder): string {
+function sortBy({ columns }: Table, dialect: Dialect, { column, isDown }: Order): string {
   const type = columns.find(({ name }) => name === column)?.type ?? "";
   const value = `${quoteAlways(column)}${dialect === "postgres" && unordered.test(type) ? "::text" : ""}`;
-  return `${value} ${direction === "ascending" ? "ASC" : "DESC"} NULLS LAST`;
+  return `${value} ${isDown ? "DESC" : "ASC"} NULLS LAST`;
 }
 
-export interface Index {
+interface Index {
   readonly name: string;
   /** Its columns, and what else the database says about it. */
   readonly definition: string;
@@ -174,3 +173,73 @@ FROM pragma_index_list(?) i ORDER BY i.name`;
 
 const postgresIndexes = `SELECT indexname AS name, indexdef AS definition FROM pg_indexes
 WHERE schemaname = CASE $1::text WHEN '' THEN current_schema() ELSE $1::text END AND tablename = $2 ORDER BY 1`;
+
+interface SavedStatement {
+  readonly name: string;
+  readonly sql: string;
+  readonly savedAt: Date;
+}
+
+export const maxNameChars = 100;
+/** Longest statement that can be saved. */
+export const maxSavedChars = 65_536;
+
+/** Namespace of `kv` that the statements are kept in. */
+const namespace = "console/statements";
+
+const inserts: Readonly<Record<Dialect, string>> = {
+  sqlite: "INSERT INTO kv (namespace, key, value) VALUES (?, ?, ?)",
+  postgres: "INSERT INTO kv (namespace, key, value) VALUES ($1, $2, CAST($3::text AS json))",
+};
+
+/**
+ * Statements that are saved in the server's database, in table `kv`. Whoever may run SQL shares them; pages of buckets, which share
+ * the browser's storage with the console, can neither read nor change them (decision 0012).
+ */
+export class SavedStatements {
+  readonly #client: NodeServerClient;
+  readonly #dialect: Dialect;
+
+  constructor(client: NodeServerClient, dialect: Dialect) {
+    this.#client = client;
+    this.#dialect = dialect;
+  }
+
+  /** All statements by name. */
+  async list(signal?: AbortSignal): Promise<readonly SavedStatement[]> {
+    const { data } = await this.#run(
+      `SELECT key, value FROM kv WHERE namespace = ${this.#placeholder(1)} ORDER BY key`,
+      [namespace],
+      signal,
+    );
+    return data.map(toSaved);
+  }
+
+  /** Saves a statement. Without `replace` it returns false, and changes nothing, if the name is taken. */
+  async save(name: string, sql: string, { replace }: { readonly replace: boolean }): Promise<boolean> {
+    const value = JSON.stringify({ sql, saved_at: Date.now() });
+    const conflict = replace ? "DO UPDATE SET value = excluded.value" : "DO NOTHING";
+    const statement = `${inserts[this.#dialect]} ON CONFLICT (namespace, key) ${conflict}`;
+    return (await this.#run(statement, [namespace, name, value])).row_count > 0;
+  }
+
+  async delete(name: string): Promise<void> {
+    const [space, key] = [this.#placeholder(1), this.#placeholder(2)];
+    await this.#run(`DELETE FROM kv WHERE namespace = ${space} AND key = ${key}`, [namespace, name]);
+  }
+
+  #placeholder(number: number): string {
+    return this.#dialect === "sqlite" ? "?" : `$${number}`;
+  }
+
+  #run(sql: string, params: readonly string[], signal?: AbortSignal) {
+    return this.#client.call("node-server_exec_sql", { sql, params }, { signal });
+  }
+}
+
+/** SQLite returns JSON as text. */
+function toSaved({ key, value }: Row): SavedStatement {
+  const stored: unknown = typeof value === "string" ? JSON.parse(value) : value;
+  const { sql, saved_at: savedAt } = (stored ?? {}) as Record<string, unknown>;
+  return { name: String(key), sql: String(sql ?? ""), savedAt: new Date(Number(savedAt ?? 0)) };
+}
