@@ -110,7 +110,7 @@ export class Rights {
   }
 }
 
-export const fileActions = ["read", "write", "delete", "list"] as const;
+const fileActions = ["read", "write", "delete", "list"] as const;
 
 function isLimit(value: unknown): value is Limit {
   const { scopes, permissions } = (value ?? {}) as Partial<Limit>;

@@ -63,7 +63,7 @@ export function guardLeaving(ask: () => Promise<boolean> | undefined): () => voi
   };
 }
 
-export function parse(hash: string): Route {
+function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
   const [page = "", ...rest] = path.split("/").map(decode);
   return { page, rest, query: new URLSearchParams(query) };

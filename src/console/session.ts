@@ -17,7 +17,7 @@ import { isSafeToReload } from "./unsaved-work.ts";
 export { serverUrl } from "./connection.ts";
 export type { Session } from "./live-session.ts";
 
-export type SignIn =
+type SignIn =
   | { readonly state: "signed-out"; readonly notice?: string }
   | { readonly state: "resuming" }
   /** The stored token may still be valid: the server answered, but not about the token. */

@@ -2,7 +2,7 @@
  * Web storage that never throws. The person may have disabled storage, and other pages of the origin may have filled it, so a write
  * can be lost. Store only what the console can do without.
  */
-export class SafeStorage {
+class SafeStorage {
   readonly #open: () => Storage;
 
   constructor(open: () => Storage) {

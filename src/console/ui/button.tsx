@@ -47,7 +47,7 @@ export function Button({
   );
 }
 
-export interface IconButtonProps {
+interface IconButtonProps {
   readonly icon: IconName;
   /** Accessible name and tooltip. */
   readonly label: string;

@@ -15,7 +15,7 @@ export interface LoadState<T> {
   readonly reload: () => void;
 }
 
-export interface LoadOptions {
+interface LoadOptions {
   /** Loads again after this time, in milliseconds, while the tab is visible. */
   readonly every?: number;
 }
@@ -89,7 +89,7 @@ function usePolling(reload: () => void, every: number | undefined): void {
   }, [reload, every]);
 }
 
-export interface WhenLoadedProps<T> {
+interface WhenLoadedProps<T> {
   readonly of: LoadState<T | undefined>;
   /** Grey bars shown before the first value. */
   readonly rows?: number;
@@ -102,7 +102,7 @@ export function WhenLoaded<T>({ of: { value, error, reload }, rows = 6, children
   return error === undefined ? <Skeleton rows={rows} /> : <Problem error={error} retry={reload} />;
 }
 
-export interface Act<T> {
+interface Act<T> {
   /** Asked first; nothing happens unless the person agrees. */
   readonly ask?: Question;
   readonly run: () => Promise<T>;

@@ -3,7 +3,7 @@ import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
 import { showError } from "./toasts.tsx";
 
-export interface CopyButtonProps {
+interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
   /** Gets the focus when its dialog opens. */

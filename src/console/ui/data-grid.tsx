@@ -61,7 +61,7 @@ export function stepTo(
 const asGrid = (at: string | undefined) => ({ role: "grid", "aria-activedescendant": at }) as const;
 const asSelected = { "aria-selected": true } as const;
 
-export interface GridLabels {
+interface GridLabels {
   /** Accessible name, and how the keys are used. */
   readonly name: string;
   readonly description: string;
@@ -70,7 +70,7 @@ export interface GridLabels {
   readonly edge: string;
 }
 
-export interface DataGridProps {
+interface DataGridProps {
   readonly labels: GridLabels;
   readonly columns: readonly string[];
   readonly count: number;

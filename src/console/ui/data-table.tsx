@@ -25,7 +25,7 @@ export interface Column<T> {
   readonly stacked?: "label" | "line" | ((row: T) => string | undefined);
 }
 
-export interface TableView<T> {
+interface TableView<T> {
   /** Rows to show, in their order. */
   readonly shown: readonly T[];
   readonly find: string;
@@ -34,7 +34,7 @@ export interface TableView<T> {
   readonly onSort: (column: Column<T>) => void;
 }
 
-export interface TableOptions<T> {
+interface TableOptions<T> {
   readonly columns: ReadonlyArray<Column<T>>;
   /** Lower-case text of a row that the search looks in. */
   readonly text?: (row: T) => string;
@@ -72,7 +72,7 @@ export function useTableView<T>(
 }
 
 /** Rows that the person has marked. */
-export interface Selection<T> {
+interface Selection<T> {
   /** Keys of the marked rows. */
   readonly chosen: ReadonlySet<string>;
   readonly onChoose: (keys: readonly string[], on: boolean) => void;
@@ -81,7 +81,7 @@ export interface Selection<T> {
   readonly labelOf: (row: T) => string;
 }
 
-export interface DataTableProps<T> extends Partial<Pick<TableView<T>, "order" | "onSort">> {
+interface DataTableProps<T> extends Partial<Pick<TableView<T>, "order" | "onSort">> {
   /** Accessible name. */
   readonly label: string;
   /** Visible title. */

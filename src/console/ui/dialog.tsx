@@ -4,7 +4,7 @@ import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { t } from "../text/text.ts";
 import { Button, IconButton } from "./button.tsx";
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
   /** Called for "Close" and Escape. Undefined: the dialog has no "Close" and ignores Escape. */

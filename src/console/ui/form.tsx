@@ -1,5 +1,5 @@
 import { type ComponentChildren, cloneElement, createContext, type RefObject, type VNode } from "preact";
-import { useContext, useId, useLayoutEffect, useState } from "preact/hooks";
+import { useContext, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { RpcError } from "../../client/index.ts";
 import { t } from "../text/text.ts";
 import { Button, type ButtonProps } from "./button.tsx";
@@ -27,17 +27,20 @@ interface FormState {
   readonly refusal: unknown;
   /** Names of the fields that show a refusal themselves. */
   readonly shown: Set<string>;
-  readonly submit: () => Promise<void>;
+  readonly busy: boolean;
 }
 
-const noForm: FormState = { refusal: undefined, shown: new Set(), submit: async () => {} };
+const noForm: FormState = { refusal: undefined, shown: new Set(), busy: false };
 const CurrentForm = createContext(noForm);
 
-export interface FormProps {
+interface FormProps {
   /** Accessible name. */
   readonly label?: string;
   readonly class?: string;
-  /** Called by the `Submit` button and Enter. A rejection is shown at the field that it names, else by `FormProblem`. */
+  /**
+   * Called for the `Submit` button, for Enter, and for Ctrl+Enter in a field of several lines. A rejection is shown at the field that
+   * it names, else by `FormProblem`.
+   */
   readonly onSubmit: () => unknown;
   /** A form with a ref can take the focus. */
   readonly formRef?: RefObject<HTMLFormElement | null>;
@@ -48,16 +51,24 @@ export interface FormProps {
 export function Form({ label, class: name = "form", onSubmit, formRef, children }: FormProps) {
   const [refusal, setRefusal] = useState<unknown>();
   const [shown] = useState(() => new Set<string>());
-  const submit = async () => {
+  const [busy, setBusy] = useState(false);
+  const isRunning = useRef(false);
+  const submit = async (event: Event) => {
+    event.preventDefault();
+    if (isRunning.current) return;
+    isRunning.current = true;
     setRefusal(undefined);
+    setBusy(true);
     try {
       await onSubmit();
     } catch (error) {
       setRefusal(error);
     }
+    isRunning.current = false;
+    setBusy(false);
   };
   return (
-    <CurrentForm.Provider value={{ refusal, shown, submit }}>
+    <CurrentForm.Provider value={{ refusal, shown, busy }}>
       <form
         ref={formRef ?? null}
         class={name}
@@ -66,7 +77,11 @@ export function Form({ label, class: name = "form", onSubmit, formRef, children 
         onInput={() => {
           if (refusal !== undefined) setRefusal(undefined);
         }}
-        onSubmit={(event: Event) => event.preventDefault()}
+        onKeyDown={(event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
+          const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey);
+          if (isSend) event.currentTarget.querySelector<HTMLElement>("[type=submit]:enabled")?.click();
+        }}
+        onSubmit={(event: Event) => void submit(event)}
       >
         {children}
       </form>
@@ -74,10 +89,19 @@ export function Form({ label, class: name = "form", onSubmit, formRef, children 
   );
 }
 
+interface SubmitProps extends Pick<ButtonProps, "children" | "icon" | "kind" | "disabled"> {
+  /** Shown while it is busy. */
+  readonly busyText?: string;
+}
+
 /** Button that sends the form. It is busy until that has an answer. */
-export function Submit(props: Pick<ButtonProps, "children" | "icon" | "kind" | "disabled" | "busy">) {
-  const { submit } = useContext(CurrentForm);
-  return <Button kind="primary" {...props} type="submit" onClick={submit} />;
+export function Submit({ children, busyText, ...props }: SubmitProps) {
+  const { busy } = useContext(CurrentForm);
+  return (
+    <Button kind="primary" {...props} type="submit" busy={busy}>
+      {busy && busyText !== undefined ? busyText : children}
+    </Button>
+  );
 }
 
 /** FormProblem that no field shows. It stands behind the fields. */
@@ -109,7 +133,7 @@ function useRefusal(field: string | undefined): string | undefined {
   return refusal !== undefined && fieldOf(refusal) === field ? explain(refusal) : undefined;
 }
 
-export interface FormDialogProps extends Pick<FormProps, "onSubmit" | "children"> {
+interface FormDialogProps extends Pick<FormProps, "onSubmit" | "children"> {
   readonly title: string;
   readonly onClose: () => void;
   /** Label of the button that sends it. */
@@ -145,7 +169,7 @@ export function FormDialog({
   );
 }
 
-export interface FieldProps {
+interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
   /** Problem with the current value. */
@@ -186,7 +210,7 @@ export function Field({ label, hint, error: own, field, children }: FieldProps) 
   );
 }
 
-export interface TextFieldProps extends Omit<FieldProps, "children"> {
+interface TextFieldProps extends Omit<FieldProps, "children"> {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly type?: "text" | "password" | "datetime-local" | "number";
@@ -229,7 +253,7 @@ export function TextField({ label, hint, error, field, onChange, ...input }: Tex
   );
 }
 
-export interface CheckProps {
+interface CheckProps {
   readonly label: ComponentChildren;
   readonly checked: boolean;
   readonly disabled?: boolean;
@@ -254,7 +278,7 @@ export function Check({ label, checked, disabled, hint, onChange }: CheckProps) 
   );
 }
 
-export interface ChoiceProps {
+interface ChoiceProps {
   /** The same for all choices of a fieldset. */
   readonly name: string;
   readonly label: string;
@@ -276,14 +300,16 @@ export function Choice({ name, label, checked, hint, onChoose }: ChoiceProps) {
   );
 }
 
-export interface SegmentsProps<V extends string> {
+interface SegmentsProps<V extends string> {
   /** Accessible name of the group. */
   readonly label: string;
   readonly options: ReadonlyArray<{
     readonly value: V;
     readonly title: ComponentChildren;
-    /** Tooltip, and accessible name of an icon. */
+    /** Tooltip. */
     readonly tip?: string;
+    /** Accessible name of an icon. */
+    readonly name?: string;
     readonly lang?: string;
   }>;
   /** Undefined when none is chosen. */
@@ -305,7 +331,7 @@ export function Segments<V extends string>({ label, options, value, onChange, ..
           type="button"
           lang={option.lang}
           title={option.tip}
-          aria-label={option.tip}
+          aria-label={option.name}
           aria-pressed={option.value === value}
           onClick={() => onChange(option.value)}
         >
@@ -316,7 +342,7 @@ export function Segments<V extends string>({ label, options, value, onChange, ..
   );
 }
 
-export interface SearchProps {
+interface SearchProps {
   /** Accessible name, and the placeholder unless another is given. */
   readonly label: string;
   readonly placeholder?: string;

@@ -2,7 +2,7 @@ import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useResize } from "./use-resize.ts";
 
-export interface VirtualRowsProps {
+interface VirtualRowsProps {
   readonly count: number;
   /** Height of every row, in pixels. */
   readonly rowHeight: number;
@@ -58,7 +58,7 @@ function marginRows(rowHeight: number): number {
   return Math.min(12, Math.ceil(480 / rowHeight));
 }
 
-export interface VirtualWindow {
+interface VirtualWindow {
   readonly first: number;
   /** First row after the window. */
   readonly end: number;

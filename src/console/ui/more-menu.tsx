@@ -14,7 +14,7 @@ export interface MenuItem {
   readonly onSelect: () => unknown;
 }
 
-export interface MoreMenuProps {
+interface MoreMenuProps {
   /** Accessible name that says whose actions these are: "Actions for site". */
   readonly label: string;
   readonly items: readonly MenuItem[];

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { serverName } from "../brand.tsx";
 
-export interface PageProps {
+interface PageProps {
   readonly title: string;
   /** Content of the heading, if it is not the title as it is. */
   readonly heading?: ComponentChildren;

@@ -2,7 +2,7 @@
 const width = 100;
 const height = 28;
 
-export interface SparklineProps {
+interface SparklineProps {
   /** Values in the order of time; undefined where nothing was measured, which leaves a gap. */
   readonly values: ReadonlyArray<number | undefined>;
   /** Accessible name with the facts, such as "Requests in the last hour: 120 to 480 a minute". */

@@ -1,4 +1,4 @@
-export interface TabLink {
+interface TabLink {
   readonly label: string;
   /** Route of the tab. */
   readonly href: string;

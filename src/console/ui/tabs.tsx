@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
 
-export interface TabsProps<N extends string> {
+interface TabsProps<N extends string> {
   /** Accessible name of the list of tabs. */
   readonly label: string;
   readonly tabs: ReadonlyArray<{ readonly name: N; readonly title: ComponentChildren }>;

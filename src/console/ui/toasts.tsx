@@ -14,7 +14,7 @@ interface Toast {
 }
 
 /** What the person can do about a message, such as undo. */
-export interface ToastAction {
+interface ToastAction {
   readonly label: string;
   /** A rejection is shown as a toast. */
   readonly run: () => Promise<void>;

@@ -19,7 +19,7 @@ export interface OpenBucket {
   readonly access: BucketAccess;
 }
 
-export interface Content {
+interface Content {
   readonly blob: Blob;
   /** ETag for a conditional write; undefined when writes are not possible. */
   readonly etag: string | undefined;
@@ -41,7 +41,7 @@ interface BucketAccess {
   readonly readers: Readers | undefined;
 }
 
-export type Readers = "anybody" | "tokens" | "nobody";
+type Readers = "anybody" | "tokens" | "nobody";
 
 function readersOf({ enable, public: isPublic }: Bucket): Readers {
   if (!enable) return "nobody";

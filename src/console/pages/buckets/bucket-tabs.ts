@@ -5,7 +5,7 @@ import { t } from "../../text/text.ts";
 
 export type TabName = "files" | "deploys" | "links" | "trash" | "settings";
 
-export interface BucketTab {
+interface BucketTab {
   readonly name: TabName;
   readonly title: string;
 }

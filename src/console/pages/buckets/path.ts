@@ -62,7 +62,7 @@ export function pathProblem(path: string): string | undefined {
 /** Top-level paths that the server uses itself, even with an HTTP root. */
 const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
 
-export interface PublicFile {
+interface PublicFile {
   /** The name of the bucket. */
   readonly name: string;
   /** Its record, if the token may read it: the HTTP root and host names have shorter addresses. */

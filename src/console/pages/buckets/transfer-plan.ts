@@ -56,7 +56,7 @@ export async function planUpload<F>(
 }
 
 /** Move between two paths of the bucket. */
-export interface Move {
+interface Move {
   readonly from: string;
   readonly to: string;
 }
@@ -68,7 +68,7 @@ export function renameProblem(from: string, target: string): string | undefined 
   return target.startsWith(`${from}/`) ? t.files.intoItself(from) : undefined;
 }
 
-export interface MovePlan {
+interface MovePlan {
   /** Name at the target that would be replaced. */
   readonly replacing: string | undefined;
   /** Folders to create, parents first. */

@@ -61,7 +61,7 @@ export async function checkText(
   }
 }
 
-export interface ProblemListProps {
+interface ProblemListProps {
   readonly checked: CheckResult;
   /** Whether saving this text was refused. */
   readonly isRefused: boolean;
@@ -89,7 +89,7 @@ export function ProblemList({ checked, isRefused, onGoTo }: ProblemListProps) {
   );
 }
 
-export interface WarningsProps {
+interface WarningsProps {
   readonly warnings: readonly Finding[];
   /** Called to go to a position. Without it positions are shown as text. */
   readonly onGoTo?: ProblemListProps["onGoTo"];

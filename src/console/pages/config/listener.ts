@@ -1,5 +1,5 @@
 /** Address that a configuration makes the server listen on. */
-export interface Listener {
+interface Listener {
   readonly host: string;
   readonly port: number;
   readonly secure: boolean;

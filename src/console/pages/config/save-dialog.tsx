@@ -15,7 +15,7 @@ export type SaveStep =
   /** The file has changed since the draft was started. */
   | { readonly kind: "conflict"; readonly theirs: string };
 
-export interface SaveDialogProps {
+interface SaveDialogProps {
   readonly draft: ConfigDraft;
   readonly step: SaveStep;
   /** Warnings about the text to save. */

@@ -200,7 +200,7 @@ function confirmRun(sql: string): Promise<boolean> {
   });
 }
 
-export interface HistoryDialogProps {
+interface HistoryDialogProps {
   readonly history: readonly HistoryEntry[];
   readonly onPick: (sql: string) => void;
   readonly onClose: () => void;
@@ -228,13 +228,13 @@ function HistoryDialog({ history, onPick, onClose }: HistoryDialogProps) {
   );
 }
 
-export interface SchemaListProps {
+interface SchemaListProps {
   readonly schema: LoadState<Schema>;
   readonly onPick: (name: string) => void;
 }
 
 /** Tables with their columns. A click on a name inserts it into the editor; the button beside a table shows its rows. */
-export function SchemaList({ schema: { value, error, loading, reload }, onPick }: SchemaListProps) {
+function SchemaList({ schema: { value, error, loading, reload }, onPick }: SchemaListProps) {
   return (
     <details class="sql-schema" open={wide.matches}>
       <summary>
@@ -305,7 +305,7 @@ const dialectNames = { sqlite: "SQLite", postgres: "PostgreSQL" } as const;
 /** On a small screen the list is closed, because it is below the editor and the result. */
 const wide = matchMedia("(min-width: 1001px)");
 
-export interface SavedDialogProps {
+interface SavedDialogProps {
   readonly saved: SavedStatements;
   /** Text of the editor, which can be saved. */
   readonly text: string;
@@ -314,7 +314,7 @@ export interface SavedDialogProps {
 }
 
 /** Saved statements. A click puts one into the editor; the editor's text can be saved under a name. */
-export function SavedDialog({ saved, text, onPick, onClose }: SavedDialogProps) {
+function SavedDialog({ saved, text, onPick, onClose }: SavedDialogProps) {
   const list = useLoad((signal) => saved.list(signal), [saved]);
   const remove = (name: string) =>
     act({

@@ -30,7 +30,7 @@ export interface HistoryEntry {
   readonly end: string;
 }
 
-export interface Running {
+interface Running {
   readonly since: number;
   readonly abort: AbortController;
 }

@@ -6,7 +6,7 @@ import { limitsProblem } from "./limits.ts";
 
 export type PurposeName = "webdav" | "read" | "deploy" | "watch" | "sql" | "own";
 
-export interface Purpose {
+interface Purpose {
   readonly needsBucket: boolean;
   readonly limits: (bucket: string) => Limit[];
 }

@@ -21,7 +21,7 @@ export function useBucketNames(): { readonly names: readonly string[]; readonly 
   return { names: value ?? rights.namedBuckets, complete: value !== undefined };
 }
 
-export interface NameFieldProps {
+interface NameFieldProps {
   readonly name: string;
   readonly onChange: (name: string) => void;
 }
@@ -39,7 +39,7 @@ export function NameField({ name, onChange }: NameFieldProps) {
   );
 }
 
-export interface PasswordFieldProps {
+interface PasswordFieldProps {
   readonly label: string;
   readonly password: string;
   readonly onChange: (password: string, options: { readonly isGenerated: boolean }) => void;
@@ -75,7 +75,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
   );
 }
 
-export interface PurposePickerProps {
+interface PurposePickerProps {
   readonly purpose: PurposeName;
   readonly bucket: string;
   readonly onChange: (purpose: PurposeName, bucket: string) => void;

@@ -17,7 +17,7 @@ import {
   toScope,
 } from "./limits.ts";
 
-export interface LimitsFormProps {
+interface LimitsFormProps {
   readonly limits: readonly Limit[];
   readonly onChange: (limits: readonly Limit[]) => void;
   /** Called with whether any JSON text in the form is invalid. */

@@ -7,7 +7,7 @@ import {
 } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 
-export interface FamilyView {
+interface FamilyView {
   readonly name: keyof typeof permissionFamilies;
   readonly title: string;
   readonly actions: ReadonlyArray<{ readonly permission: Permission; readonly label: string }>;
@@ -77,7 +77,7 @@ export function takesPattern(kind: ScopeKind): boolean {
 }
 
 /** Scope as the form shows it. */
-export interface ScopeView {
+interface ScopeView {
   readonly kind: ScopeKind;
   readonly name: string;
 }

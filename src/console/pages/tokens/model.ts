@@ -36,7 +36,7 @@ export function isIn({ token }: ListedToken, state: State, now: number): boolean
   return state === "all" || token.last_used_at === null;
 }
 
-export interface Validity {
+interface Validity {
   readonly state: "valid" | "expired" | "early";
   readonly text: string;
   /** The same for the cell of a table. */

@@ -25,7 +25,7 @@ import { NameField, PasswordField, PurposePicker, useBucketNames } from "./field
 import { draftSummary, limitsProblem } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
 
-export interface CreateFormProps {
+interface CreateFormProps {
   readonly purpose: PurposeName;
   readonly bucket: string;
   readonly onDone: () => void;
@@ -137,7 +137,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
   );
 }
 
-export interface EditFormProps {
+interface EditFormProps {
   readonly token: Token;
   readonly onDone: () => void;
   readonly onCancel: () => void;

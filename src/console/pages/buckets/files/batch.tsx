@@ -7,7 +7,7 @@ import { explain } from "../../../ui/problem.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 
 /** One change of a batch. */
-export interface BatchItem {
+interface BatchItem {
   readonly name: string;
   readonly run: (signal: AbortSignal) => Promise<unknown>;
 }

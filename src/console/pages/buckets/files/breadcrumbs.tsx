@@ -11,7 +11,7 @@ import { linkToPath } from "./folder-view.ts";
 /** More folders above the shown one are shortened in the middle. */
 const maxShown = 3;
 
-export interface BreadcrumbsProps {
+interface BreadcrumbsProps {
   readonly bucket: string;
   /** Path of the shown folder, whose name is the heading after these. */
   readonly path: string;

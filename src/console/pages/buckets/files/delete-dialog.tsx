@@ -15,7 +15,7 @@ import { BatchProgress, useBatch } from "./batch.tsx";
 import type { Entry } from "./entries.ts";
 import { NameList } from "./name-list.tsx";
 
-export interface ChangeDialogProps {
+interface ChangeDialogProps {
   readonly openBucket: OpenBucket;
   /** Folder of the entries. */
   readonly path: string;

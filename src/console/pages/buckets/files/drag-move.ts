@@ -4,7 +4,7 @@ import { visibleText } from "../../../ui/visible-text.tsx";
 import { type Transfer, transferProblem } from "./transfer.ts";
 
 /** Entries that are dragged within the page. Files from outside are uploads, which `useDrop` handles. */
-export interface Drag {
+interface Drag {
   readonly transfer: Transfer;
   /** Moves the entries into a folder. */
   readonly moveInto: (folder: string) => void;

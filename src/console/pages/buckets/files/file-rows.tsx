@@ -23,7 +23,7 @@ export type Layout = "list" | "grid";
 const rowHeight = { list: 40, grid: 164 };
 const minTileWidth = 112;
 
-export interface FileRowsProps extends EntryContext {
+interface FileRowsProps extends EntryContext {
   readonly label: string;
   readonly layout: Layout;
   readonly entries: readonly Entry[];
@@ -156,7 +156,7 @@ const heads = (): ReadonlyArray<readonly [SortKey, string]> => [
   ["changed", t.files.changed],
 ];
 
-export interface SortBarProps {
+interface SortBarProps {
   readonly layout: Layout;
   readonly order: Order;
   readonly all: boolean;

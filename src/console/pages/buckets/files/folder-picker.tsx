@@ -14,7 +14,7 @@ import { entryForKey } from "./selection.ts";
 
 const rowHeight = 36;
 
-export interface FolderPickerProps {
+interface FolderPickerProps {
   readonly openBucket: OpenBucket;
   /** The open folder, which is the chosen one. */
   readonly path: string;

@@ -37,7 +37,7 @@ type OpenDialog =
   | { readonly name: "rename" | "delete" | "share" }
   | { readonly name: "transfer"; readonly transfer: Transfer; readonly into?: string };
 
-export interface FolderProps {
+interface FolderProps {
   readonly openBucket: OpenBucket;
   readonly view: FolderView;
   /** Called with what the folder contains, and with undefined while that is not known. */

@@ -25,7 +25,7 @@ const icons: Readonly<Record<Kind["as"], IconName>> = {
   unknown: "file",
 };
 
-export interface KindIconProps {
+interface KindIconProps {
   readonly entry: Entry;
   readonly openBucket: OpenBucket;
   /** Folder of the entry. */

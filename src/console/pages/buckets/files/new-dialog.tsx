@@ -10,7 +10,7 @@ import { join, nameProblem, sameName } from "../path.ts";
 import type { Entry } from "./entries.ts";
 import { linkToPath } from "./folder-view.ts";
 
-export interface NewDialogProps {
+interface NewDialogProps {
   readonly kind: "file" | "folder";
   readonly bucket: string;
   readonly files: BucketFiles;

@@ -11,7 +11,7 @@ import { join, nameOf, nameWithoutExtension, parentOf } from "../path.ts";
 import { planMove, renameProblem } from "../transfer-plan.ts";
 import type { Entry } from "./entries.ts";
 
-export interface RenameDialogProps {
+interface RenameDialogProps {
   readonly openBucket: OpenBucket;
   /** Folder of the entry. */
   readonly path: string;

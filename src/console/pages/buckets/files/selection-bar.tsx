@@ -11,7 +11,7 @@ import { DownloadButton } from "../preview/download.tsx";
 import type { Entry } from "./entries.ts";
 import { type EntryActions, furtherItems, urlOf } from "./entry-menu.ts";
 
-export interface SelectionBarProps {
+interface SelectionBarProps {
   readonly openBucket: OpenBucket;
   readonly path: string;
   readonly chosen: readonly Entry[];

@@ -48,7 +48,7 @@ export function restrictTo(selection: Selection, names: readonly string[]): Sele
   };
 }
 
-export interface ListShape {
+interface ListShape {
   readonly count: number;
   /** Lines that a page key moves by. */
   readonly page: number;

@@ -18,7 +18,7 @@ import type { Layout } from "./file-rows.tsx";
 import { type FolderView, updateView } from "./folder-view.ts";
 import { NewDialog } from "./new-dialog.tsx";
 
-export interface ToolbarProps {
+interface ToolbarProps {
   readonly openBucket: OpenBucket;
   readonly view: FolderView;
   readonly entries: readonly Entry[];

@@ -21,7 +21,7 @@ import {
   transferProblem,
 } from "./transfer.ts";
 
-export interface TransferDialogProps {
+interface TransferDialogProps {
   readonly openBucket: OpenBucket;
   readonly transfer: Transfer;
   /** Destination; undefined: the person chooses it. */

@@ -10,7 +10,7 @@ const maxResults = 500;
 /** Pause in typing after which the server is asked. */
 const typingMs = 250;
 
-export interface Search {
+interface Search {
   /** Found files and folders, with their paths in the bucket as names; undefined until the server has answered. */
   readonly entries: readonly Entry[] | undefined;
   readonly error: unknown;

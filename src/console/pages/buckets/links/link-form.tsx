@@ -12,7 +12,7 @@ import { visibleText } from "../../../ui/visible-text.tsx";
 import type { Entry } from "../files/entries.ts";
 import { nameOf } from "../path.ts";
 
-export type LinkKind = StoredLink["kind"];
+type LinkKind = StoredLink["kind"];
 
 /** Kinds of links that a token can make. */
 export function linkKinds(rights: Rights, name: string): readonly LinkKind[] {
@@ -36,7 +36,7 @@ export function linkKindsTo(
 const hour = 3600;
 const day = 24 * hour;
 
-export interface MakeLinkProps {
+interface MakeLinkProps {
   readonly name: string;
   /** At least one. */
   readonly kinds: readonly LinkKind[];

@@ -6,7 +6,7 @@ import { showError, toast } from "../../../ui/toasts.tsx";
 import { mayMoveRoot } from "../move-root.ts";
 import { namesIn } from "../settings/settings-draft.ts";
 
-export interface BucketFormProps {
+interface BucketFormProps {
   /** Suggested name. */
   readonly name?: string;
   readonly onClose: () => void;

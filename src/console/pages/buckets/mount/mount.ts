@@ -7,7 +7,7 @@ export interface Step {
   readonly code?: string;
 }
 
-export interface Way {
+interface Way {
   readonly name: string;
   readonly steps: readonly Step[];
 }

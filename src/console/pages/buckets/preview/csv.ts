@@ -1,5 +1,5 @@
 /** Table of a CSV or TSV text. */
-export interface CsvTable {
+interface CsvTable {
   readonly rows: readonly (readonly string[])[];
   /** Whether the text has more rows than were read. */
   readonly more: boolean;

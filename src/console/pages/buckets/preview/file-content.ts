@@ -13,7 +13,7 @@ export interface TextFile {
   readonly encoding: Encoding;
 }
 
-export interface DecodeOptions {
+interface DecodeOptions {
   /** The bytes are the beginning of a longer file: a character that is cut at the end is left out. */
   readonly isPart?: boolean;
 }

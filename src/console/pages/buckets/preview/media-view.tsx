@@ -10,7 +10,7 @@ import type { OpenBucket } from "../bucket-access.ts";
 import { nameOf } from "../path.ts";
 import { addressToRead } from "./read-address.ts";
 
-export interface MediaViewProps {
+interface MediaViewProps {
   readonly openBucket: OpenBucket;
   readonly path: string;
   /** Size in bytes when the view was opened. */

@@ -16,7 +16,7 @@ import { kindOf } from "./file-kind.ts";
 import { ImageView, PdfView, PlayerView } from "./media-view.tsx";
 import { TextView } from "./text-view.tsx";
 
-export interface PreviewProps {
+interface PreviewProps {
   readonly openBucket: OpenBucket;
   /** Path of the file in the bucket. */
   readonly path: string;

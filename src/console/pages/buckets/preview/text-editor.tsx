@@ -7,7 +7,7 @@ import { showError, showToast } from "../../../ui/toasts.tsx";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { encodeText, type TextFile } from "./file-content.ts";
 
-export interface TextEditorProps {
+interface TextEditorProps {
   readonly bucket: string;
   readonly files: BucketFiles;
   readonly path: string;

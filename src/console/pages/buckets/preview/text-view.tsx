@@ -17,7 +17,7 @@ import { TextEditor } from "./text-editor.tsx";
 /** Larger texts make the editor slow, and the server refuses larger RPC results. */
 const maxTextBytes = 1024 * 1024;
 
-export interface TextViewProps {
+interface TextViewProps {
   readonly openBucket: OpenBucket;
   readonly path: string;
   /** Size in bytes when the view was opened. */

@@ -12,7 +12,7 @@ import { mayMoveRoot, otherRoot } from "../move-root.ts";
 import { changesOf, type SettingsDraft, toDraft } from "./settings-draft.ts";
 import { SiteProblems } from "./site-problems.tsx";
 
-export interface SettingsTabProps {
+interface SettingsTabProps {
   readonly bucket: Bucket;
   readonly onChange: () => void;
 }

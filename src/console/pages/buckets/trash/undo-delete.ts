@@ -4,7 +4,7 @@ import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
 
-export interface DeletedPaths {
+interface DeletedPaths {
   readonly bucket: string;
   readonly paths: readonly string[];
 }

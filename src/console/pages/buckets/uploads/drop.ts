@@ -33,10 +33,10 @@ export interface DroppedEntry {
   readonly isFile: boolean;
   readonly isDirectory: boolean;
 }
-export interface DroppedFile<F = File> extends DroppedEntry {
+interface DroppedFile<F = File> extends DroppedEntry {
   file(done: (file: F) => void, failed: (error: unknown) => void): void;
 }
-export interface DroppedFolder extends DroppedEntry {
+interface DroppedFolder extends DroppedEntry {
   createReader(): {
     readEntries(done: (entries: DroppedEntry[]) => void, failed: (error: unknown) => void): void;
   };

@@ -7,7 +7,7 @@ import { FileName } from "../../../ui/visible-text.tsx";
 import type { Plan } from "../transfer-plan.ts";
 import type { Answer } from "./upload-start.ts";
 
-export interface ReplaceQuestion {
+interface ReplaceQuestion {
   readonly plan: Plan;
   readonly answer: (answer: Answer) => void;
 }
@@ -52,7 +52,7 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
 
 export type FolderAnswer = "contents" | "folder" | "cancel";
 
-export interface FolderQuestion {
+interface FolderQuestion {
   /** Folder that the upload goes into, with the name of its bucket. */
   readonly into: string;
   /** Names of the dropped folders. */

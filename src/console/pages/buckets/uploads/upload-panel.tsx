@@ -86,7 +86,7 @@ function Rows({ ordered }: { readonly ordered: readonly Upload[] }) {
 /** Display order: uploads that need attention first, then running ones. */
 const order: readonly UploadState[] = ["failed", "running", "waiting", "cancelled", "done"];
 
-export function byUrgency(all: readonly Upload[]): Upload[] {
+function byUrgency(all: readonly Upload[]): Upload[] {
   return order.flatMap((wanted) => all.filter(({ state }) => state === wanted));
 }
 

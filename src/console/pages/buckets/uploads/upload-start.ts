@@ -20,7 +20,7 @@ import { uploads } from "./upload-queue.ts";
 export type Answer = "replace" | "skip" | "cancel";
 
 /** Asks once about all files that would be replaced. */
-export type AskToReplace = (plan: Plan) => Promise<Answer>;
+type AskToReplace = (plan: Plan) => Promise<Answer>;
 
 export interface UploadTarget {
   readonly bucket: string;

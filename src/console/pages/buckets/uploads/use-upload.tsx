@@ -7,7 +7,7 @@ import { contentsOf, type DropContents, type DroppedEntry, droppedFolders, walk 
 import { type FolderAnswer, FolderDialog, ReplaceDialog } from "./upload-dialogs.tsx";
 import { type Answer, startUpload, type UploadTarget } from "./upload-start.ts";
 
-export interface UploadStart {
+interface UploadStart {
   readonly start: (target: UploadTarget, dropped: DropContents) => Promise<void>;
   /** Open dialog, to be rendered. */
   readonly question: VNode | undefined;
