@@ -1,8 +1,13 @@
 import { expect, test } from "bun:test";
 import type { LogEntry } from "../../src/client/index.ts";
-import { levelOf, withLevel } from "../../src/console/pages/logs/level-filter.ts";
-import { methodOf } from "../../src/console/pages/logs/method-of.ts";
-import { isInRange, parseRange, rangeAt } from "../../src/console/pages/logs/time-range.ts";
+import {
+  isInRange,
+  levelOf,
+  methodOf,
+  parseRange,
+  rangeAt,
+  withLevel,
+} from "../../src/console/pages/logs/model.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { rowsOf, rowWith } from "./log-page.ts";

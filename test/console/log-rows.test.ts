@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import type { LogEntry, LogEvent } from "../../src/client/index.ts";
-import { lineText } from "../../src/console/pages/logs/line.ts";
-import { indexOfId, LogRows, type Row } from "../../src/console/pages/logs/rows.ts";
+import { indexOfId, LogRows, lineText, type Row } from "../../src/console/pages/logs/model.ts";
 import "./texts.ts";
 
 const entry = (message: string, more: Partial<LogEntry> = {}): LogEntry => ({

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Segment } from "../../src/console/pages/logs/line.ts";
-import type { Row } from "../../src/console/pages/logs/rows.ts";
-import { IncrementalFilter, Search } from "../../src/console/pages/logs/search.ts";
+import type { Row, Segment } from "../../src/console/pages/logs/model.ts";
+import { IncrementalFilter, Search } from "../../src/console/pages/logs/model.ts";
 import "./texts.ts";
 
 const pieces = (...texts: string[]) => texts.map((text): Segment => ({ kind: "message", text }));

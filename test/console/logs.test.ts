@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { knownNames, unknownNames } from "../../src/console/pages/logs/known-names.ts";
+import { knownNames, unknownNames } from "../../src/console/pages/logs/model.ts";
 import { filterNames } from "../../src/log/filter.ts";
 import { openRelay } from "../support/relay.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";

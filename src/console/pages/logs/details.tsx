@@ -3,12 +3,11 @@ import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { LevelBadge } from "./level-badge.tsx";
-import { fieldText, lineText, preciseTime } from "./line.ts";
-import { methodOf } from "./method-of.ts";
-import type { Row } from "./rows.ts";
+import { LevelBadge } from "./list.tsx";
+import type { Row } from "./model.ts";
+import { fieldText, lineText, methodOf, preciseTime } from "./model.ts";
 
-export interface DetailsProps {
+interface DetailsProps {
   readonly row: Row;
   readonly onMove: (by: -1 | 1) => void;
   readonly onClose: () => void;

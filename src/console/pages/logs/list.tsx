@@ -1,15 +1,13 @@
 import type { RefObject } from "preact";
+import type { LogEntry } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
 import { VirtualRows } from "../../ui/list.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { useFollowing } from "./following.ts";
-import { segmentsOf } from "./line.ts";
-import type { LogFeed } from "./log-feed.ts";
-import type { Row } from "./rows.ts";
-import type { MarkedPart, Search } from "./search.ts";
+import { type LogFeed, useFollowing } from "./feed.ts";
+import { type MarkedPart, type Row, type Search, segmentsOf } from "./model.ts";
 
-export interface ListProps {
+interface ListProps {
   readonly feed: LogFeed;
   readonly rows: readonly Row[];
   readonly rowHeight: number;
@@ -64,7 +62,7 @@ function JumpToEnd({ feed }: { readonly feed: LogFeed }) {
 /** Longest part of a line that is rendered. The edge of the list cuts lines off long before. */
 const maxPartChars = 500;
 
-export interface ListRowProps {
+interface ListRowProps {
   readonly row: Row;
   readonly search: Search;
   readonly current: boolean;
@@ -125,4 +123,16 @@ function why(feed: LogFeed, search: string, isRanged: boolean) {
       <p>{rich(t.logs.memoryFilter, { key: <code>memory_log_filter</code> })}</p>
     </>
   );
+}
+
+const colours: Readonly<Record<LogEntry["level"], string>> = {
+  ERROR: "bad",
+  WARN: "warn",
+  INFO: "good",
+  DEBUG: "accent",
+  TRACE: "",
+};
+
+export function LevelBadge({ level }: Pick<LogEntry, "level">) {
+  return <span class={`badge ${colours[level]}`}>{level}</span>;
 }

@@ -2,11 +2,19 @@ import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { number } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
-import { Check, Field, typed } from "../../ui/form.tsx";
-import type { FilterError } from "./filter-error.ts";
-import { unknownNames } from "./known-names.ts";
+import { Dialog } from "../../ui/dialog.tsx";
+import { Check, Field, Form, Segments, typed } from "../../ui/form.tsx";
+import {
+  type FilterError,
+  levelOf,
+  levels,
+  type RangeName,
+  ranges,
+  unknownNames,
+  withLevel,
+} from "./model.ts";
 
-export interface FilterBoxProps {
+interface FilterBoxProps {
   readonly filter: string;
   readonly filterError: FilterError | undefined;
   readonly onApply: (filter: string) => void;
@@ -29,8 +37,7 @@ export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
     const timer = setTimeout(() => onApply(text), applyDelayMs);
     return () => clearTimeout(timer);
   }, [text, filter]);
-  const apply = (event: Event) => {
-    event.preventDefault();
+  const apply = () => {
     const wanted = text.trim() === "" ? defaultFilter : text;
     setText(wanted);
     onApply(wanted);
@@ -39,7 +46,7 @@ export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
   // No hint while typing: half of a name is unknown too.
   const hint = changed || filterError !== undefined ? undefined : unknownNames(filter);
   return (
-    <form class="logs-filter" onSubmit={apply}>
+    <Form class="logs-filter" onSubmit={apply}>
       <Field label={t.logs.filter} hint={hint} error={changed ? undefined : filterError?.why}>
         <input
           type="text"
@@ -61,11 +68,11 @@ export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
           </code>
         </p>
       )}
-    </form>
+    </Form>
   );
 }
 
-export interface SearchBoxProps {
+interface SearchBoxProps {
   readonly text: string;
   readonly only: boolean;
   readonly found: number;
@@ -116,4 +123,116 @@ function matchText(found: number, at: number): string {
   const all = number(found);
   if (at > 0) return t.logs.matchOf(number(at), all);
   return t.logs.countMatches(found);
+}
+
+interface LevelBarProps {
+  readonly filter: string;
+  readonly onFilter: (filter: string) => void;
+  readonly range: RangeName;
+  /** Values of `datetime-local` inputs. */
+  readonly from: string;
+  readonly to: string;
+  readonly onRange: (change: Readonly<Record<"range" | "from" | "to", string>>) => void;
+}
+
+/** Buttons for the level, and the time range of what is listed. */
+export function LevelBar({ filter, onFilter, range, from, to, onRange }: LevelBarProps) {
+  const [explains, setExplains] = useState(false);
+  return (
+    <div class="logs-levels">
+      <Segments
+        label={t.logs.level}
+        options={levels.map((value) => ({
+          value,
+          title: t.logs.levels[value],
+          tip: t.logs.levelTitles[value],
+        }))}
+        value={levelOf(filter)}
+        onChange={(level) => onFilter(withLevel(filter, level))}
+      />
+      <IconButton icon="help" label={t.logs.grammar} onClick={() => setExplains(true)} />
+      <select
+        aria-label={t.logs.timeRange}
+        value={range}
+        onChange={(event: Event) => onRange({ range: typed(event), from, to })}
+      >
+        {ranges.map((one) => (
+          <option key={one} value={one}>
+            {t.logs.ranges[one]}
+          </option>
+        ))}
+      </select>
+      {range === "custom" && (
+        <div class="logs-times">
+          <input
+            type="datetime-local"
+            step={1}
+            aria-label={t.logs.from}
+            title={t.logs.from}
+            value={from}
+            onInput={(event: Event) => onRange({ range, from: typed(event), to })}
+          />
+          <span aria-hidden="true">–</span>
+          <input
+            type="datetime-local"
+            step={1}
+            aria-label={t.logs.to}
+            title={t.logs.to}
+            value={to}
+            onInput={(event: Event) => onRange({ range, from, to: typed(event) })}
+          />
+        </div>
+      )}
+      {explains && <GrammarDialog onClose={() => setExplains(false)} onPick={onFilter} />}
+    </div>
+  );
+}
+
+const examples = ["info", "warn,token=debug", "off,rpc=trace", "info,audit=off"] as const;
+
+/** How a filter is written, with examples that can be tried. */
+function GrammarDialog({
+  onClose,
+  onPick,
+}: {
+  readonly onClose: () => void;
+  readonly onPick: (filter: string) => void;
+}) {
+  return (
+    <Dialog title={t.logs.grammar} onClose={onClose} closesOnBackdrop>
+      <p>{t.logs.grammarText}</p>
+      <p>{t.logs.grammarDb}</p>
+      <dl class="facts logs-grammar">
+        {examples.map((filter) => (
+          <Example
+            key={filter}
+            filter={filter}
+            onPick={() => {
+              onPick(filter);
+              onClose();
+            }}
+          />
+        ))}
+      </dl>
+    </Dialog>
+  );
+}
+
+function Example({
+  filter,
+  onPick,
+}: {
+  readonly filter: (typeof examples)[number];
+  readonly onPick: () => void;
+}) {
+  return (
+    <>
+      <dt>
+        <button type="button" class="button" onClick={onPick}>
+          <code>{filter}</code>
+        </button>
+      </dt>
+      <dd>{t.logs.examples[filter]}</dd>
+    </>
+  );
 }
