@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { toParam } from "../../src/console/pages/explorer/openrpc.ts";
-import { curlLine, maskedRequest, parseEntries } from "../../src/console/pages/explorer/request.ts";
+import { curlLine, maskedRequest, parseEntries, toParam } from "../../src/console/pages/explorer/model.ts";
 import "./texts.ts";
 
 const token = toParam({ name: "token", required: true, schema: { type: "string" }, "x-credential": true });

@@ -2,23 +2,21 @@ import { ClientError, type NodeServerClient } from "../../../client/index.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/call.tsx";
+import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { Field, typed } from "../../ui/form.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { MethodView } from "./method-view.tsx";
-import { findMethods, type MethodInfo, readMethods } from "./openrpc.ts";
+import { findMethods, type MethodInfo, readMethods } from "./model.ts";
 
 export default function ExplorerPage() {
   const { client } = useSession();
-  const { value, error, reload } = useLoad((signal) => fetchMethods(client, signal), [client]);
+  const list = useLoad((signal) => fetchMethods(client, signal), [client]);
   return (
     <Page title={t.frame.api}>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton rows={8} />}
-      {value !== undefined && <Explorer methods={value} />}
+      <WhenLoaded of={list} rows={8}>
+        {(methods) => <Explorer methods={methods} />}
+      </WhenLoaded>
     </Page>
   );
 }
