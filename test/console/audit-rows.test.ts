@@ -1,13 +1,13 @@
 import { expect, test } from "bun:test";
 import type { LogEntry, Token } from "../../src/client/index.ts";
-import { Actors } from "../../src/console/pages/activity/actors.ts";
 import { auditKinds } from "../../src/console/pages/activity/audit-events.ts";
 import {
+  Actors,
   type AuditFilter,
   auditRows,
   kindOf,
   passesFilter,
-} from "../../src/console/pages/activity/audit-rows.ts";
+} from "../../src/console/pages/activity/model.ts";
 import { auditEvents } from "../../src/log/events.ts";
 
 const startedAt = Date.UTC(2026, 10, 15);

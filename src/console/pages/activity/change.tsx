@@ -1,13 +1,13 @@
+import { useState } from "preact/hooks";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
+import { useLoad } from "../../ui/call.tsx";
 import { FileName, visibleText } from "../../ui/visible-text.tsx";
 import { linkToTab } from "../buckets/bucket-tabs.ts";
 import { nameOf, parentOf } from "../buckets/path.ts";
-import type { Actor, Actors } from "./actors.ts";
 import type { AuditEvent } from "./audit-events.ts";
-import { type AuditRow, withoutDeploy } from "./audit-rows.ts";
-import { detailsOf, labelOf } from "./details.ts";
+import { type Actor, Actors, type AuditRow, detailsOf, labelOf, withoutDeploy } from "./model.ts";
 
 interface ChangeProps {
   readonly row: AuditRow;
@@ -99,4 +99,21 @@ export function searchText(row: AuditRow, actors: Actors): string {
     "target_key" in row.entry.fields ? actors.byKey(String(row.entry.fields.target_key)).label : "";
   const values = Object.values(row.entry.fields).filter((value) => typeof value === "string");
   return [labelOf(row), label, id, target, ...detailsOf(row), ...values].join(" ");
+}
+
+/**
+ * Tokens by name for the Super Token, which may list them; none for others. They are read again when one was created, edited or deleted.
+ */
+export function useActors(rows: readonly AuditRow[] | undefined): Actors {
+  const { client, rights } = useSession();
+  const newestChange = rows?.find(({ event }) => event?.event.startsWith("token."))?.key;
+  const { value } = useLoad(
+    async (signal) =>
+      rights.may("token_list_all_tokens")
+        ? new Actors((await client.call("token_list_all_tokens", {}, { signal })).tokens)
+        : undefined,
+    [client, rights.may("token_list_all_tokens"), newestChange],
+  );
+  const [none] = useState(() => new Actors([]));
+  return value ?? none;
 }

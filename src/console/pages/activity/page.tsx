@@ -1,23 +1,32 @@
+import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import type { LogEntry } from "../../../client/index.ts";
+import { untilReachable, whenReachable } from "../../connection.ts";
 import { ago, number, sentences, time } from "../../format.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { type Session, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/call.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Field } from "../../ui/form.tsx";
 import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { Skeleton } from "../../ui/skeleton.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
-import type { Actor, Actors } from "./actors.ts";
-import { AuditFeed, type AuditStatus } from "./audit-feed.ts";
-import { type AuditFilter, type AuditRow, auditRows, passesFilter } from "./audit-rows.ts";
-import { Change, searchText, Who } from "./change.tsx";
-import { Filters } from "./filters.tsx";
-import { useActors } from "./use-actors.ts";
+import { auditKinds } from "./audit-events.ts";
+import { Change, searchText, useActors, Who } from "./change.tsx";
+import {
+  type Actor,
+  type Actors,
+  type AuditFilter,
+  type AuditRow,
+  auditRows,
+  bucketOf,
+  passesFilter,
+} from "./model.ts";
 
 /** Rows shown before "Show all": more take long to draw, and are rarely looked at. */
 const maxShown = 200;
@@ -151,4 +160,159 @@ function filterIn(query: URLSearchParams): AuditFilter {
 
 function showFilter({ kind, actor, bucket, text }: AuditFilter): void {
   replaceQuery({ kind, token: actor, bucket, text });
+}
+
+interface FiltersProps {
+  readonly filter: AuditFilter;
+  readonly rows: readonly AuditRow[];
+  readonly actors: readonly Actor[];
+  readonly onChange: (filter: AuditFilter) => void;
+}
+
+/** Choice of kind, token and bucket, and a search for text. The choices are in the address, so that they can be linked. */
+function Filters({ filter, rows, actors, onChange }: FiltersProps) {
+  const buckets = [...new Set(rows.map(bucketOf).filter((name) => name !== undefined))].sort();
+  const change = (part: Partial<AuditFilter>) => onChange({ ...filter, ...part });
+  return (
+    <div class="activity-filters">
+      <Field label={t.activity.search}>
+        <input
+          type="search"
+          value={filter.text}
+          onInput={({ currentTarget }) => change({ text: currentTarget.value })}
+        />
+      </Field>
+      <Choice
+        label={t.activity.kind}
+        all={t.activity.allKinds}
+        value={filter.kind}
+        options={auditKinds.map((kind) => [kind, t.activity.kinds[kind]])}
+        onChange={(kind) => change({ kind })}
+      />
+      <Choice
+        label={t.activity.who}
+        all={t.activity.anybody}
+        value={filter.actor}
+        options={actors.map(({ id, label, isSuper }) => [id, isSuper ? t.activity.superToken : label])}
+        onChange={(actor) => change({ actor })}
+      />
+      <Choice
+        label={t.activity.bucket}
+        all={t.activity.allBuckets}
+        value={filter.bucket}
+        options={buckets.map((name) => [name, name])}
+        onChange={(bucket) => change({ bucket })}
+      />
+    </div>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly all: string;
+  readonly value: string;
+  readonly options: ReadonlyArray<readonly [value: string, text: string]>;
+  readonly onChange: (value: string) => void;
+}
+
+function Choice({ label, all, value, options, onChange }: ChoiceProps) {
+  // A linked choice may be about something that the list does not have.
+  const isListed = value === "" || options.some(([option]) => option === value);
+  return (
+    <Field label={label}>
+      <select value={value} onChange={({ currentTarget }) => onChange(currentTarget.value)}>
+        <option value="">{all}</option>
+        {!isListed && <option value={value}>{visibleText(value)}</option>}
+        {options.map(([option, text]) => (
+          <option key={option} value={option}>
+            {visibleText(text)}
+          </option>
+        ))}
+      </select>
+    </Field>
+  );
+}
+
+/** Pause between two readings of the trail, however many changes happen. */
+const pauseMs = 2000;
+const logFilter = "audit=info";
+
+type AuditStatus =
+  | { readonly state: "connecting" | "live" | "broken" }
+  | { readonly state: "failed"; readonly error: unknown };
+
+/**
+ * Live audit trail. The log stream only tells that something was changed; the entries are those of the server's own memory, which counts
+ * changes of many files in a row. A hidden tab reads nothing.
+ */
+class AuditFeed {
+  /** Entries in the order of time; undefined until the first reading. */
+  readonly entries = signal<readonly LogEntry[] | undefined>(undefined);
+  readonly status = signal<AuditStatus>({ state: "connecting" });
+  readonly #session: Session;
+  readonly #abort = new AbortController();
+  #isStale = false;
+  #reading: Promise<void> | undefined;
+
+  constructor(session: Session) {
+    this.#session = session;
+    document.addEventListener("visibilitychange", this.#readIfStale, { signal: this.#abort.signal });
+  }
+
+  /** Follows the trail until `close`. To be called again after the status `failed`. */
+  async follow(): Promise<void> {
+    const { signal } = this.#abort;
+    this.status.value = { state: "connecting" };
+    try {
+      await untilReachable(() => this.#listen(), signal);
+    } catch (error) {
+      if (signal.aborted) return;
+      this.status.value = { state: "broken" };
+      // Rejects when the person signs out instead, which leaves this page.
+      const again = await this.#session.recover(error).catch(() => false);
+      if (signal.aborted) return;
+      if (again) await this.follow();
+      else this.status.value = { state: "failed", error };
+    }
+  }
+
+  close(): void {
+    this.#abort.abort();
+  }
+
+  async #listen(): Promise<void> {
+    const { signal } = this.#abort;
+    for await (const event of this.#session.client.followLog({ log_filter: logFilter, signal })) {
+      if (event.kind === "broken") {
+        this.status.value = { state: "broken" };
+        void whenReachable();
+        continue;
+      }
+      if (event.kind === "connected") this.status.value = { state: "live" };
+      this.#isStale = true;
+      this.#readIfStale();
+    }
+  }
+
+  readonly #readIfStale = () => {
+    if (!this.#isStale || document.hidden || this.#abort.signal.aborted) return;
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined;
+      this.#readIfStale();
+    });
+  };
+
+  async #read(): Promise<void> {
+    const { signal } = this.#abort;
+    this.#isStale = false;
+    try {
+      this.entries.value = await untilReachable(
+        () => this.#session.client.call("audit_list", {}, { signal }),
+        signal,
+      );
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    } catch (error) {
+      if (!signal.aborted) this.status.value = { state: "failed", error };
+    }
+  }
 }
