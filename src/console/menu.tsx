@@ -8,6 +8,7 @@ import { LanguagePicker } from "./text/language-picker.tsx";
 import { t } from "./text/text.ts";
 import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
+import { Segments } from "./ui/form.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";
 import { confirmLeaving } from "./unsaved-work.ts";
 
@@ -78,43 +79,26 @@ export async function askToSignOut(): Promise<void> {
   if (await confirmLeaving(t.frame.signOutQuestion, t.frame.signOut)) signOut();
 }
 
-const themeLabels: Readonly<Record<Theme, { readonly icon: IconName; readonly label: string }>> = {
-  system: {
-    icon: "system",
-    get label() {
-      return t.frame.systemColours;
-    },
-  },
-  light: {
-    icon: "sun",
-    get label() {
-      return t.frame.lightColours;
-    },
-  },
-  dark: {
-    icon: "moon",
-    get label() {
-      return t.frame.darkColours;
-    },
-  },
-};
+const themeIcons: Readonly<Record<Theme, IconName>> = { system: "system", light: "sun", dark: "moon" };
 
 function ThemePicker() {
+  const names = {
+    system: t.frame.systemColours,
+    light: t.frame.lightColours,
+    dark: t.frame.darkColours,
+  };
   return (
-    <fieldset class="segments theme-picker">
-      <legend class="unseen">{t.frame.colours}</legend>
-      {themes.map((one) => (
-        <button
-          key={one}
-          type="button"
-          aria-label={themeLabels[one].label}
-          title={themeLabels[one].label}
-          aria-pressed={theme.value === one}
-          onClick={() => chooseTheme(one)}
-        >
-          <Icon name={themeLabels[one].icon} />
-        </button>
-      ))}
-    </fieldset>
+    <Segments
+      class="theme-picker"
+      label={t.frame.colours}
+      options={themes.map((value) => ({
+        value,
+        title: <Icon name={themeIcons[value]} />,
+        tip: names[value],
+        name: names[value],
+      }))}
+      value={theme.value}
+      onChange={chooseTheme}
+    />
   );
 }

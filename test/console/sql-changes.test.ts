@@ -1,11 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  asksForRows,
-  countStatements,
-  type Dialect,
-  mayChange,
-} from "../../src/console/pages/sql/model.ts";
+import { asksForRows, countStatements, type Dialect, mayChange } from "../../src/console/pages/sql/model.ts";
 import "./texts.ts";
 
 const dialects: readonly Dialect[] = ["sqlite", "postgres"];

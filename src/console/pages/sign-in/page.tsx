@@ -1,3 +1,6 @@
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { ParseError, PermissionDenied } from "../../../client/index.ts";
 import { Brand } from "../../brand.tsx";
 import { askToSignOut } from "../../menu.tsx";
 import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session.ts";
@@ -6,8 +9,9 @@ import { t } from "../../text/text.ts";
 import { isTokenPersistent } from "../../token-storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { Check, Field, FieldError, Form, Segments, Submit, typed } from "../../ui/form.tsx";
+import { explain } from "../../ui/problem.tsx";
 import { confirmLeaving } from "../../unsaved-work.ts";
-import { SignInForm } from "./form.tsx";
 
 /** Page shown while nobody is signed in. */
 export function SignInPage({ notice }: { readonly notice: string | undefined }) {
@@ -67,4 +71,106 @@ function SignInDialog({ session, why }: { readonly session: Session; readonly wh
 
 async function discard(): Promise<void> {
   if (await confirmLeaving(t.frame.discardQuestion, t.frame.discard)) discardLocked();
+}
+
+type Way = "token" | "password";
+
+interface SignInFormProps {
+  /** Signs in, or throws the server's error. */
+  readonly onSignIn: (token: string, persistent: boolean) => Promise<void>;
+  /** Initial state of "Stay signed in". */
+  readonly persistent?: boolean;
+  /** User name of a person who has signed in with it before. */
+  readonly username?: string | undefined;
+  /** Content above the fields. */
+  readonly children: ComponentChildren;
+  /** Content beside the button. */
+  readonly more?: ComponentChildren;
+}
+
+/** Form for a token, or for user name and password. Its first empty field has the focus. */
+function SignInForm({ onSignIn, persistent: first = false, username, children, more }: SignInFormProps) {
+  const form = useRef<HTMLFormElement>(null);
+  const [way, setWay] = useState<Way>(username === undefined ? "token" : "password");
+  const [name, setName] = useState(username ?? "");
+  const [secret, setSecret] = useState("");
+  const [persistent, setPersistent] = useState(first);
+  // Before the next paint: later it would take the focus from the field that the person has gone to.
+  useLayoutEffect(() => {
+    const inputs = [...(form.current?.querySelectorAll("input") ?? [])];
+    inputs.find(({ value }) => value === "")?.focus();
+  }, [way]);
+  const choose = (chosen: Way) => {
+    if (chosen === way) return;
+    // A token in the field of the password would be taken for one.
+    setSecret("");
+    setWay(chosen);
+  };
+  const submit = async () => {
+    try {
+      await onSignIn(way === "token" ? secret.trim() : `${name.trim()}|${secret}`, persistent);
+    } catch (error) {
+      throw new FieldError(way, signInProblem(error, way));
+    }
+  };
+  return (
+    // The key drops a problem of the other way.
+    <Form key={way} class="" formRef={form} onSubmit={submit}>
+      {children}
+      <Segments
+        label={t.frame.signInWith}
+        options={[
+          { value: "token", title: t.frame.token },
+          { value: "password", title: t.frame.password },
+        ]}
+        value={way}
+        onChange={choose}
+      />
+      {way === "password" && (
+        <Field label={t.frame.userName} hint={t.frame.rootHint}>
+          <input
+            type="text"
+            name="username"
+            autocomplete="username"
+            required
+            value={name}
+            onInput={(event: Event) => setName(typed(event))}
+          />
+        </Field>
+      )}
+      <Field
+        label={way === "token" ? t.frame.token : t.frame.password}
+        hint={way === "token" ? t.frame.tokenHint : undefined}
+        field={way}
+      >
+        <input
+          type="password"
+          name={way}
+          autocomplete={way === "token" ? "off" : "current-password"}
+          required
+          data-initial-focus={username === undefined ? undefined : true}
+          value={secret}
+          onInput={(event: Event) => setSecret(typed(event))}
+        />
+      </Field>
+      <Check
+        label={t.frame.staySignedIn}
+        hint={t.frame.staySignedInHint}
+        checked={persistent}
+        onChange={setPersistent}
+      />
+      <div class="sign-in-actions">
+        {more}
+        <Submit busyText={t.frame.signingIn}>{t.frame.signIn}</Submit>
+      </div>
+    </Form>
+  );
+}
+
+function signInProblem(error: unknown, way: Way): string {
+  if (error instanceof ParseError) return t.frame.notAToken;
+  if (!(error instanceof PermissionDenied)) return explain(error);
+  if (error.reason === "expired") return t.frame.expiredToken;
+  if (error.reason === "not_yet_valid") return t.frame.earlyToken;
+  return way === "token" ? t.frame.unknownToken : t.frame.wrongPassword;
 }

@@ -1,22 +1,20 @@
 import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient, ResultOf, VersionRecord } from "../../../client/index.ts";
-import { time } from "../../format.ts";
+import { bytes, time } from "../../format.ts";
 import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/call.tsx";
+import { useCall, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { confirm } from "../../ui/dialog.tsx";
-import { Field, typed } from "../../ui/form.tsx";
+import { Field, Form, Submit, typed } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
+import { type Progress, tagProblem } from "./model.ts";
 import { isUnderWay, type Run, run, update } from "./run.ts";
-import { Steps } from "./steps.tsx";
-import { tagProblem } from "./tag.ts";
 
 export default function UpdatePage() {
   const { client } = useSession();
@@ -76,25 +74,24 @@ type LatestRelease = ResultOf<"node-server_latest_release">;
 
 /** ReleaseChoice shows the newest release with a button to install it, and a form for any other version. */
 function ReleaseChoice() {
+  const latest = useCall("node-server_latest_release", {});
+  return <WhenLoaded of={latest}>{(release) => <Release release={release} />}</WhenLoaded>;
+}
+
+function Release({ release }: { readonly release: LatestRelease }) {
   const { client } = useSession();
-  const { value, error, reload } = useLoad(
-    (signal) => client.call("node-server_latest_release", {}, { signal }),
-    [client],
-  );
-  if (error !== undefined) return <Problem error={error} retry={reload} />;
-  if (value === undefined) return <Skeleton />;
   // The release server was never asked, because the server does not know it.
-  if (value.checked_at === null)
+  if (release.checked_at === null)
     return (
       <div class="notice">
         <p>{rich(t.update.off, { link: <a href="#/config">{t.frame.config}</a> })}</p>
       </div>
     );
-  const newest = value.newer && value.latest !== null ? value.latest : undefined;
+  const newest = release.newer && release.latest !== null ? release.latest : undefined;
   return (
     <>
       <div class={newest === undefined ? "notice" : "notice good"}>
-        <p>{latestText(value)}</p>
+        <p>{latestText(release)}</p>
         {newest !== undefined && (
           <Button icon="update" onClick={() => ask(client, newest)}>
             {t.update.updateTo(visibleText(newest))}
@@ -137,14 +134,7 @@ function WantedForm() {
   });
   const problem = tagProblem(tag);
   return (
-    <form
-      class="card form"
-      aria-label={t.update.another}
-      onSubmit={(event: Event) => {
-        event.preventDefault();
-        if (problem === undefined) void ask(client, tag);
-      }}
-    >
+    <Form class="card form" label={t.update.another} onSubmit={() => ask(client, tag)}>
       <h2>{t.update.install}</h2>
       <Field label={t.update.tag} hint={t.update.tagHint} error={tag === "" ? undefined : problem}>
         <input
@@ -159,11 +149,11 @@ function WantedForm() {
         />
       </Field>
       <div class="row">
-        <Button kind="primary" type="submit" icon="update" disabled={problem !== undefined}>
+        <Submit icon="update" disabled={problem !== undefined}>
           {t.frame.update}
-        </Button>
+        </Submit>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -203,4 +193,66 @@ function adviceFor(code: string | undefined) {
 
 function sentence(text: string): string {
   return text.endsWith(".") ? text : `${text}.`;
+}
+
+type ActiveRun = Extract<Run, { step: "replacing" | "restarting" }>;
+
+const titles = () => [t.update.stepDownload, t.update.stepCheck, t.update.stepPlace, t.update.stepRestart];
+
+/** Outage that is longer than a normal restart. */
+const longOutageMs = 30_000;
+
+/** Steps of a running update. */
+function Steps({ run }: { readonly run: ActiveRun }) {
+  const now = stepOf(run);
+  return (
+    <section class="card form" aria-label={t.update.underWay}>
+      <h2>{t.update.updatingTo(run.tag)}</h2>
+      <ol class="update-steps">
+        {titles().map((title, at) => (
+          <li key={title} aria-current={at === now ? "step" : undefined}>
+            {at < now ? <Icon name="check" /> : <span class="update-dot" aria-hidden="true" />}
+            <span>
+              {title}
+              {at < now && <span class="muted"> {t.update.done}</span>}
+              {at === now && <span class="muted"> {t.update.now}</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {run.step === "replacing" && run.progress?.stage === "downloading" && <Bar progress={run.progress} />}
+      <p class="muted" role="status">
+        {waitText(run)}
+      </p>
+    </section>
+  );
+}
+
+function Bar({ progress }: { readonly progress: Extract<Progress, { stage: "downloading" }> }) {
+  const { bytes: done, total } = progress;
+  return (
+    <div>
+      <progress
+        aria-label={t.update.download}
+        {...(total === undefined ? {} : { value: done, max: total })}
+      />
+      <p class="muted">
+        {total === undefined
+          ? t.update.soFar(bytes(done))
+          : t.update.downloaded(bytes(done), bytes(total), Math.floor((done / total) * 100))}
+      </p>
+    </div>
+  );
+}
+
+function stepOf(run: ActiveRun): number {
+  if (run.step === "restarting") return 3;
+  const stage = run.progress?.stage;
+  if (stage === "trying") return 1;
+  return stage === "in place" ? 2 : 0;
+}
+
+function waitText(run: ActiveRun): string {
+  if (run.step === "replacing") return t.update.mayLeave;
+  return run.offlineMs > longOutageMs ? t.update.longOutage : t.update.restarting;
 }

@@ -1,4 +1,10 @@
 import { eventOf, type LogEntry, type NodeServerClient } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
+
+/** Problem with the tag of a release; undefined when it is valid. */
+export function tagProblem(text: string): string | undefined {
+  return /^v\d{1,9}\.\d{1,9}\.\d{1,9}$/.test(text) ? undefined : t.update.badTag;
+}
 
 /** How far an update is, as far as the log tells. */
 export type Progress =
@@ -29,7 +35,7 @@ export function progressIn(entry: LogEntry, tag: string): Progress | undefined {
 /** Longest wait for the stream. A proxy may block WebSockets; the update must not depend on them. */
 const connectMs = 5000;
 
-export interface LogWatch {
+interface LogWatch {
   /** Final progress in the log; undefined when the log cannot be followed. */
   readonly end: Promise<Progress | undefined>;
   readonly stop: () => void;
