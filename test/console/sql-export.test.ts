@@ -10,7 +10,7 @@ import {
   toJson,
   toReadable,
 } from "../../src/console/pages/sql/model.ts";
-import { type CellPosition, headRow, stepTo } from "../../src/console/ui/data-grid.tsx";
+import { type CellPosition, headRow, stepTo } from "../../src/console/ui/cell-steps.ts";
 import "./texts.ts";
 
 test("CSV has a line of names, quotes where they are needed, and tells NULL from an empty text", () => {
