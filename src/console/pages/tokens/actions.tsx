@@ -20,7 +20,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { explain, Problem } from "../../ui/problem.tsx";
 import { shellQuote } from "../../ui/shell-quote.ts";
 import { toast } from "../../ui/toasts.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { passwordProblem } from "./draft.ts";
 import { PasswordField, useBucketNames } from "./fields.tsx";
 import {

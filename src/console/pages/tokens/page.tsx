@@ -12,7 +12,7 @@ import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
 import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import {
   deleteToken,
   deleteTokens,

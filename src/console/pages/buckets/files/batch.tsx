@@ -4,7 +4,7 @@ import { number } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { Icon } from "../../../ui/icons.tsx";
 import { explain } from "../../../ui/problem.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 
 /** One change of a batch. */
 interface BatchItem {

@@ -1,8 +1,9 @@
 import { bytes } from "../../../format.ts";
 import { go } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
+import { FileName } from "../../../ui/file-name.tsx";
 import { MoreMenu } from "../../../ui/more-menu.tsx";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { join, splitPath } from "../path.ts";
 import { dropClass, dropEvents } from "./drag-move.ts";
 import type { Entry } from "./entries.ts";

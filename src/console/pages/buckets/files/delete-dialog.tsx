@@ -7,7 +7,7 @@ import { useLoad } from "../../../ui/call.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { reasonOf } from "../../../ui/problem.tsx";
 import { toast, toastWithAction } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join } from "../path.ts";
 import { undoDelete } from "../trash/undo-delete.ts";

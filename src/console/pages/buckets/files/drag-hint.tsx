@@ -1,5 +1,5 @@
 import { t } from "../../../text/text.ts";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { nameOf } from "../path.ts";
 import { drag, dragProblem, dropFolder } from "./drag-move.ts";
 import type { Entry } from "./entries.ts";

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { type Transfer, transferProblem } from "./transfer.ts";
 
 /** Entries that are dragged within the page. Files from outside are uploads, which `useDrop` handles. */

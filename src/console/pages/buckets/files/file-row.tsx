@@ -1,6 +1,7 @@
 import { ago, bytes, time } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { type EntryProps, entryEvents, toggle } from "./entry-events.ts";
 import { KindIcon } from "./kind-icon.tsx";
 

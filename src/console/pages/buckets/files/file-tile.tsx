@@ -1,7 +1,8 @@
 import type { ComponentChildren } from "preact";
 import { bytes } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { type EntryProps, entryEvents, toggle } from "./entry-events.ts";
 import { KindPicture } from "./kind-icon.tsx";
 

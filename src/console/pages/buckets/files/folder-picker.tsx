@@ -2,11 +2,12 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/call.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import { Field, typed } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameProblem, parentOf, sameName, splitPath } from "../path.ts";
 import { sorted } from "./entries.ts";

@@ -1,5 +1,5 @@
 import { t } from "../../../text/text.ts";
-import { FileName } from "../../../ui/visible-text.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 
 const maxListed = 8;
 

@@ -5,7 +5,7 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/form.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameWithoutExtension, parentOf } from "../path.ts";
 import { planMove, renameProblem } from "../transfer-plan.ts";

@@ -4,7 +4,7 @@ import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/form.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
 import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";

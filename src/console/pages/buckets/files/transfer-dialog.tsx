@@ -6,7 +6,7 @@ import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast, toastWithAction } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf } from "../path.ts";
 import { BatchProgress, useBatch } from "./batch.tsx";

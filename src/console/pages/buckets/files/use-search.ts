@@ -3,7 +3,7 @@ import { number } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { useLoad } from "../../../ui/call.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { Entry } from "./entries.ts";
 
 const maxResults = 500;

@@ -1,7 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { t } from "../../../text/text.ts";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
 
 /** Address in the console for the target of a link; undefined if it has none. */

@@ -5,7 +5,7 @@ import { t } from "../../../text/text.ts";
 import { useLoad } from "../../../ui/call.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { nameOf } from "../path.ts";
 import { addressToRead } from "./read-address.ts";

@@ -2,7 +2,7 @@ import { ClientError, type FileVersion, type NodeServerClient } from "../../../.
 import { listed } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 
 interface DeletedPaths {
   readonly bucket: string;

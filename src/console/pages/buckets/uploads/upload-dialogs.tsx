@@ -2,8 +2,8 @@ import { number, sentences } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import { rich } from "../../../ui/rich.tsx";
-import { FileName } from "../../../ui/visible-text.tsx";
 import type { Plan } from "../transfer-plan.ts";
 import type { Answer } from "./upload-start.ts";
 

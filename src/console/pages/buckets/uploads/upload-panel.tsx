@@ -4,11 +4,12 @@ import { bytes, duration } from "../../../format.ts";
 import { route } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
 import { explain, explainFor, isUnreachable } from "../../../ui/problem.tsx";
 import { publishHeight } from "../../../ui/publish-height.ts";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { NextTry, Totals, Upload, UploadState } from "./upload.ts";
 import { uploads } from "./upload-queue.ts";
 

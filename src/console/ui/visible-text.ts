@@ -13,8 +13,3 @@ export function visibleText(text: string): string {
     return `⟨U+${code.toString(16).toUpperCase().padStart(4, "0")}⟩`;
   });
 }
-
-/** Name or path from a bucket. `<bdi>` keeps its writing direction from reordering the text around it. */
-export function FileName({ name }: { readonly name: string }) {
-  return <bdi>{visibleText(name)}</bdi>;
-}
