@@ -1,5 +1,12 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
-import { type AffectedPath, covers, type Lock } from "./metadata/locks.ts";
+import {
+  type AffectedPath,
+  covers,
+  holdsLock,
+  type Lock,
+  type LockHolder,
+  mayUseLock,
+} from "./metadata/locks.ts";
 import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
 import {
@@ -9,9 +16,11 @@ import {
   type FileReader,
   type FileStats,
   type FileVersion,
+  fileAbove,
   folderExists,
   isFolder,
   notFound,
+  ParentMissing,
   type PutOptions,
   type ResolvedPath,
   type StagedFile,
@@ -19,10 +28,10 @@ import {
   type TreeFiles,
   type VersionName,
   type Versions,
-  type WriteConditions,
   type WriteTransaction,
 } from "./ports.ts";
 import { SiteFiles } from "./site-files.ts";
+import { assertConditions, type WriteConditions } from "./write-conditions.ts";
 
 /** WrittenFile is a file that was put in place. */
 export interface WrittenFile {
@@ -113,10 +122,17 @@ export class BucketFiles implements BucketView {
   }
 
   /** examine throws what `write` would throw now, before a client sends a large body for it. */
-  async examine(resolved: ResolvedPath, conditions: WriteConditions): Promise<void> {
-    await conditions.assertPreconditions(resolved, this);
+  async examine(
+    resolved: ResolvedPath,
+    {
+      conditions,
+      makeParents,
+    }: Pick<WriteOptions, "conditions"> & Partial<Pick<WriteOptions, "makeParents">>,
+  ): Promise<void> {
+    if (makeParents !== undefined) assertCanPut(resolved, { makeParents });
+    await assertConditions(conditions, resolved, this);
     const { path, entry } = resolved;
-    await this.metadata.locks.assertUnlocked(conditions, { path, changesParent: entry === undefined });
+    await this.metadata.locks.assertUnlocked(conditions.holder, { path, changesParent: entry === undefined });
   }
 
   /**
@@ -128,11 +144,16 @@ export class BucketFiles implements BucketView {
     staged: StagedFile,
     { conditions, onWritten, ...options }: WriteOptions,
   ): Promise<WrittenFile> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return this.#tree.transact([path], async (transaction, [target]) => {
+      assertCanPut(target, options);
+      await assertConditions(conditions, target, transaction);
       const created = target.entry === undefined;
       const affected =
         created && options.makeParents ? await firstMissing(transaction.reader, target) : target.path;
-      await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
+        path: affected,
+        changesParent: created,
+      });
       if (created) await forgetMetadata(transaction.metadata, target.path);
       const written = { created, stats: await transaction.put(staged, target.path, options) };
       if (transaction.database !== undefined) await onWritten?.(written, transaction.database);
@@ -143,7 +164,10 @@ export class BucketFiles implements BucketView {
   /** makeFolder is false when something exists at the path. */
   async makeFolder(path: TreePath, times: Times, conditions: WriteConditions): Promise<boolean> {
     return this.#change(path, conditions, async (transaction, target) => {
-      await transaction.metadata.locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
+        path: target.path,
+        changesParent: true,
+      });
       if (!(await transaction.makeFolder(target.path, times))) return false;
       await forgetMetadata(transaction.metadata, target.path);
       return true;
@@ -155,7 +179,10 @@ export class BucketFiles implements BucketView {
     return this.#change(path, conditions, async (transaction, target) => {
       const { entry } = target;
       if (entry === undefined) return false;
-      await transaction.metadata.locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
+        path: target.path,
+        changesParent: true,
+      });
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
       await forgetMetadata(transaction.metadata, target.path);
@@ -167,7 +194,7 @@ export class BucketFiles implements BucketView {
   async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
     return this.#change(path, conditions, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await transaction.metadata.locks.assertUnlocked(conditions, {
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
         path: target.path,
         recursive: true,
         changesParent: true,
@@ -181,7 +208,7 @@ export class BucketFiles implements BucketView {
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
   async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
     return this.#tree.transact([from, to], async (transaction, [source, target]) => {
-      await conditions.assertPreconditions(source, transaction);
+      await assertConditions(conditions, source, transaction);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
@@ -190,7 +217,7 @@ export class BucketFiles implements BucketView {
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
       await transaction.metadata.locks.assertUnlocked(
-        conditions,
+        conditions.holder,
         { path: source.path, changesParent: true },
         { path: affected, changesParent: created },
       );
@@ -234,7 +261,7 @@ export class BucketFiles implements BucketView {
   ): Promise<void> {
     await this.#change(path, conditions, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await transaction.metadata.locks.assertUnlocked(conditions, {
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
         path: target.path,
         changesParent: false,
       });
@@ -256,7 +283,10 @@ export class BucketFiles implements BucketView {
     return this.#change(to, conditions, async (transaction, target) => {
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
-      await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
+        path: affected,
+        changesParent: created,
+      });
       const kind = await transaction.restoreVersion(wanted, target.path);
       if (created) await forgetMetadata(transaction.metadata, target.path);
       return kind;
@@ -270,7 +300,7 @@ export class BucketFiles implements BucketView {
     work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
   ): Promise<T> {
     return this.#tree.transact([path], async (transaction, [target]) => {
-      await conditions.assertPreconditions(target, transaction);
+      await assertConditions(conditions, target, transaction);
       return work(transaction, target);
     });
   }
@@ -285,7 +315,7 @@ export class BucketFiles implements BucketView {
     }) => Promise<readonly Failure[]>,
   ): Promise<TransferResult> {
     return this.#tree.transact(paths, async (transaction, [source, target]) => {
-      await conditions.assertPreconditions(source, transaction);
+      await assertConditions(conditions, source, transaction);
       const [from, to] = [source.path, target.path];
       if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
       // The client may have left while this waited for its turn.
@@ -294,7 +324,7 @@ export class BucketFiles implements BucketView {
       const replaced = target.entry !== undefined;
       const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
       if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
-      await transaction.metadata.locks.assertUnlocked(conditions, ...affected);
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, ...affected);
       if (replaced && !overwrite) return "exists";
       const failures = await work({ transaction, entry: source.entry, target: to });
       // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
@@ -302,6 +332,16 @@ export class BucketFiles implements BucketView {
       return { replaced, failures };
     });
   }
+}
+
+/** assertCanPut throws where no file can be put: a folder exists there, or what is above is not a folder. */
+function assertCanPut(
+  { path, entry, parent }: ResolvedPath,
+  { makeParents }: Pick<PutOptions, "makeParents">,
+): void {
+  if (entry?.kind === "folder") throw folderExists(path);
+  if (parent?.kind === "file") throw fileAbove(path);
+  if (parent === undefined && !makeParents) throw new ParentMissing(path);
 }
 
 /**
@@ -324,11 +364,12 @@ interface WantedLock extends Omit<Lock, "path" | "until"> {
   readonly timeoutMs: number;
 }
 
+/** LockConditions are those of a caller that knows locks. */
+type LockConditions = WriteConditions & { readonly holder: LockHolder };
+
 interface Release {
   readonly token: string;
-  readonly conditions: WriteConditions;
-  /** Whether the caller may release this lock. */
-  readonly mayRelease: (lock: Lock) => boolean;
+  readonly conditions: LockConditions;
 }
 
 /** BucketLocks takes, refreshes and releases the WebDAV locks of a bucket (RFC 4918 §6). Times of expiry are by the store's clock. */
@@ -353,10 +394,10 @@ class BucketLocks {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
       await this.#tree.transactMetadata(({ metadata }) => metadata.locks.sweep());
     return this.#tree.transact([path], async (transaction, [target]) => {
-      await conditions.assertPreconditions(target, transaction);
+      await assertConditions(conditions, target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;
-      if (created) await locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
+      if (created) await locks.assertUnlocked(conditions.holder, { path: target.path, changesParent: true });
       const lock = await locks.acquire({ ...wanted, path: target.path, until: locks.now() + timeoutMs });
       if (!created) return { lock, created };
       try {
@@ -371,10 +412,10 @@ class BucketLocks {
   }
 
   /** refresh makes a lock on or above a path, which the caller holds, valid for `timeoutMs` from now. Undefined if there is none. */
-  async refresh(path: TreePath, timeoutMs: number, conditions: WriteConditions): Promise<Lock | undefined> {
+  async refresh(path: TreePath, timeoutMs: number, conditions: LockConditions): Promise<Lock | undefined> {
     return this.#tree.transactMetadata(async (view) => {
       const covering = await this.#covering(view, path, conditions);
-      const held = covering.find((lock) => conditions.holdsLock(lock));
+      const held = covering.find((lock) => holdsLock(conditions.holder, lock));
       const { locks } = view.metadata;
       return held && (await locks.refresh(held, locks.now() + timeoutMs));
     });
@@ -383,12 +424,12 @@ class BucketLocks {
   /** release ends a lock on or above a path. */
   async release(
     path: TreePath,
-    { token, conditions, mayRelease }: Release,
+    { token, conditions }: Release,
   ): Promise<"released" | "missing" | "forbidden"> {
     return this.#tree.transactMetadata(async (view) => {
       const held = (await this.#covering(view, path, conditions)).find((lock) => lock.token === token);
       if (held === undefined) return "missing";
-      if (!mayRelease(held)) return "forbidden";
+      if (!mayUseLock(conditions.holder, held)) return "forbidden";
       await view.metadata.locks.release(held);
       return "released";
     });
@@ -396,7 +437,7 @@ class BucketLocks {
 
   async #covering(view: BucketView, path: TreePath, conditions: WriteConditions): Promise<Lock[]> {
     const target: ResolvedPath = await view.reader.resolve(path);
-    await conditions.assertPreconditions(target, view);
+    await assertConditions(conditions, target, view);
     const around = await view.metadata.locks.around(target.path);
     return around.filter((lock) => covers(lock, target.path));
   }

@@ -6,7 +6,6 @@ import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { HeadValue } from "../db/rows/entry-values.ts";
 import type { UploadPart } from "../db/rows/upload-rows.ts";
-import type { LockHolder } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 import type { Bucket } from "./record.ts";
@@ -230,6 +229,21 @@ export function folderExists(path: TreePath): Fault {
     path,
     reason: "is_folder",
   });
+}
+
+/** fileAbove returns the Fault for a path below a file. */
+export function fileAbove(path: TreePath): Fault {
+  return new Fault("InvalidInput", "a file exists where the path needs a folder; choose another path", {
+    path,
+    reason: "is_file",
+  });
+}
+
+/** ParentMissing is the Fault for a path whose parent folder does not exist. WebDAV answers 409 (RFC 4918 §9.7.1). */
+export class ParentMissing extends Fault {
+  constructor(path: TreePath) {
+    super("NotFound", "the parent folder does not exist; create it first", { path });
+  }
 }
 
 export function folderIsGone(): Fault {
@@ -544,18 +558,6 @@ export interface HistoryOptions {
   readonly after?: VersionName | undefined;
   /** Whether files are listed alone, with those of deleted folders, each with the version of its folder. */
   readonly filesOnly?: boolean | undefined;
-}
-
-/**
- * WriteConditions are what a change must satisfy: the locks that the caller holds, and its preconditions (a token that is still valid,
- * If, If-Match, …). They are checked in the turn of the change, so the answer cannot change before the write.
- */
-export interface WriteConditions extends LockHolder {
-  /**
-   * Throws unless the preconditions hold; what it throws is the answer to the caller. `current` is the path of the change, or the
-   * source of a COPY or MOVE, as it is in this turn; everything else about the bucket must be read through `view`.
-   */
-  assertPreconditions(current: ResolvedPath, view: BucketView): Promise<void>;
 }
 
 /** StoredPiece is a piece of an upload that survives a crash. */

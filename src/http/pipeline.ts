@@ -14,6 +14,7 @@ import type { Turns } from "../base/turns.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import { parseDeployTarget } from "../buckets/history/deploy-record.ts";
 import type { Bucket } from "../buckets/record.ts";
+import type { Grant } from "../buckets/write-conditions.ts";
 import type { Lease } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import type { Console } from "./console/console.ts";
@@ -200,12 +201,6 @@ export class ReceivedRequest<Target> {
   }
 }
 
-/** Grant is the right to make a change, which may end while the change waits for its turn. */
-export interface Grant {
-  /** Throws unless the change may be made now, by what the database says. */
-  assertStillValid(): Promise<void>;
-}
-
 /** OpenedBucket is a bucket, or a deploy of it, that a caller may use. */
 export interface OpenedBucket {
   readonly caller: Caller;
@@ -213,6 +208,7 @@ export interface OpenedBucket {
   readonly bucket: Bucket;
   readonly files: BucketFiles;
   readonly isDeploy: boolean;
+  /** For the conditions of a change. */
   readonly grant: Grant;
   /** Records a change once it is made. */
   readonly audit: Audit;

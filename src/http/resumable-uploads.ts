@@ -8,10 +8,10 @@ import { errorReason } from "./content/plain.ts";
 import type { PipelineDeps, ReceivedRequest } from "./pipeline.ts";
 import { bodyChunks, declaredLength } from "./request/body-chunks.ts";
 import { HttpError } from "./request/http-error.ts";
+import { writeConditions } from "./webdav/conditions.ts";
 import { hrefOf } from "./webdav/dav-path.ts";
 import { type DavRequest, modifiedOf } from "./webdav/dav-request.ts";
 import { fileProtocol } from "./webdav/handler.ts";
-import { putConditions } from "./webdav/verbs/put.ts";
 
 /** tusVersion is the version of the protocol: https://tus.io/protocols/resumable-upload. */
 const tusVersion = "1.0.0";
@@ -195,12 +195,10 @@ async function find(dav: DavRequest): Promise<Upload> {
 }
 
 /** Throws what would forbid the file now, before its bytes are sent. */
-async function examine({ files, ...dav }: DavRequest, upload: Pick<Upload, "conditions">): Promise<void> {
-  const at = { ...dav, files };
-  await files.examine(
-    await files.reader.resolve(dav.path),
-    putConditions(at, conditionsOf(upload, dav.request)),
-  );
+async function examine(dav: DavRequest, upload: Pick<Upload, "conditions">): Promise<void> {
+  const { files, path, request } = dav;
+  const conditions = writeConditions(dav, conditionsOf(upload, request));
+  await files.examine(await files.reader.resolve(path), { conditions, makeParents: true });
 }
 
 /** Refuses a file that the disk cannot hold. Others may fill it meanwhile, so this is not the last word. */
@@ -225,7 +223,7 @@ async function receive(dav: DavRequest, upload: Upload, from: number): Promise<U
     content: arriving(received),
     onProgress: () => received.restartIdleTimer(),
     async put(staged, options) {
-      const conditions = putConditions(dav, conditionsOf(upload, request));
+      const conditions = writeConditions(dav, conditionsOf(upload, request));
       const modified = upload.modified === undefined ? undefined : new Date(upload.modified);
       const written = await files.write(path, staged, {
         ...options,

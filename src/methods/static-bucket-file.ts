@@ -6,9 +6,10 @@ import { nextTurn } from "../base/turns.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
-import type { ListedFile, OpenFile, WriteConditions } from "../buckets/ports.ts";
+import type { ListedFile, OpenFile } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { filesBelow } from "../buckets/tree-ops.ts";
+import type { Grant, WriteConditions } from "../buckets/write-conditions.ts";
 import type { StreamedJson } from "../rpc/bodies.ts";
 import type { CallContext } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
@@ -156,12 +157,13 @@ export async function openForChange(
   name: string,
 ): Promise<{ readonly files: BucketFiles; readonly conditions: WriteConditions }> {
   const bucket = await buckets.require(name);
-  const assertPreconditions = async () => {
-    await assertStillAuthorised();
-    await assertSameBucket(buckets, bucket);
+  const grant: Grant = {
+    async assertStillValid() {
+      await assertStillAuthorised();
+      await assertSameBucket(buckets, bucket);
+    },
   };
-  const conditions = { holdsLock: () => false, assertPreconditions };
-  return { files: buckets.filesOf(bucket), conditions };
+  return { files: buckets.filesOf(bucket), conditions: { grant } };
 }
 
 /**

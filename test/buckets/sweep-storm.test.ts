@@ -3,7 +3,7 @@ import { nextTurn } from "../../src/base/turns.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { sweep } from "../../src/buckets/maintenance/sweep.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
-import type { WriteConditions } from "../../src/buckets/ports.ts";
+import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
 import type { FileValue } from "../../src/db/rows/entry-values.ts";
 import { never } from "../support/blob-stores.ts";
 import { eachDatabase } from "../support/node.ts";
@@ -11,7 +11,7 @@ import { fileValue, objectRows, oldBlob, storedKeys } from "../support/object-ro
 import { blobKeys, type ObjectNode, objectNodes, putText } from "../support/object-store.ts";
 import { randomFrom } from "../support/random.ts";
 
-const allowed: WriteConditions = { holdsLock: () => false, assertPreconditions: async () => {} };
+const allowed: WriteConditions = { grant: { assertStillValid: async () => {} } };
 const at = (path: string): TreePath => treePath(path);
 const files = 12;
 const sweeps = Number(process.env.SWEEPS) || 8;

@@ -3,7 +3,7 @@ import type { BlobPurpose } from "../../src/blobs/blob-store.ts";
 import { FolderBlobs } from "../../src/blobs/folder.ts";
 import { BucketFiles } from "../../src/buckets/bucket-files.ts";
 import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
-import type { WriteConditions } from "../../src/buckets/ports.ts";
+import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, type ObjectNode, objectNodes, putText, readText } from "../support/object-store.ts";
 
@@ -15,7 +15,7 @@ class LateBlobs extends FolderBlobs {
   }
 }
 
-const allowed: WriteConditions = { holdsLock: () => false, assertPreconditions: async () => {} };
+const allowed: WriteConditions = { grant: { assertStillValid: async () => {} } };
 const at = (path: string): TreePath => treePath(path);
 const filesOf = ({ store }: ObjectNode) => new BucketFiles(store, store.metadata);
 

@@ -5,18 +5,15 @@ import { exchangeFolders, type FolderExchange } from "../../src/base/local-fs/fo
 import { Buckets } from "../../src/buckets/buckets.ts";
 import { DiskHistory } from "../../src/buckets/history/disk/disk-history.ts";
 import { StoreIdentity } from "../../src/buckets/maintenance/store-identity.ts";
-import type { WriteConditions } from "../../src/buckets/ports.ts";
 import { DiskStorage } from "../../src/buckets/trees/disk/disk-storage.ts";
 import type { Staging } from "../../src/buckets/trees/disk/staging.ts";
+import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
 
 /** Conditions of a caller that has no locks and asks for nothing. */
-export const noConditions: WriteConditions = {
-  holdsLock: () => false,
-  assertPreconditions: async () => {},
-};
+export const noConditions: WriteConditions = { grant: { assertStillValid: async () => {} } };
 
 /** Who makes deploys in tests without a server. */
 export const maker = { by: "root", username: null, note: "" };

@@ -137,7 +137,7 @@ eachStore("what is wrong with a request is said, and changes nothing", async (st
   for (const length of ["-1", "1.5", "x", "1e3", "99999999999999999999", "9007199254740993"])
     expect([length, (await begin("site/a.bin", length)).status]).toEqual([length, 400]);
   expect(await statusOf(begin("site/a.bin", 5_000_001))).toEqual([413, null]);
-  expect(await statusOf(begin("site/folder", 10))).toEqual([405, null]);
+  expect(await statusOf(begin("site/folder", 10))).toEqual([405, "is_folder"]);
   expect(await statusOf(begin("site/folder/", 10))).toEqual([400, null]);
   expect(await statusOf(begin("site/a.bin", 10, { "repr-digest": "md5=:AAAA:" }))).toEqual([400, null]);
   expect(await statusOf(begin("site/a.bin", 10, { "upload-defer-length": "1" }))).toEqual([400, null]);

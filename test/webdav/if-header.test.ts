@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
+import type { ConditionList } from "../../src/buckets/write-conditions.ts";
 import { HttpError } from "../../src/http/request/http-error.ts";
-import { type ConditionList, parseIf } from "../../src/http/webdav/conditions.ts";
+import { parseIf } from "../../src/http/webdav/conditions.ts";
 import { eachStore, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
@@ -190,7 +191,7 @@ const tagged = fc
     ),
   );
 
-function print(lists: ReadonlyArray<ConditionList & { first?: boolean }>, gap: () => string): string {
+function print(lists: ReadonlyArray<ConditionList<string> & { first?: boolean }>, gap: () => string): string {
   return lists
     .map(({ resource, conditions, first }) => {
       const tag = resource !== undefined && first === true ? `<${resource}>${gap()}` : "";

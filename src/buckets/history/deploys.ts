@@ -8,8 +8,9 @@ import { Fault } from "../../base/fault.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import type { BucketFiles } from "../bucket-files.ts";
-import type { ReuseOptions, WantedFile, WriteConditions } from "../ports.ts";
+import type { ReuseOptions, WantedFile } from "../ports.ts";
 import { reuseContent } from "../tree-ops.ts";
+import type { WriteConditions } from "../write-conditions.ts";
 import {
   type BucketLocation,
   DeployMaintenance,

@@ -2,8 +2,9 @@ import { Fault } from "../../base/fault.ts";
 import type { DeployChanges } from "../../db/rows/deploy-rows.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";
 import { treeRoot } from "../path.ts";
-import type { BucketView, Tree, TreeExchange, WriteConditions } from "../ports.ts";
+import type { BucketView, Tree, TreeExchange } from "../ports.ts";
 import { firstEntries } from "../tree-ops.ts";
+import { assertConditions, type WriteConditions } from "../write-conditions.ts";
 import { isClosed, newDeployId, noDeploy } from "./deploy-record.ts";
 
 interface TreeSwitchOptions {
@@ -49,8 +50,8 @@ export class TreeSwitch implements TreeExchange {
     if ([...rows.values()].some(({ switching }) => switching !== undefined))
       throw new Fault("Busy", "another deploy of the bucket is being published; try again");
     if ((await prepared.treeId()) !== now.tree) throw isElsewhere(id);
-    await conditions.assertPreconditions(await view.reader.resolve(treeRoot), view);
-    await view.metadata.locks.assertUnlocked(conditions, {
+    await assertConditions(conditions, await view.reader.resolve(treeRoot), view);
+    await view.metadata.locks.assertUnlocked(conditions.holder, {
       path: treeRoot,
       recursive: true,
       changesParent: false,

@@ -24,10 +24,21 @@ export interface Lock {
 
 type StoredLock = Omit<Lock, "path">;
 
-/** LockHolder is a caller that holds locks. */
+/** LockHolder is a caller that submits the tokens of locks. */
 export interface LockHolder {
-  /** Whether the caller submitted the token of this lock and may use it (RFC 4918 §6.4). */
-  holdsLock(lock: Lock): boolean;
+  readonly tokens: ReadonlySet<string>;
+  /** The key of its access token; undefined for the Super Token, which may use every lock. */
+  readonly key: string | undefined;
+}
+
+/** mayUseLock returns whether a caller may use a lock, whatever tokens it submits. */
+export function mayUseLock({ key }: LockHolder, { holder }: Lock): boolean {
+  return key === undefined || key === holder;
+}
+
+/** RFC 4918 §6.4: a lock token is valid only if the holder of the lock submits it. */
+export function holdsLock(holder: LockHolder, lock: Lock): boolean {
+  return holder.tokens.has(lock.token) && mayUseLock(holder, lock);
 }
 
 /** AffectedPath is what a change does to a path, as far as locks protect it. */
@@ -97,7 +108,7 @@ export class Locks {
    * assertUnlocked throws LockedFault if a lock that the caller does not hold protects an affected path. Of several shared locks
    * on one resource the caller has to hold one.
    */
-  async assertUnlocked(caller: LockHolder, ...affected: readonly AffectedPath[]): Promise<void> {
+  async assertUnlocked(caller: LockHolder | undefined, ...affected: readonly AffectedPath[]): Promise<void> {
     if (this.#hasNone()) return;
     for (const { path, recursive = false, changesParent } of affected) {
       const found = await this.around(path, { descendants: recursive });
@@ -107,7 +118,8 @@ export class Locks {
         if (isBelow(locked, path)) resources.push(locked);
       for (const resource of resources) {
         const [first, ...more] = found.filter((lock) => covers(lock, resource));
-        if (first !== undefined && ![first, ...more].some((lock) => caller.holdsLock(lock)))
+        if (first === undefined) continue;
+        if (caller === undefined || ![first, ...more].some((lock) => holdsLock(caller, lock)))
           throw new LockedFault([first, ...more]);
       }
     }

@@ -1,4 +1,5 @@
 import type { FileStats } from "../../buckets/ports.ts";
+import type { EntityTags, HttpConditions } from "../../buckets/write-conditions.ts";
 
 /** Validators are what the conditions of a request are compared with: RFC 9110 §8.8. */
 export interface Validators {
@@ -32,9 +33,12 @@ export function mayUseRange(ifRange: string | null, { etag, modifiedMs }: Valida
   return parseDate(ifRange) === modifiedMs;
 }
 
+/** An entity tag in a list of them. */
+const listedTag = /(?:^|,)\s*(W\/)?("[^"]*")/g;
+
 function matches(header: string, etag: string, { weakly }: { readonly weakly: boolean }): boolean {
   if (header.trim() === "*") return true;
-  for (const [, weak, tag] of header.matchAll(/(?:^|,)\s*(W\/)?("[^"]*")/g)) {
+  for (const [, weak, tag] of header.matchAll(listedTag)) {
     if (tag === etag && (weakly || weak === undefined)) return true;
   }
   return false;
@@ -50,22 +54,20 @@ export function toValidators({ etag, modifiedMs }: FileStats): Validators {
   return { etag, modifiedMs: Math.floor(modifiedMs / 1000) * 1000 };
 }
 
-/**
- * mayWrite evaluates the conditions of a writing method: RFC 9110 §13.1. `current` is what exists at the path. A folder has no
- * entity tag, so nothing but `*` matches it.
- */
-export function mayWrite(
-  headers: Headers,
-  current: (Validators & { readonly kind: "file" | "folder" }) | undefined,
-): boolean {
-  const etag = current?.kind === "file" ? current.etag : undefined;
-  const matchesCurrent = (header: string, comparison: { readonly weakly: boolean }) =>
-    current !== undefined &&
-    (header.trim() === "*" || (etag !== undefined && matches(header, etag, comparison)));
-  const match = headers.get("if-match");
-  if (match !== null && !matchesCurrent(match, { weakly: false })) return false;
-  const since = match === null ? parseDate(headers.get("if-unmodified-since")) : undefined;
-  if (since !== undefined && current !== undefined && current.modifiedMs > since) return false;
-  const noneMatch = headers.get("if-none-match");
-  return noneMatch === null || !matchesCurrent(noneMatch, { weakly: true });
+/** writeConditionsIn reads the conditions of a method that writes: RFC 9110 §13.1. */
+export function writeConditionsIn(headers: Headers): HttpConditions {
+  return {
+    match: entityTags(headers.get("if-match")),
+    noneMatch: entityTags(headers.get("if-none-match")),
+    unmodifiedSinceMs: parseDate(headers.get("if-unmodified-since")),
+  };
+}
+
+function entityTags(header: string | null): EntityTags | undefined {
+  if (header === null) return undefined;
+  if (header.trim() === "*") return "*";
+  return Array.from(header.matchAll(listedTag), ([, weak, tag = ""]) => ({
+    tag,
+    isWeak: weak !== undefined,
+  }));
 }

@@ -1,8 +1,8 @@
 import { childPath, type Segment, splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
-import type { ResolvedPath } from "../../buckets/ports.ts";
+import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
-import { errorReason, plainText } from "../content/plain.ts";
+import { plainText } from "../content/plain.ts";
 import type { ReceivedRequest } from "../pipeline.ts";
 import { HttpError } from "../request/http-error.ts";
 import { uploadBody } from "../request/upload-body.ts";
@@ -10,20 +10,14 @@ import { countUse } from "./download.ts";
 import type { LinkRequest } from "./link-request.ts";
 import { linkPage } from "./page.ts";
 
-interface AddedFile {
-  readonly name: Segment;
-  /** Reads the link and the bucket again, for the time after a long body. */
-  readonly isStillValid: () => Promise<boolean>;
-}
-
 /** These change how a bucket is served. */
 const reservedAtTop = new Set(["_headers", "_redirects"]);
 
 /** addFile stores the body of a request as a new file of a drop box. It never replaces one. */
 export async function addFile(
   received: ReceivedRequest<unknown>,
-  { link, links, files, path: folder, bucket, audit }: LinkRequest,
-  { name, isStillValid }: AddedFile,
+  { link, links, files, path: folder, bucket, audit, grant }: LinkRequest,
+  name: Segment,
 ): Promise<Response> {
   if (folder === treeRoot && reservedAtTop.has(name.toLowerCase()))
     throw new HttpError(
@@ -36,20 +30,7 @@ export async function addFile(
       "a file of this name could be served instead of the one without the extension; use another name, such as files.zip or files.tgz",
     );
   const path = childPath(folder, name);
-  const conditions = {
-    holdsLock: () => false,
-    async assertPreconditions({ entry }: ResolvedPath) {
-      if (!(await isStillValid()))
-        throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored", {
-          headers: errorReason("ended"),
-        });
-      if (entry !== undefined)
-        throw new HttpError(
-          409,
-          "a file of this name exists, and a link cannot replace files; use another name",
-        );
-    },
-  };
+  const conditions: WriteConditions = { grant, noneMatch: "*" };
   await countUse({ links, link });
   try {
     const { stats } = await uploadBody(received, { files, path, conditions, makeParents: true });

@@ -2,6 +2,7 @@ import type { Audit } from "../../auth/audit-log.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import { type Segment, splitPath, type TreePath } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
+import type { Grant } from "../../buckets/write-conditions.ts";
 import { linkPrefix, parseCode } from "../../links/link-code.ts";
 import type { Links, ValidLink } from "../../links/links.ts";
 import { isWorkerScript } from "../request/browser-request.ts";
@@ -16,6 +17,8 @@ export interface LinkRequest {
   readonly bucket: Bucket;
   readonly files: BucketFiles;
   readonly links: Links;
+  /** Reads the link and the bucket again, for the time after a long body. */
+  readonly grant: Grant;
   /** Records what was done, in the name of the token that made the link. */
   readonly audit: Audit;
 }

@@ -7,6 +7,7 @@ import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
+import { ConditionFault } from "../../buckets/write-conditions.ts";
 import { archiveName } from "../../links/link-code.ts";
 import type { LinkVerdict } from "../../links/links.ts";
 import type { Lease } from "../../rpc/method.ts";
@@ -14,6 +15,7 @@ import type { Services } from "../../services.ts";
 import { allowedMethods, errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
 import type { Protocol, ReceivedRequest } from "../pipeline.ts";
 import { refusalOf } from "../request/authentication.ts";
+import { HttpError } from "../request/http-error.ts";
 import { pulledResponse } from "../request/response-size.ts";
 import { faultResponse } from "../webdav/error-response.ts";
 import { Archive } from "../zip.ts";
@@ -34,8 +36,6 @@ const everyMethod = ["GET", "HEAD", "POST", "PUT"];
 /** ProvenLink is a request whose link and password are right, and what it does with the link. */
 interface ProvenLink extends LinkRequest {
   readonly asked: RequestedLink;
-  /** Reads the link and the bucket again, for the time after a long body. */
-  readonly isStillValid: () => Promise<boolean>;
 }
 
 /**
@@ -48,15 +48,20 @@ export const signedLink: Protocol<ProvenLink, RequestedLink> = {
   options: () => withLinkHeaders(allowedMethods(everyMethod)),
   who: proveLink,
   async answer(received, linked) {
-    const { asked, isStillValid } = linked;
+    const { asked } = linked;
     if (asked.kind === "zip") return (await sendArchive(linked, received.deps.acquire)) ?? refuse("unknown");
     if (asked.fileName === undefined) return (await download(linked)) ?? refuse("unknown");
-    return addFile(received, linked, { name: asked.fileName, isStillValid });
+    return addFile(received, linked, asked.fileName);
   },
   toResponse(error, { request, target }) {
     // A stranger learns nothing of the locks and their owners.
     if (error instanceof LockedFault)
       return plainText(423, "423 Locked: someone is working on this folder; try again later.");
+    if (error instanceof ConditionFault)
+      return plainText(
+        409,
+        "409 a file of this name exists, and a link cannot replace files; use another name.",
+      );
     if (error instanceof Fault && target !== undefined)
       return faultResponse(error, target.bucket, target.path);
     return refusalOf(error, request);
@@ -99,7 +104,14 @@ async function proveLink(received: ReceivedRequest<RequestedLink>): Promise<Prov
     files: buckets.filesOf(bucket),
     links,
     audit: received.auditOf(link.owner),
-    isStillValid: async () => isUsable(await check()) && (await buckets.compare(bucket)) === "same",
+    grant: {
+      async assertStillValid() {
+        if (!isUsable(await check()) || (await buckets.compare(bucket)) !== "same")
+          throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored", {
+            headers: errorReason("ended"),
+          });
+      },
+    },
   };
 }
 

@@ -30,7 +30,7 @@ export async function uploadBody(
   const maxBytes = received.deps.maxUploadBytes();
   const { declared, expected } = lengthsIn(request, maxBytes);
   const isShort = declared !== undefined && declared <= maxWholeBytes;
-  if (!isShort) await files.examine(await files.reader.resolve(path), options.conditions);
+  if (!isShort) await files.examine(await files.reader.resolve(path), options);
   const digests = new BodyDigests(request.headers);
   await using staged = await files.stage(
     isShort ? await shortBody(request, digests) : bodyOf(received, maxBytes, digests),

@@ -1,113 +1,56 @@
-import { mayActFor } from "../../auth/authorise.ts";
-import { covers } from "../../buckets/metadata/locks.ts";
+import type { LockHolder } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { BucketView, ResolvedPath, WriteConditions } from "../../buckets/ports.ts";
-import { mayWrite, toValidators } from "../content/conditions.ts";
+import { assertLists, type ConditionList, type WriteConditions } from "../../buckets/write-conditions.ts";
+import { writeConditionsIn } from "../content/conditions.ts";
 import { HttpError } from "../request/http-error.ts";
 import { parseDavPath, pathOfUrl } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
 
 /**
- * writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. `headers` may be
+ * writeConditions reads the preconditions of a request and the lock tokens that it submits, for a write to check. `headers` may be
  * others than its own.
  */
 export function writeConditions(
-  dav: DavRequest,
-  headers = dav.request.headers,
-): WriteConditions & { readonly tokens: ReadonlySet<string> } {
-  const lists = parseIf(headers.get("if"));
-  const tokens = new Set(
-    (lists ?? []).flatMap(({ conditions }) =>
-      conditions.flatMap(({ negated, state }) => (!negated && "token" in state ? [state.token] : [])),
-    ),
+  { request, bucket, caller, grant }: DavRequest,
+  headers = request.headers,
+): WriteConditions & { readonly holder: LockHolder } {
+  const lists = listsIn(headers, bucket.name);
+  const submitted = (lists ?? []).flatMap(({ conditions }) =>
+    conditions.flatMap(({ negated, state }) => (!negated && "token" in state ? [state.token] : [])),
   );
-  return {
-    tokens,
-    // RFC 4918 §6.4: a lock token is valid only if the holder of the lock submits it.
-    holdsLock: (lock) => tokens.has(lock.token) && mayActFor(dav.caller, lock.holder),
-    assertPreconditions: async (current, view) => {
-      await assertHeaders(dav, headers, current);
-      await assertLists(dav, lists, { view, current });
-    },
-  };
-}
-
-/** Reads the token and the bucket again first: a long body, or earlier work on the same paths, may have come in between. */
-async function assertHeaders(dav: DavRequest, headers: Headers, { entry }: ResolvedPath): Promise<void> {
-  await dav.grant.assertStillValid();
-  if (!mayWrite(headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
-    throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) is not met");
+  const holder = { tokens: new Set(submitted), key: caller.isSuper ? undefined : caller.key };
+  return { grant, holder, lists, ...writeConditionsIn(headers) };
 }
 
 /**
  * assertIf checks the If header of a method that reads. One that names lock tokens alone is not judged: nothing is changed, and some
  * clients send the token of a file with every request about the folders above it.
  */
-export async function assertIf(dav: DavRequest): Promise<void> {
-  const lists = parseIf(dav.request.headers.get("if"));
+export async function assertIf({ request, bucket, path, files }: DavRequest): Promise<void> {
+  const lists = listsIn(request.headers, bucket.name);
   const hasTag = lists?.some(({ conditions }) => conditions.some(({ state }) => "etag" in state));
-  if (hasTag) await assertLists(dav, lists, { view: dav.files });
+  if (lists !== undefined && hasTag) await assertLists(lists, path, files);
 }
 
-/** `current` is the request's own resource, if it was resolved already. */
-async function assertLists(
-  { path, bucket }: DavRequest,
-  lists: readonly ConditionList[] | undefined,
-  { view, current }: { readonly view: BucketView; readonly current?: ResolvedPath },
-): Promise<void> {
-  if (lists === undefined) return;
-  for (const list of lists) {
-    const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
-    const isCurrent = list.resource === undefined && current !== undefined;
-    const state = isCurrent ? current : await stateOf(view, resource);
-    if (await holds(view, state, list)) return;
-  }
-  throw new HttpError(412, "no list of the If header matches");
+/** The If header, its resources as paths of the bucket. */
+function listsIn(headers: Headers, bucket: string): ConditionList<TreePath | null>[] | undefined {
+  return parseIf(headers.get("if"))?.map(({ resource, conditions }) => ({
+    resource: resource === undefined ? undefined : toPath(resource, bucket),
+    conditions,
+  }));
 }
 
-async function stateOf(
-  { reader }: BucketView,
-  resource: TreePath | undefined,
-): Promise<ResolvedPath | undefined> {
-  return resource === undefined ? undefined : reader.resolve(resource);
-}
-
-async function holds(
-  { metadata }: BucketView,
-  resource: ResolvedPath | undefined,
-  { conditions }: ConditionList,
-): Promise<boolean> {
-  const etag = resource?.entry?.kind === "file" ? resource.entry.stats.etag : undefined;
-  const around = resource === undefined ? [] : await metadata.locks.around(resource.path);
-  const locks = around.filter((lock) => resource !== undefined && covers(lock, resource.path));
-  return conditions.every(({ negated, state }) => {
-    const found = "etag" in state ? state.etag === etag : locks.some((lock) => lock.token === state.token);
-    return found !== negated;
-  });
-}
-
-/** Undefined for a resource outside the bucket, which has no state here. */
-function toPath(url: string, bucket: string): TreePath | undefined {
+/** Null for a resource outside the bucket. */
+function toPath(url: string, bucket: string): TreePath | null {
   const target = parseDavPath(pathOfUrl(url));
-  return target?.bucket === bucket ? target.path : undefined;
-}
-
-interface Condition {
-  readonly negated: boolean;
-  readonly state: { readonly token: string } | { readonly etag: string };
-}
-
-/** ConditionList holds if all of its conditions hold, about the request's own resource or about `resource`. */
-export interface ConditionList {
-  readonly resource: string | undefined;
-  readonly conditions: readonly Condition[];
+  return target?.bucket === bucket ? target.path : null;
 }
 
 /** parseIf reads an If header, RFC 4918 §10.4: lists of which one must hold. Undefined without the header. */
-export function parseIf(header: string | null): readonly ConditionList[] | undefined {
+export function parseIf(header: string | null): readonly ConditionList<string>[] | undefined {
   if (header === null) return undefined;
   const reader = new Reader(header);
-  const lists: ConditionList[] = [];
+  const lists: ConditionList<string>[] = [];
   const tagged = reader.sees("<");
   while (!reader.done()) {
     const resource = tagged ? reader.between("<", ">") : undefined;
@@ -118,9 +61,9 @@ export function parseIf(header: string | null): readonly ConditionList[] | undef
   return lists;
 }
 
-function parseList(reader: Reader): Condition[] {
+function parseList(reader: Reader): ConditionList<string>["conditions"] {
   reader.take("(");
-  const conditions: Condition[] = [];
+  const conditions: ConditionList<string>["conditions"][number][] = [];
   while (!reader.sees(")")) {
     const negated = reader.takeNot();
     if (reader.sees("<")) conditions.push({ negated, state: { token: reader.between("<", ">") } });

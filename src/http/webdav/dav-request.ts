@@ -1,6 +1,6 @@
 import { decimalNumber } from "../../base/numbers.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
-import type { FileEntry, ResolvedPath } from "../../buckets/ports.ts";
+import { type FileEntry, ParentMissing, type ResolvedPath } from "../../buckets/ports.ts";
 import type { OpenedBucket, ReceivedRequest } from "../pipeline.ts";
 import { HttpError } from "../request/http-error.ts";
 
@@ -40,8 +40,7 @@ export function requireEntry({ slash }: DavRequest, { entry }: Pick<ResolvedPath
 
 /** requireParent throws 409 unless the parent folder exists: RFC 4918 §9.7.1. */
 export function requireParent({ path, parent }: ResolvedPath): void {
-  if (path !== treeRoot && parent?.kind !== "folder")
-    throw new HttpError(409, "the parent folder does not exist; create it first");
+  if (path !== treeRoot && parent?.kind !== "folder") throw new ParentMissing(path);
 }
 
 /** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. 400 for anything else. */

@@ -3,7 +3,8 @@ import { publicDetailOf } from "../../blobs/blob-store.ts";
 import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
-import type { Failure } from "../../buckets/ports.ts";
+import { type Failure, ParentMissing } from "../../buckets/ports.ts";
+import { ConditionFault } from "../../buckets/write-conditions.ts";
 import { blobMissing, errorReason, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import type { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "./dav-path.ts";
@@ -13,6 +14,9 @@ import { lockRoot, lockRoots } from "./xml/request-xml.ts";
 /** statusOf maps a fault to the status that WebDAV has for it. */
 function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
+  if (fault instanceof ConditionFault) return 412;
+  if (fault instanceof ParentMissing) return 409;
+  if (isFolderInTheWay(fault)) return 405;
   if (isOutOfDescriptors(fault) || fault.data.reason === "unavailable") return 503;
   if (isBlobMissing(fault)) return 502;
   if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
@@ -37,6 +41,11 @@ export function conditionResponse({
   options: { condition = "", headers = {} },
 }: HttpError): Response {
   return errorResponse(status, condition, headers);
+}
+
+/** isFolderInTheWay returns whether a fault says that a folder exists where the method needs a file or nothing. */
+export function isFolderInTheWay({ data }: Fault): boolean {
+  return data.reason === "is_folder";
 }
 
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {

@@ -74,13 +74,13 @@ export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
       );
     },
     toResponse(error, { request, target: { bucket, path } = unknownTarget }) {
+      const isFault = error instanceof Fault && error.kind !== "PermissionDenied";
       if (error instanceof HttpError && error.options.condition !== undefined)
         return conditionResponse(error);
-      if (error instanceof Fault && error.kind !== "PermissionDenied")
-        return faultResponse(error, bucket, path);
-      const response = refusalOf(error, request, challenge);
-      const exists = error instanceof HttpError ? error.options.target : undefined;
-      if (exists !== undefined) response.headers.set("allow", own.methods(exists).join(", "));
+      const response = isFault ? faultResponse(error, bucket, path) : refusalOf(error, request, challenge);
+      const exists = error instanceof HttpError ? error.options.target : "folder";
+      if (response.status === 405 && exists !== undefined)
+        response.headers.set("allow", own.methods(exists).join(", "));
       return response;
     },
     finish(response, request) {

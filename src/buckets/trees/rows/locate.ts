@@ -12,7 +12,7 @@ import {
   type TreePath,
   treeRoot,
 } from "../../path.ts";
-import { notFound } from "../../ports.ts";
+import { fileAbove, notFound } from "../../ports.ts";
 
 /** Longer names do not exist on a disk, and so not here: files can be moved between stores. */
 const maxNameBytes = 255;
@@ -90,10 +90,7 @@ export function folderAt({ chain, path }: LocatedPath, depth: number): FolderVal
   const value = chain[depth];
   if (value === undefined) throw notFound(path);
   if (isFolderValue(value)) return value;
-  throw new Fault("InvalidInput", "a file exists where the path needs a folder; choose another path", {
-    path,
-    reason: "is_file",
-  });
+  throw fileAbove(path);
 }
 
 /** positionOf returns the position of a located path in the folder above it. Throws NotFound when that does not exist. */

@@ -1,4 +1,3 @@
-import { mayActFor } from "../../../auth/authorise.ts";
 import { wholeNumber } from "../../../base/numbers.ts";
 import { escapeXml, isElement, printXml, type XmlElement } from "../../../base/xml.ts";
 import { type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
@@ -58,7 +57,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
 async function refresh(dav: DavRequest): Promise<Response> {
   const { files, path } = dav;
   const conditions = writeConditions(dav);
-  if (conditions.tokens.size === 0)
+  if (conditions.holder.tokens.size === 0)
     throw new HttpError(
       400,
       "a lock needs a lockinfo body; a refresh needs the lock's token in the If header",
@@ -72,15 +71,11 @@ async function refresh(dav: DavRequest): Promise<Response> {
 }
 
 export async function unlock(dav: DavRequest): Promise<Response> {
-  const { request, files, path, caller } = dav;
+  const { request, files, path } = dav;
   // Some clients leave the brackets out.
   const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new HttpError(400, "the Lock-Token header must be <the lock's token>");
-  const outcome = await files.locking.release(path, {
-    token,
-    conditions: writeConditions(dav),
-    mayRelease: ({ holder }) => mayActFor(caller, holder),
-  });
+  const outcome = await files.locking.release(path, { token, conditions: writeConditions(dav) });
   if (outcome === "missing")
     throw new HttpError(409, "there is no such lock here", {
       condition: "<D:lock-token-matches-request-uri/>",

@@ -35,7 +35,7 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
   const target = await files.reader.resolve(path);
   if (target.entry === undefined) throw new HttpError(404, "there is no such file or folder");
   const conditions = writeConditions(dav);
-  await files.examine(target, conditions);
+  await files.examine(target, { conditions });
   const properties = new Map<string, string | undefined>();
   const times: { -readonly [K in keyof Times]: Times[K] } = {};
   const problems = new Map<string, { readonly status: number; readonly condition: string }>();
