@@ -88,10 +88,10 @@ export class Buckets {
       database,
       storage,
       activity: this.activity,
-      onChanged: ({ name, path }, how) => {
+      onChanged: ({ name, path, isDeploy }, how) => {
         // The state of other files is not in the database.
         if (storage.heads !== undefined) database.notifications.send("buckets");
-        if (isDeployPath(path)) return;
+        if (isDeploy) return;
         this.usage.changed(name);
         if (storage.heads === undefined && how !== "exchanged") this.deploys.maintenance.noteChange(path);
       },
@@ -358,7 +358,10 @@ interface OpenedTreesOptions {
   readonly storage: BucketStorage;
   readonly activity: FileActivity;
   /** Called when files of a bucket or a deploy may have changed. */
-  readonly onChanged: (bucket: BucketLocation, ...how: Parameters<OpenBucket["onChanged"]>) => void;
+  readonly onChanged: (
+    changed: BucketLocation & { readonly isDeploy: boolean },
+    ...how: Parameters<OpenBucket["onChanged"]>
+  ) => void;
 }
 
 /** OpenedTrees opens the files of buckets and deploys once for each name and path, so that every request waits for the same turns. */
@@ -377,7 +380,8 @@ class OpenedTrees {
     const { database, storage, activity, onChanged } = this.#options;
     const bucket = { name, path };
     const metadata = Metadata.ofBucket(name, metadataRows(database));
-    const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(bucket, how) });
+    const changed = { name, path, isDeploy: isDeployPath(path) };
+    const tree = storage.open({ bucket, metadata, onChanged: (how) => onChanged(changed, how) });
     const opened = { tree, files: new BucketFiles(tree, metadata, activity) };
     this.#opened.set(key, opened);
     return opened;

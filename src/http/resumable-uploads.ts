@@ -12,6 +12,7 @@ import { writeConditions } from "./webdav/conditions.ts";
 import { hrefOf } from "./webdav/dav-path.ts";
 import { type DavRequest, modifiedOf } from "./webdav/dav-request.ts";
 import { fileProtocol } from "./webdav/handler.ts";
+import type { Verb } from "./webdav/verbs/index.ts";
 
 /** tusVersion is the version of the protocol: https://tus.io/protocols/resumable-upload. */
 const tusVersion = "1.0.0";
@@ -21,7 +22,7 @@ const maxMetadataChars = 4096;
 const storedConditions = ["if-match", "if-none-match", "if-unmodified-since"] as const;
 
 export const uploadPrefix = "/node/static-upload";
-const methods = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE", "GET"] as const;
+const allow = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE", "GET"].join(", ");
 const exposed =
   "ETag, Last-Modified, Location, Retry-After, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Put-Status, X-Error-Reason";
 const accepted =
@@ -44,6 +45,18 @@ const statuses: Readonly<Record<string, number>> = {
   digest_mismatch: 400,
 };
 
+const uploadVerb = (serve: (dav: DavRequest) => Promise<Response>): Verb => ({
+  serve: (dav) => serve({ ...dav, makesParents: true }).catch(withReason),
+});
+
+const verbs: Readonly<Record<string, Verb>> = {
+  POST: uploadVerb(create),
+  HEAD: uploadVerb(status),
+  PATCH: uploadVerb(append),
+  DELETE: uploadVerb(cancel),
+  GET: uploadVerb(list),
+};
+
 /**
  * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses
  * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT; folders above it that are missing are
@@ -54,20 +67,9 @@ export const resumableUploads = fileProtocol({
   prefix: uploadPrefix,
   headers,
   options,
-  verbOf: (request) => {
-    const verb = verbs[methodOf(request)];
-    return verb && ((dav) => verb({ ...dav, makesParents: true }).catch(withReason));
-  },
-  methods: () => methods,
+  verbs,
+  methodOf,
 });
-
-const verbs: Readonly<Record<string, (dav: DavRequest) => Promise<Response>>> = {
-  POST: create,
-  HEAD: status,
-  PATCH: append,
-  DELETE: cancel,
-  GET: list,
-};
 
 /** Some networks let only GET and POST through, for which tus has this header. */
 function methodOf({ method, headers: given }: Request): string {
@@ -81,11 +83,11 @@ function options({ maxUploadBytes }: PipelineDeps): Response {
     status: 204,
     headers: {
       ...headers,
-      allow: methods.join(", "),
+      allow,
       "tus-version": tusVersion,
       "tus-extension": "creation,creation-with-upload,expiration,termination",
       ...(max > 0 && { "tus-max-size": String(max) }),
-      "access-control-allow-methods": methods.join(", "),
+      "access-control-allow-methods": allow,
       "access-control-allow-headers": accepted,
       "access-control-max-age": "86400",
     },

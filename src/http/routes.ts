@@ -210,9 +210,13 @@ export class Router {
     try {
       this.#handler = "other";
       if (hasInvalidLength(request)) return invalidLength();
-      this.#handler = "static";
-      const { cache } = this.#deps.static;
-      return cache.answer(request, cache.find(request), "tick") ?? this.#dispatch(request, server);
+      if (request.method === "GET") {
+        this.#handler = "static";
+        const { cache } = this.#deps.static;
+        const known = cache.answer(request, cache.find(request), "tick");
+        if (known !== undefined) return known;
+      }
+      return this.#dispatch(request, server);
     } catch (error) {
       return this.#toErrorResponse(error);
     }
@@ -226,7 +230,7 @@ export class Router {
     const route = routes.find(path);
     if (route === undefined) return notFound();
     const routed = { request, path, server, deps: this.#deps };
-    const isSocket = isHandshake(request);
+    const isSocket = request.method === "GET" && isHandshake(request);
     const handler = isSocket ? route.socket : handlerOf(route, request.method);
     if (handler === undefined) return isSocket ? refuseHandshake() : refuseMethod(route);
     this.#handler = countedAs(handler, request);

@@ -179,6 +179,7 @@ export class Locks {
 
   /** forget deletes the locks on a path and below it, with their resource. */
   async forget(path: TreePath): Promise<void> {
+    if (this.#hasNone()) return;
     await this.#rows.kv.remove(this.#namespace, keyOf(path), { includingKey: true });
   }
 

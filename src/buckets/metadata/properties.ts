@@ -119,6 +119,7 @@ export class PropertyRecords {
 
   /** forget deletes the properties of a resource and of all below it. */
   async forget(path: TreePath): Promise<void> {
+    if (this.#rows.isKnownEmpty(this.#namespace)) return;
     await this.#rows.remove(this.#namespace, keyOf(path), { includingKey: true });
   }
 }

@@ -304,9 +304,9 @@ export interface SocketOptions {
   readonly sockets: Set<RpcSocket>;
 }
 
-/** isHandshake returns whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
-export function isHandshake({ method, headers }: Request): boolean {
-  return method === "GET" && headers.get("upgrade")?.toLowerCase() === "websocket";
+/** isHandshake returns whether a GET is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
+export function isHandshake({ headers }: Request): boolean {
+  return headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
 /** openSocket upgrades the connection to a WebSocket for JSON-RPC; undefined when Bun has taken it over. */

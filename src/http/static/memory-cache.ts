@@ -75,7 +75,6 @@ export class MemoryCache {
    * the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a preview.
    */
   find(request: Request): CacheEntry | undefined {
-    if (request.method !== "GET") return undefined;
     const known = this.#entries.byUrl.get(request.url);
     if (known === undefined) return undefined;
     const { headers } = request;

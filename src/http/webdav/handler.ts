@@ -16,9 +16,8 @@ import { HttpError } from "../request/http-error.ts";
 import type { HandlerName } from "../request/request-observer.ts";
 import { filePermissions, listAboveBuckets, methodsAboveBuckets } from "./above-buckets.ts";
 import { type DavPath, parseDavPath, webdavPrefix } from "./dav-path.ts";
-import type { DavRequest } from "./dav-request.ts";
 import { conditionResponse, faultResponse } from "./error-response.ts";
-import { davMethods, verbOf } from "./verbs/index.ts";
+import { type Verb, verbs } from "./verbs/index.ts";
 import { davCors, options } from "./verbs/options.ts";
 
 /** FileProtocol is a set of methods on addresses of files. */
@@ -29,12 +28,12 @@ interface FileProtocol {
   /** Added to every response but that of OPTIONS. */
   readonly headers: Readonly<Record<string, string>>;
   options(deps: PipelineDeps): Response;
-  /** verbOf returns the function that answers a request; undefined if its method is not one of the protocol's. */
-  verbOf(request: Request): ((dav: DavRequest) => Promise<Response>) | undefined;
+  /** Its methods beside OPTIONS. */
+  readonly verbs: Readonly<Record<string, Verb>>;
+  /** The method that a request means, where a header may name another one. */
+  methodOf?(request: Request): string;
   /** Answers for the folders above all buckets; without it there is nothing. */
   above?(received: ReceivedRequest<DavPath>, caller: Caller): Promise<Response>;
-  /** The methods for `Allow`: all, or those that can be used on what exists at a path. */
-  methods(target?: "file" | "folder"): readonly string[];
 }
 
 const challenge: Challenge = {
@@ -46,7 +45,7 @@ const challenge: Challenge = {
 
 /** fileProtocol declares a protocol on addresses of files: who may use it, and what errors look like. */
 export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
-  const { name, prefix } = own;
+  const { name, prefix, verbs, methodOf = ({ method }) => method } = own;
   const headers = Object.entries(own.headers);
   return {
     name,
@@ -66,11 +65,12 @@ export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
         name: target.bucket,
         permissions: filePermissions,
       });
-      const verb = own.verbOf(request);
-      if (verb === undefined) return methodNotAllowed(own.methods());
+      const method = methodOf(request);
+      const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined;
+      if (verb === undefined) return methodNotAllowed(methodsFor(verbs));
       const dav = { ...opened, received, request, path, slash, makesParents: opened.isDeploy };
       return inSpan(`${name}::${request.method}`, { ...whoFields(caller), bucket: target.bucket, path }, () =>
-        verb(dav),
+        verb.serve(dav),
       );
     },
     toResponse(error, { request, target: { bucket, path } = unknownTarget }) {
@@ -80,7 +80,7 @@ export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
       const response = isFault ? faultResponse(error, bucket, path) : refusalOf(error, request, challenge);
       const exists = error instanceof HttpError ? error.options.target : "folder";
       if (response.status === 405 && exists !== undefined)
-        response.headers.set("allow", own.methods(exists).join(", "));
+        response.headers.set("allow", methodsFor(verbs, exists).join(", "));
       return response;
     },
     finish(response, request) {
@@ -92,6 +92,14 @@ export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
   };
 }
 
+/** The methods for `Allow`: all, or those that can be used on what exists at a path. */
+function methodsFor(verbs: FileProtocol["verbs"], target?: "file" | "folder"): readonly string[] {
+  const rows = Object.entries(verbs).filter(
+    ([, { notOn = [] }]) => target === undefined || !notOn.includes(target),
+  );
+  return ["OPTIONS", ...rows.map(([method]) => method)];
+}
+
 const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 
 /** webdav is RFC 4918 on the files of buckets. */
@@ -100,10 +108,9 @@ export const webdav = fileProtocol({
   prefix: webdavPrefix,
   headers: davCors,
   options,
-  verbOf: ({ method }) => verbOf(method),
+  verbs,
   above: async (received, caller) =>
     received.request.method === "PROPFIND"
       ? listAboveBuckets(received, caller)
       : methodNotAllowed(methodsAboveBuckets),
-  methods: davMethods,
 });

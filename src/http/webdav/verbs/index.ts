@@ -14,13 +14,14 @@ import { proppatch } from "./proppatch.ts";
 import { put } from "./put.ts";
 
 /** Verb is a row of the table of methods. */
-interface Verb {
+export interface Verb {
   readonly serve: (dav: DavRequest) => Promise<Response>;
   /** The kinds of resources that the method cannot be used on: it answers 405 there. */
   readonly notOn?: ReadonlyArray<"file" | "folder">;
 }
 
-const verbs: Readonly<Record<string, Verb>> = {
+/** verbs are the methods of WebDAV. OPTIONS is not among them: it needs no credentials. */
+export const verbs: Readonly<Record<string, Verb>> = {
   PROPFIND: { serve: propfind },
   PROPPATCH: { serve: proppatch },
   GET: { serve: get },
@@ -33,16 +34,3 @@ const verbs: Readonly<Record<string, Verb>> = {
   LOCK: { serve: lock },
   UNLOCK: { serve: unlock },
 };
-
-/** verbOf returns what answers a method. OPTIONS is not among them: it needs no credentials. */
-export function verbOf(method: string): Verb["serve"] | undefined {
-  return Object.hasOwn(verbs, method) ? verbs[method]?.serve : undefined;
-}
-
-/** davMethods returns the methods for `Allow`: all, or those that can be used on what exists at a path. */
-export function davMethods(target?: "file" | "folder"): readonly string[] {
-  const rows = Object.entries(verbs).filter(
-    ([, { notOn = [] }]) => target === undefined || !notOn.includes(target),
-  );
-  return ["OPTIONS", ...rows.map(([method]) => method)];
-}

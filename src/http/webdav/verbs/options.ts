@@ -1,4 +1,4 @@
-import { davMethods } from "./index.ts";
+import { verbs } from "./index.ts";
 
 /**
  * davCors is on every WebDAV response. Any origin may use credentials that it has itself. The wildcard keeps pages from reading
@@ -10,7 +10,7 @@ export const davCors = {
     "DAV, ETag, Content-Length, Content-Range, Last-Modified, Location, Lock-Token, X-OC-Mtime",
 };
 
-const allow = davMethods().join(", ");
+const allow = ["OPTIONS", ...Object.keys(verbs)].join(", ");
 
 /** optionsHeaders are the same for everybody, everywhere: Windows asks at `/` first, without credentials, and gives up on a refusal. */
 export const optionsHeaders = {
