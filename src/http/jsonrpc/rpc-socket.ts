@@ -40,7 +40,8 @@ interface RpcSocketOptions {
 
 /**
  * RpcSocket is one WebSocket on a JSON-RPC address. Calls are started in the order of arrival. While some wait, or while the client
- * does not read its answers, nothing more is read from the socket.
+ * does not read its answers, nothing more is read from the socket. It has more than 15 methods because each event of Bun's socket is one,
+ * and queue, memory and pauses decide together whether to read on.
  */
 export class RpcSocket {
   readonly #options: RpcSocketOptions;

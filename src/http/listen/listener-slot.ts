@@ -27,7 +27,7 @@ const pollMs = 10;
 
 /**
  * ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one
- * is closed.
+ * is closed. It has more than 15 methods because a reload, a drain and a stop each take steps with the same listeners.
  */
 export class ListenerSlot {
   #current: Listener | undefined;
