@@ -42,18 +42,67 @@ export interface ServeOptions {
 }
 
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve(options: ServeOptions): Promise<number> {
+export async function serve({ config, isConfigGiven, listen, processes = 1 }: ServeOptions): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   // Other servers rotate logs or upgrade on them; by default they end a process.
   for (const name of ["SIGUSR1", "SIGUSR2"] as const) process.on(name, () => {});
-  const { config, isConfigGiven, listen, processes = 1 } = options;
   if (processes > 1) {
     const { supervise } = await import("./supervise.ts");
     return supervise({ config, listen, processes });
   }
   let node: Node | undefined;
-  let hasNewCredentials = false;
+  const around = await surroundings(async () => (await node?.reload()) ?? "refused");
+  const { stop, binary, member, reloads, notifier } = around;
+  // Throws for an invalid token before anything is created.
+  parseGivenToken(process.env);
+  // A path that was given and does not exist may be a typing mistake.
+  const isNew = !isConfigGiven && (await ensureConfigFile(config));
+  // Reported before the start, which may fail.
+  if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
+  let failure: string | undefined;
+  for (;;) {
+    const restart = Promise.withResolvers<"restart">();
+    node = await start({ config, listen }, around, () => restart.resolve("restart"));
+    const log = node.hub.logger("server");
+    if (failure !== undefined)
+      log.event("update.not_started", "the new binary could not be run", { reason: failure });
+    notifier.ready();
+    member?.ready(node, build.cargo_version);
+    const { reload } = node;
+    reloads.begin(() => notifier.reloading(reload));
+    const why = await Promise.race([stop.requested, restart.promise]);
+    if (why !== "restart" || binary === undefined) {
+      await end(node, why, around);
+      return exitCodes.done;
+    }
+    log.event("server.restarting", "restarting into the new binary", {});
+    notifier.restarting();
+    // Running calls are finished while new ones are still answered, unless a stop comes.
+    await node.drain(stop.signal);
+    reloads.pause();
+    await node.close("restart");
+    // A stop that came meanwhile is for the server, not for this version of it.
+    if (stop.name !== undefined) return exitCodes.done;
+    failure = await tryToExec(binary);
+  }
+}
+
+/** Surroundings is what a process has beside its node, for as long as it runs. */
+interface Surroundings {
+  readonly stop: StopRequests;
+  readonly reloads: ReloadRequests;
+  readonly notifier: ReturnType<typeof openNotifier>;
+  /** Undefined for a server of one process. */
+  readonly member: Member | undefined;
+  /** Undefined for a server that runs from its sources. */
+  readonly binary: Binary | undefined;
+  readonly execute: Execute;
+  readonly startMode: StartMode;
+}
+
+/** surroundings begins to obey signals and the supervisor, and counts the start. */
+async function surroundings(onReload: () => ReturnType<Node["reload"]>): Promise<Surroundings> {
   const notifier = openNotifier(process.env);
   const reloads = new ReloadRequests();
   const stop = new StopRequests(() => process.exit(exitCodes.failed));
@@ -71,76 +120,49 @@ export async function serve(options: ServeOptions): Promise<number> {
   const member = await Member.open(process.env, {
     onStop: (name) => stop.request(name),
     onStopNow: () => stop.again(),
-    onReload: async () => (await node?.reload()) ?? "refused",
+    onReload,
   });
-
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const execute = member === undefined ? execInto : () => process.exit(startAgainCode);
   const startMode = await begin(binary, execute);
-  let failure: string | undefined;
-  // Throws for an invalid token before anything is created.
-  parseGivenToken(process.env);
-  // A path that was given and does not exist may be a typing mistake.
-  const isNew = !isConfigGiven && (await ensureConfigFile(config));
-  // Reported before the start, which may fail.
-  if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
-  for (;;) {
-    const restart = Promise.withResolvers<"restart">();
-    node = await open(
-      { config, listen },
-      {
-        binary,
-        startMode,
-        member,
-        restart: () => (member === undefined ? restart.resolve("restart") : member.restart()),
-        execute,
-        isStopped: () => stop.name !== undefined,
-        show(made) {
-          process.stdout.write(credentialLines(made));
-          hasNewCredentials = true;
-        },
-      },
-    );
-    if (hasNewCredentials && node.consoleUrl !== undefined)
-      node.hub.logger("server").info(`sign in to the console at ${node.consoleUrl}`);
-    hasNewCredentials = false;
-    await greet(node, binary, startMode);
-    if (failure !== undefined)
-      node.hub
-        .logger("server")
-        .event("update.not_started", "the new binary could not be run", { reason: failure });
-    notifier.ready();
-    member?.ready(node, build.cargo_version);
-    const { reload } = node;
-    reloads.begin(() => notifier.reloading(reload));
-    const why = await Promise.race([stop.requested, restart.promise]);
-    const log = node.hub.logger("server");
-    if (why !== "restart" || binary === undefined) {
-      // The others go on serving at the address of one that is replaced.
-      const isReplaced = why === replacedSignal;
-      if (isReplaced) await node.drain(new AbortController().signal);
-      const drainMs = isReplaced ? 0 : node.startDraining();
-      notifier.stopping(drainMs + maxCloseMs);
-      member?.stopping(drainMs + maxCloseMs);
-      const draining = drainMs === 0 ? "" : `, serving for another ${Math.ceil(drainMs / 1000)} s`;
-      log.event("server.stopping", `stopping on ${why}${draining}`, {
-        signal: why,
-        drain_ms: Math.ceil(drainMs),
-      });
-      if (drainMs > 0) await stop.wait(drainMs);
-      await node.close(isReplaced ? "restart" : "stop");
-      return exitCodes.done;
-    }
-    log.event("server.restarting", "restarting into the new binary", {});
-    notifier.restarting();
-    // Running calls are finished while new ones are still answered, unless a stop comes.
-    await node.drain(stop.signal);
-    reloads.pause();
-    await node.close("restart");
-    // A stop that came meanwhile is for the server, not for this version of it.
-    if (stop.name !== undefined) return exitCodes.done;
-    failure = await tryToExec(binary);
-  }
+  return { stop, reloads, notifier, member, binary, execute, startMode };
+}
+
+/** Opens the node, and tells people what they need of it. `restart` restarts a server of one process. */
+async function start(
+  options: Pick<ServeOptions, "config" | "listen">,
+  around: Surroundings,
+  restart: () => void,
+): Promise<Node> {
+  let hasNewCredentials = false;
+  const node = await open(options, around, {
+    restart,
+    show(made) {
+      process.stdout.write(credentialLines(made));
+      hasNewCredentials = true;
+    },
+  });
+  if (hasNewCredentials && node.consoleUrl !== undefined)
+    node.hub.logger("server").info(`sign in to the console at ${node.consoleUrl}`);
+  await greet(node, around.binary, around.startMode);
+  return node;
+}
+
+/** Drains and closes the node because of a signal. */
+async function end(node: Node, signal: string, { stop, notifier, member }: Surroundings): Promise<void> {
+  // The others go on serving at the address of one that is replaced.
+  const isReplaced = signal === replacedSignal;
+  if (isReplaced) await node.drain(new AbortController().signal);
+  const drainMs = isReplaced ? 0 : node.startDraining();
+  notifier.stopping(drainMs + maxCloseMs);
+  member?.stopping(drainMs + maxCloseMs);
+  const draining = drainMs === 0 ? "" : `, serving for another ${Math.ceil(drainMs / 1000)} s`;
+  node.hub.logger("server").event("server.stopping", `stopping on ${signal}${draining}`, {
+    signal,
+    drain_ms: Math.ceil(drainMs),
+  });
+  if (drainMs > 0) await stop.wait(drainMs);
+  await node.close(isReplaced ? "restart" : "stop");
 }
 
 /** Counts the start of a version on trial; one that failed twice is replaced by the old one before it can fail again. */
@@ -166,12 +188,8 @@ function restoreHint(backup: string | undefined): string {
 }
 
 interface Start {
-  readonly binary: Binary | undefined;
-  readonly startMode: StartMode;
-  readonly member: Member | undefined;
+  /** Restarts a server of one process. */
   restart(): void;
-  readonly execute: Execute;
-  isStopped(): boolean;
   /** Shows the credentials of a new Super Token. */
   show(made: SuperCredentials): void;
 }
@@ -179,7 +197,8 @@ interface Start {
 /** Opens the node. A version on trial that fails starts again by itself, because nobody else may do so. */
 async function open(
   { config, listen }: Pick<ServeOptions, "config" | "listen">,
-  { binary, startMode, member, restart, execute, isStopped, show }: Start,
+  { binary, startMode, member, execute, stop }: Surroundings,
+  { restart, show }: Start,
 ): Promise<Node> {
   try {
     return await openNode({
@@ -192,7 +211,7 @@ async function open(
       ...(member !== undefined && { cluster: { boot: member.boot, process: member.number } }),
       program: {
         installed: { binary, version: build.cargo_version, triple: build.cargo_target_triple },
-        restart,
+        restart: () => (member === undefined ? restart() : member.restart()),
         ...(binary !== undefined &&
           startMode.kind === "trial" && { onMigrationBackup: (path) => recordBackup(binary, path) }),
       },
@@ -205,7 +224,7 @@ async function open(
     if (startMode.kind !== "trial" || binary === undefined) throw error;
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
-    if (isStopped()) throw error;
+    if (stop.name !== undefined) throw error;
     return execute(binary);
   }
 }

@@ -15,7 +15,7 @@ import { endTrial } from "../update/trial.ts";
 import { LineMerger } from "./line-merger.ts";
 import { defaultStopMs, MemberProcess, NotStarted } from "./member-process.ts";
 import { ReloadRequests } from "./reload-requests.ts";
-import { Supervisor } from "./supervisor.ts";
+import { Supervisor, type SupervisorOptions } from "./supervisor.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
 export interface SuperviseOptions {
@@ -45,14 +45,8 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
       stop.resolve(name);
     });
 
-  // Throws before anything is created or started.
-  parseGivenToken(process.env);
-  const overrides = readOverrides(process.env, { listen: options.listen });
-  const { config } = await loadConfig(options.config, preflight(options.config, inspectShared), overrides);
   const terminal = openTerminal();
-  const output = new LineMerger(terminal);
-  const boot = crypto.randomUUID();
-  const env = memberEnvironment(process.env);
+  const startMember = await memberStarter(options, terminal);
   supervisor = new Supervisor({
     count: options.processes,
     async rollBack() {
@@ -62,17 +56,7 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     },
     onStopping: (maxMs) => notifier.stopping(maxMs),
     print: (line) => terminal.write(`${line}\n`),
-    async start(slot, onMessage) {
-      const listen = boundAddress(config, supervisor?.url) ?? options.listen;
-      const role = { ...slot, count: options.processes, boot };
-      const command = memberCommand(options.config, listen);
-      try {
-        return await MemberProcess.start({ command, env, role, output, onMessage });
-      } catch (error) {
-        terminal.write(`node-server: ${command[0]} cannot be run: ${messageOf(error)}\n`);
-        throw new NotStarted(slot.number, 0, cannotRunCode);
-      }
-    },
+    start: (slot, onMessage) => startMember(slot, onMessage, supervisor?.url),
   });
   let code: number = exitCodes.done;
   try {
@@ -94,6 +78,34 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
     terminal.flush();
   }
   return code;
+}
+
+type StartOptions = Parameters<SupervisorOptions["start"]>;
+
+/**
+ * memberStarter returns the function that starts one process. `url` is where the first one listens. Throws before anything is created
+ * if the token or the configuration is not valid.
+ */
+async function memberStarter(
+  { config: path, listen, processes }: SuperviseOptions,
+  terminal: ReturnType<typeof openTerminal>,
+) {
+  parseGivenToken(process.env);
+  const overrides = readOverrides(process.env, { listen });
+  const { config } = await loadConfig(path, preflight(path, inspectShared), overrides);
+  const output = new LineMerger(terminal);
+  const boot = crypto.randomUUID();
+  const env = memberEnvironment(process.env);
+  return async (slot: StartOptions[0], onMessage: StartOptions[1], url: string | undefined) => {
+    const command = memberCommand(path, boundAddress(config, url) ?? listen);
+    const role = { ...slot, count: processes, boot };
+    try {
+      return await MemberProcess.start({ command, env, role, output, onMessage });
+    } catch (error) {
+      terminal.write(`node-server: ${command[0]} cannot be run: ${messageOf(error)}\n`);
+      throw new NotStarted(slot.number, 0, cannotRunCode);
+    }
+  };
 }
 
 /** The command that runs one process: the binary that is on the disk now, which an update may have replaced. */
