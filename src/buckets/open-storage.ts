@@ -44,7 +44,7 @@ export async function openStorage(database: Database, settings: StorageSettings)
     const identity = new StoreIdentity({ database, blobs: undefined, url, log });
     return new DiskStorage({ ...settings, hasBuckets, identity, clock });
   }
-  const holdsContent = !settings.mayBeEmpty && (await database.removed.current.haveContent());
+  const holdsContent = !settings.mayBeEmpty && (await database.removed.names.haveContent());
   const blobs = openBlobs({ ...files, url }, { sync: syncUploads, holdsContent });
   await proveBlobs(blobs);
   const identity = new StoreIdentity({ database, blobs, url, log });

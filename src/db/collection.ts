@@ -30,7 +30,10 @@ interface OneValue {
   executeTakeFirst(): Promise<{ readonly value: unknown } | undefined>;
 }
 
-/** Collection is one namespace of the table `kv`: JSON values of one form, by key. */
+/**
+ * Collection is one namespace of the table `kv`: JSON values of one form, by key. It has more than 15 methods because it is all that can
+ * be asked of such a namespace, so that the modules of `rows/` write no statement for it.
+ */
 export class Collection<T> {
   readonly #dialect: Dialect;
   readonly #query: Query;

@@ -14,8 +14,8 @@ import {
 } from "./migrations/migrate.ts";
 import { unknownVersions } from "./migrations/migrations.ts";
 import {
+  ContentNames,
   namesContent,
-  ObjectRows,
   StoreIdentityRows,
   type StoreValue,
   storeKey,
@@ -44,7 +44,7 @@ export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Pr
     if (!(await dialect.hasSchema())) return withoutContent("empty");
     refuseNewer(await readNewer(dialect));
     if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
-    const names = new ObjectRows(dialect.query, dialect);
+    const names = new ContentNames(dialect);
     const store = await new StoreIdentityRows(dialect).read();
     return { state: "ready", namesContent: await names.haveContent(), store };
   } finally {

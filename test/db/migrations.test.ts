@@ -205,7 +205,7 @@ bothDatabases(
     if (kind === "sqlite")
       await place.run("INSERT INTO kv (namespace, key, value) VALUES ('static-files/x', 'k', '{')");
     const database = await open(place.url);
-    expect(await database.removed.current.namedAmong(["b", "c"])).toEqual(new Set(["b"]));
+    expect(await database.removed.names.namedAmong(["b", "c"])).toEqual(new Set(["b"]));
     await database.close();
     const dialect = kind === "sqlite" ? sqliteSql : postgresSql;
     for (const [index, named] of [

@@ -88,7 +88,7 @@ class Comparison {
     range: { readonly after: string; readonly upTo: string | undefined },
     listed: Map<string, BlobInfo>,
   ): Promise<void> {
-    for await (const batch of this.#options.rows.current.named(range)) {
+    for await (const batch of this.#options.rows.names.named(range)) {
       this.#options.signal.throwIfAborted();
       for (const { key, size } of batch) {
         const stored = listed.get(key)?.size;
@@ -111,7 +111,7 @@ class Comparison {
   }
 
   async report(): Promise<BlobReport> {
-    const files = await this.#options.rows.current.filesOf([...this.#broken.keys()]);
+    const files = await this.#options.rows.names.filesOf([...this.#broken.keys()]);
     return {
       blobs: this.#blobs,
       bytes: this.#bytes,

@@ -71,7 +71,7 @@ export async function copyBlobs(options: CopyBlobsOptions): Promise<CopyBlobsRep
       report.failures.push({ blob: blob.key, fault: error });
     }
   });
-  return { ...report, lost: lost.size === 0 ? [] : await rows.current.filesOf([...lost]) };
+  return { ...report, lost: lost.size === 0 ? [] : await rows.names.filesOf([...lost]) };
 }
 
 async function copyOne(
@@ -84,7 +84,7 @@ async function copyOne(
 
 /** `namedBlobs` yields the blobs that rows name, each once. */
 async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
-  for await (const batch of rows.current.named()) yield* batch;
+  for await (const batch of rows.names.named()) yield* batch;
 }
 
 async function* metered(content: AsyncIterable<Uint8Array>, meter: CopyMeter): AsyncGenerator<Uint8Array> {
@@ -135,5 +135,5 @@ export async function checkContent(options: CheckContentOptions): Promise<FileOf
     bytes += blob.size;
     progress(bytes);
   });
-  return damaged.size === 0 ? [] : rows.current.filesOf([...damaged]);
+  return damaged.size === 0 ? [] : rows.names.filesOf([...damaged]);
 }

@@ -28,7 +28,7 @@ async function purgeFolder(rows: RemovedRows, bucketPath: string, key: string): 
   // From here on nobody restores the folder, so that nothing else can begin to name it.
   const folder = await rows.beginFolder(bucketPath, key);
   if (folder === undefined) return 0;
-  const isShared = await rows.current.isNamedTwice(folder.id);
+  const isShared = await rows.names.isNamedTwice(folder.id);
   return rows.purgeFolder(bucketPath, { key, content: isShared ? undefined : folder });
 }
 

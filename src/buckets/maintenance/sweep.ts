@@ -45,7 +45,7 @@ interface SweepResult {
  */
 export async function sweep(options: SweepOptions): Promise<SweepResult> {
   const { rows, blobs, signal } = options;
-  await rows.current.refuseDamaged();
+  await rows.names.refuseDamaged();
   const purgedRows = await purgeRemoved(rows, signal);
   const deleted = await deleteOrphans(options);
   signal.throwIfAborted();
@@ -78,7 +78,7 @@ export async function deleteOrphans(
     signal.throwIfAborted();
     const old = batch.filter((blob) => mayBeOrphan(blob, now));
     if (old.length === 0) continue;
-    const named = await rows.current.namedAmong(old.map(({ key }) => key));
+    const named = await rows.names.namedAmong(old.map(({ key }) => key));
     listed += old.length;
     orphans.push(...old.filter(({ key }) => !named.has(key)));
     if (orphans.length >= maxHeld) await deleteHeld();

@@ -85,7 +85,8 @@ interface FollowedPath {
 
 /**
  * EntryRows are the trees of files, one row for each file and folder: a folder is a namespace, a name in it a key. So every
- * look-up is by equality on the index `(namespace, key)`, whatever the collation. Names are compared as they are.
+ * look-up is by equality on the index `(namespace, key)`, whatever the collation. Names are compared as they are. It has more than 15
+ * methods because reading and writing of trees share the statements that follow a path, and one way to be bound to a transaction.
  */
 export class EntryRows {
   readonly #dialect: Dialect;

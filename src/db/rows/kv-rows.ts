@@ -28,7 +28,10 @@ interface BoundTo {
   readonly anyIn: CompiledQuery<unknown>;
 }
 
-/** KvRows are JSON values by namespace and key. Keys are paths: "below" a key are those that begin with it and a slash. */
+/**
+ * KvRows are JSON values by namespace and key. Keys are paths: "below" a key are those that begin with it and a slash. It has more than 15
+ * methods because each of them asks first whether the namespace is empty, inside and outside of a transaction.
+ */
 export class KvRows {
   readonly #dialect: Dialect;
   readonly #query: Query;

@@ -6,7 +6,7 @@ import { filesPrefix, isFolderValue, removedPrefix } from "./entry-rows.ts";
 import type { EntryValue, FolderValue, RemovedValue } from "./entry-values.ts";
 import type { HeadRows } from "./head-rows.ts";
 import { readClock } from "./lock-rows.ts";
-import { ObjectRows } from "./store-rows.ts";
+import { ContentNames, ObjectRows } from "./store-rows.ts";
 
 /** Rows that one statement changes or deletes: few, so that the writers of a bucket wait only for a moment. */
 const maxRowsPerChange = 200;
@@ -20,6 +20,10 @@ interface Pending {
 
 /** RemovedRows are what was deleted or replaced: found again while it is kept, and purged long enough after. */
 export class RemovedRows {
+  /** The rows as they are now: each batch is read when it is asked for. */
+  readonly current: ObjectRows;
+  /** Which rows name what content. */
+  readonly names: ContentNames;
   readonly #dialect: Dialect;
   readonly #heads: HeadRows;
   /** By the path of the bucket. */
@@ -28,6 +32,8 @@ export class RemovedRows {
   readonly #folders: Collections<EntryValue>;
 
   constructor(dialect: Dialect, heads: HeadRows) {
+    this.current = new ObjectRows(dialect.query, dialect);
+    this.names = new ContentNames(dialect);
     this.#dialect = dialect;
     this.#heads = heads;
     this.#removed = new Collections(dialect, removedPrefix);
@@ -37,11 +43,6 @@ export class RemovedRows {
   /** The time by which rows expire, in Unix milliseconds. */
   now(): Promise<number> {
     return readClock(this.#dialect);
-  }
-
-  /** The rows as they are now: each batch is read when it is asked for. */
-  get current(): ObjectRows {
-    return new ObjectRows(this.#dialect.query, this.#dialect);
   }
 
   /** Runs `work` with the rows of one moment. */

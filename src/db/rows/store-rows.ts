@@ -120,15 +120,15 @@ export function namesContent(dialect: Pick<Dialect, "byCodePoints" | "isJson">):
   return `SELECT 1 AS found FROM kv WHERE (${blobOf(dialect)}) IS NOT NULL LIMIT 1`;
 }
 
-/** ObjectRows reads the rows of the object store: as they are, or as they were at one moment. */
-export class ObjectRows {
-  readonly #query: Kysely<Schema>;
+/** ContentNames tells which rows of the object store, present or removed, name a blob or a folder. */
+export class ContentNames {
+  readonly #query: Dialect["query"];
   readonly #dialect: Dialect;
   readonly #blob: RawBuilder<string>;
   readonly #folder: RawBuilder<string>;
 
-  constructor(query: Kysely<Schema>, dialect: Dialect) {
-    this.#query = query;
+  constructor(dialect: Dialect) {
+    this.#query = dialect.query;
     this.#dialect = dialect;
     this.#blob = sql.raw(blobOf(dialect));
     this.#folder = sql.raw(folderOf(dialect));
@@ -253,6 +253,17 @@ export class ObjectRows {
       .selectFrom("kv")
       .where(sql<SqlBool>`(${expression}) is not null`)
       .where(expression, "in", names);
+  }
+}
+
+/** ObjectRows reads the trees of the object store, and what was removed from them: as they are, or as they were at one moment. */
+export class ObjectRows {
+  readonly #query: Kysely<Schema>;
+  readonly #dialect: Dialect;
+
+  constructor(query: Kysely<Schema>, dialect: Dialect) {
+    this.#query = query;
+    this.#dialect = dialect;
   }
 
   /** The buckets that have files in the object store, by the paths of their records. */

@@ -19,7 +19,10 @@ type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHas
 
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
-/** TokenRows are the rows of the table `token`. */
+/**
+ * TokenRows are the rows of the table `token`. It has more than 15 methods because it is every statement about a token but the counts of
+ * its uses, which are apart.
+ */
 export class TokenRows {
   readonly #dialect: Dialect;
   /** The look-ups of every call, compiled once. */

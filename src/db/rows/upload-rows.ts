@@ -23,7 +23,7 @@ export interface UploadOutcome {
 /**
  * UploadValue is the row of a resumable upload. Times are Unix milliseconds of the database's clock. No member may have the name
  * of one by which
- * `ObjectRows` finds content.
+ * `ContentNames` finds content.
  */
 export interface UploadValue {
   /** `site`, or `site@id` for a deploy. */

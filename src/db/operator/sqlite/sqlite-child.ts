@@ -53,7 +53,10 @@ interface SqliteChildOptions {
   onExit(child: SqliteChild): void;
 }
 
-/** SqliteChild is a process that runs an operator's statements: a batch of requests, one after the other. */
+/**
+ * SqliteChild is a process that runs an operator's statements: a batch of requests, one after the other. It has more than 15 methods
+ * because each event of the process (a frame, its limit of time, its end) changes the same batch.
+ */
 export class SqliteChild {
   readonly #options: SqliteChildOptions;
   readonly #channel: Promise<Channel>;

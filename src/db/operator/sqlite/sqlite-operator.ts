@@ -33,7 +33,8 @@ interface SqliteOperatorOptions {
  * and cannot be stopped from there. So a slow statement delays nobody, and one that never ends is killed. A request waits only
  * while `maxStatements` children run others; the first that is free takes it. As long as requests are quick, one child gets all of
  * a tick of the event loop as a batch, because waking another process costs ten times as much as a small query; a child that
- * turns out to be busy gives back those that it has not begun.
+ * turns out to be busy gives back those that it has not begun. It has more than 15 methods because each event of a child may change which
+ * child gets the next request.
  */
 export class SqliteOperator implements OperatorSql {
   readonly #path: string;
