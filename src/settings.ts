@@ -219,14 +219,14 @@ export function redirectAddress({ http_listener, tls, reuse_port }: Config): Bin
 export function unixAddress({
   enable_unix_socket,
   unix_socket_path,
-  unix_socket_mode,
-  unix_socket_group,
+  unix_socket_group: group,
+  unix_socket_mode: mode = group === undefined ? "0600" : "0660",
 }: Config): BindAddress | undefined {
   if (!enable_unix_socket) return undefined;
   return {
     at: "unix",
     path: unix_socket_path,
-    access: { mode: Number.parseInt(unix_socket_mode, 8), group: unix_socket_group },
+    access: { mode: Number.parseInt(mode, 8), group },
   };
 }
 

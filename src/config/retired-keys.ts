@@ -44,6 +44,12 @@ export const retiredKeys: readonly RetiredKey[] = [
       "is still in effect, but the next minor version is the last one that reads it: several processes of one server share an address with `serve --processes`, and several nodes on one machine need addresses of their own. Remove this key",
   },
   {
+    path: ["unix_socket_mode"],
+    type: z.string(),
+    advice:
+      "is still in effect, but the next minor version is the last one that reads it: without it, the members of `unix_socket_group` may connect, or only the server's user if there is no group. Remove this key",
+  },
+  {
     path: ["trash_days"],
     type: retentionDays,
     advice: "write `keep_removed_days`, which is for plain files and for `[files] url`",

@@ -84,23 +84,7 @@ const proxyKeys = {
 
 const octalMode = 'must be an octal mode in quotes, such as "0660"';
 
-/** `socketAccessKeys` say who may connect to the Unix socket. */
-const socketAccessKeys = {
-  unix_socket_mode: key(
-    "text",
-    z
-      .string(octalMode)
-      .regex(/^0?[0-7]{3}$/, octalMode)
-      .default("0600"),
-    'Who may connect to the Unix socket: an octal mode, such as "0660" for its user and group.',
-  ),
-  unix_socket_group: key(
-    "text",
-    z.string().min(1).optional(),
-    "The group of the Unix socket, by name or number. Default: the group of the server's process. The server's user must be a member of the group.",
-    { example: "www-data" },
-  ),
-};
+const socketMode = z.string(octalMode).regex(/^0?[0-7]{3}$/, octalMode);
 
 const maxDrainSeconds = 3600;
 
@@ -316,7 +300,12 @@ const topKeys = {
     "The path of the Unix socket. Default: `node.sock` beside the database.",
     { example: "data/node.sock" },
   ),
-  ...socketAccessKeys,
+  unix_socket_group: key(
+    "text",
+    text.optional(),
+    "The group whose members may connect to the Unix socket, by name or number. Without it, only the server's user and root may. The server's user must be a member of the group.",
+    { example: "www-data" },
+  ),
   tls_cert: key(
     "path",
     text.optional(),
@@ -551,8 +540,9 @@ export const settings: readonly Setting[] = sections.flatMap(([table, keys]) =>
 export const configSchema = z
   .object({
     ...shapeOf(topKeys),
-    // A retired key. The processes of a group share their address by it.
+    // Retired keys that are still in effect. The processes of a group share their address by `reuse_port`.
     reuse_port: z.boolean().default(false),
+    unix_socket_mode: socketMode.optional(),
     tls: z.object(shapeOf(tlsKeys)).prefault({}),
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),

@@ -142,17 +142,6 @@ export const cases: Readonly<Record<string, Case>> = {
   max_upload_size: bytes(0, 100 * GiB),
   enable_unix_socket: { good: [["true", true]], bad: notBoolean },
   unix_socket_path: path,
-  unix_socket_mode: {
-    good: [
-      ['"0660"', "0660"],
-      ['"600"', "600"],
-    ],
-    bad: [
-      ["660", /must be an octal mode in quotes/],
-      ['"0690"', /must be an octal mode in quotes/],
-      ['"rw-------"', /must be an octal mode in quotes/],
-    ],
-  },
   unix_socket_group: { good: [['"www-data"', "www-data"]], bad: path.bad },
   tls_cert: path,
   tls_key: path,

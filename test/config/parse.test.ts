@@ -42,7 +42,6 @@ test("a file with the two required keys gets every default", () => {
       enable_unix_socket: false,
       static_path: "/srv/node/static",
       unix_socket_path: "/srv/node/data/node.sock",
-      unix_socket_mode: "0600",
       sync_uploads: true,
       keep_removed_days: 0,
       static_cache_bytes: 64 * MiB,

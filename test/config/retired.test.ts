@@ -28,6 +28,7 @@ const timeoutOf = (is: number) => ({ of: timeout, is, today: ["database.timeout_
 /** What each retired key does. */
 const cases: ReadonlyArray<readonly [key: string, Retired]> = [
   ["reuse_port", { toml: "true", of: ({ reuse_port }) => reuse_port, is: true }],
+  ["unix_socket_mode", { toml: '"0666"', of: ({ unix_socket_mode }) => unix_socket_mode, is: "0666" }],
   ["trash_days", { toml: "14", of: keptDays, is: 14, today: ["keep_removed_days", 14] }],
   ["trash_days", { toml: "14", beside: blobs }],
   ["logging.json_log_max_bytes", { toml: "1000" }],
@@ -133,6 +134,8 @@ test.each([
   ["database.connect_timeout_ms", "0", "must be 1 or more"],
   ["database.answer_timeout_ms", "true", "must be a whole number without quotes"],
   ["reuse_port", "1", "must be true or false, without quotes"],
+  ["unix_socket_mode", "660", 'must be an octal mode in quotes, such as "0660"'],
+  ["unix_socket_mode", '"0690"', 'must be an octal mode in quotes, such as "0660"'],
 ])("a retired key %s = %s is refused at its line", (key, toml, why) => {
   const text = textWith(key, { toml });
   const name = key.split(".").at(-1) ?? "";

@@ -19,15 +19,18 @@ const accessOf = (path: string) => {
   return { mode: mode & 0o777, gid };
 };
 
-story("the Unix socket has the configured mode and group, and nothing is left beside it", async () => {
-  await using home = await newHome(socketWith(`unix_socket_mode = "0660"\nunix_socket_group = "${group}"`));
-  const server = await home.serve();
-  await server.says(/listening on unix:/);
-  const unix = home.file("node.sock");
-  expect(accessOf(unix)).toEqual({ mode: 0o660, gid });
-  expect(await helloAt(local, { unix })).toBe(hello);
-  expect(readdirSync(home.path).filter((name) => name.startsWith(".sock-"))).toEqual([]);
-});
+story(
+  "members of the configured group may connect to the Unix socket, and nothing is left beside it",
+  async () => {
+    await using home = await newHome(socketWith(`unix_socket_group = "${group}"`));
+    const server = await home.serve();
+    await server.says(/listening on unix:/);
+    const unix = home.file("node.sock");
+    expect(accessOf(unix)).toEqual({ mode: 0o660, gid });
+    expect(await helloAt(local, { unix })).toBe(hello);
+    expect(readdirSync(home.path).filter((name) => name.startsWith(".sock-"))).toEqual([]);
+  },
+);
 
 story("at no moment of a start is the socket open to more users than configured", async () => {
   await using home = await newHome(socketWith(""));
@@ -47,7 +50,7 @@ story("at no moment of a start is the socket open to more users than configured"
   await running.exited;
 });
 
-story("a reload changes mode and group of a socket that stays where it is", async () => {
+story("a reload changes group and retired mode of a socket that stays where it is", async () => {
   await using home = await newHome(socketWith(""));
   const server = await home.serve();
   await server.says(/listening on unix:/);

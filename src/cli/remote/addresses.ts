@@ -61,7 +61,7 @@ export function whyNoUnixAnswer(address: string): string {
   } catch (error) {
     switch (codeOf(error)) {
       case "EACCES":
-        return "this user may not connect; unix_socket_mode and unix_socket_group of the server decide who may";
+        return "this user may not connect; unix_socket_group of the server says who may";
       default:
         return "there is no such socket; set enable_unix_socket = true in the server's configuration, and name its unix_socket_path here";
     }

@@ -18,9 +18,8 @@ export const configKeys: typeof en = {
     max_upload_size: "WebDAV 上传的最大大小；0 表示不限制。",
     enable_unix_socket: "同时在 Unix 套接字上提供服务。",
     unix_socket_path: "该套接字的路径；默认为数据库旁边的 `node.sock`。",
-    unix_socket_mode: "谁可以连接该套接字：八进制权限，例如“0660”表示其用户和用户组。",
     unix_socket_group:
-      "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
+      "其成员可以连接该套接字的用户组，可填名称或编号；不设置时，只有服务器的用户和 root 可以连接。运行服务器的用户必须属于该组。",
     link_key_file:
       "保存签名链接密钥中不在数据库里的那一部分的文件；不存在时会自动创建。默认是本文件旁边的 `config.link-key`。集群的所有节点必须使用内容相同的文件。",
     http_listener:
