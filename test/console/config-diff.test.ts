@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
+  consoleUrl,
   type DiffLine,
   diffLines,
   hasSecrets,
   hideSecrets,
+  parseListener,
   withContext,
-} from "../../src/console/pages/config/diff.ts";
-import { consoleUrl, parseListener } from "../../src/console/pages/config/listener.ts";
+} from "../../src/console/pages/config/model.ts";
 import "./texts.ts";
 
 const text = fc

@@ -3,7 +3,7 @@ import type { NodeServerClient } from "../../../client/index.ts";
 import { perSession, signedIn } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { registerUnsavedWork } from "../../unsaved-work.ts";
-import { consoleUrl, listenerFromUrl, parseListener } from "./listener.ts";
+import { consoleUrl, listenerFromUrl, parseListener } from "./model.ts";
 import { type Reload, writeConfig } from "./reload.ts";
 
 export type SaveResult =

@@ -1,25 +1,34 @@
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { InvalidInput } from "../../../client/index.ts";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { InvalidInput, type NodeServerClient } from "../../../client/index.ts";
+import { untilReachable } from "../../connection.ts";
 import { Editor } from "../../editor/editor.tsx";
-import type { EditorHandle } from "../../editor/props.ts";
+import type { EditorHandle, Position } from "../../editor/props.ts";
 import { listed } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/call.tsx";
-import { confirm } from "../../ui/dialog.tsx";
+import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
-import { checkText, ProblemList, useCheck } from "./check.tsx";
 import { type ConfigKey, descriptionOf, keyAt, suggestConfig, typeOf } from "./config-keys.ts";
-import { hasSecrets, secrets } from "./diff.ts";
-import { draftOf, type SaveResult } from "./draft.ts";
-import { type Finding, marksOf } from "./problems.ts";
-import { nextStep, SaveDialog, type SaveStep } from "./save-dialog.tsx";
+import { type ConfigDraft, draftOf, type SaveResult } from "./draft.ts";
+import {
+  type DiffLine,
+  diffLines,
+  type Finding,
+  findingsIn,
+  hasSecrets,
+  hideSecrets,
+  marksOf,
+  problemsOf,
+  secrets,
+  withContext,
+} from "./model.ts";
 
 export default function ConfigPage() {
   const session = useSession();
@@ -215,4 +224,247 @@ function messageOf(saved: SaveResult) {
         </p>
       );
   }
+}
+
+interface CheckResult {
+  /** Whether a check is running; the other fields are about an older text. */
+  readonly checking: boolean;
+  /** Whether there was no answer yet. */
+  readonly isFirst: boolean;
+  readonly problems: readonly Finding[];
+  /** Findings that do not prevent saving. */
+  readonly warnings: readonly Finding[];
+  /** Error of the check itself. */
+  readonly error: unknown;
+}
+
+/** Pause in typing before the text is checked. */
+const checkDelayMs = 300;
+
+const clean = { problems: [], warnings: [], error: undefined } as const;
+const initial: CheckResult = { checking: true, isFirst: true, ...clean };
+
+/** Checks a text on the server after each pause in typing. Results of older texts are dropped. */
+function useCheck(client: NodeServerClient, text: string | undefined): CheckResult {
+  const [checked, setChecked] = useState<CheckResult>(initial);
+  useEffect(() => {
+    if (text === undefined) return;
+    setChecked((before) => ({ ...before, checking: true }));
+    const abort = new AbortController();
+    const check = async () => {
+      const next = await checkText(client, text, abort.signal);
+      if (!abort.signal.aborted) setChecked({ checking: false, isFirst: false, ...next });
+    };
+    const timer = setTimeout(check, checkDelayMs);
+    return () => {
+      clearTimeout(timer);
+      abort.abort();
+    };
+  }, [client, text]);
+  return checked;
+}
+
+async function checkText(
+  client: NodeServerClient,
+  text: string,
+  signal?: AbortSignal,
+): Promise<Pick<CheckResult, "problems" | "warnings" | "error">> {
+  try {
+    const { warnings } = await untilReachable(
+      () => client.call("node-server_check_config", { config_string: text }, { signal }),
+      signal,
+    );
+    return { ...clean, warnings: findingsIn(warnings) };
+  } catch (error) {
+    const problems = problemsOf(error);
+    return problems === undefined ? { ...clean, error } : { ...clean, problems };
+  }
+}
+
+interface ProblemListProps {
+  readonly checked: CheckResult;
+  /** Whether saving this text was refused. */
+  readonly isRefused: boolean;
+  readonly onGoTo: (position: Position) => void;
+}
+
+/** Problems and warnings of the text. */
+function ProblemList({ checked, isRefused, onGoTo }: ProblemListProps) {
+  const { checking, isFirst, problems, warnings, error } = checked;
+  const isClean = error === undefined && problems.length === 0 && warnings.length === 0;
+  return (
+    <section class="config-check" aria-label={t.config.check} aria-busy={checking}>
+      {error !== undefined && <Problem error={error} />}
+      <div aria-live="polite">
+        {isRefused && problems.length > 0 && (
+          <p class="fault">
+            <strong>{t.config.refused}</strong>
+          </p>
+        )}
+        {isClean && <p class="muted">{isFirst ? t.config.checking : t.config.nothingWrong}</p>}
+        <Sentences findings={problems} class="fault" onGoTo={onGoTo} />
+        <Warnings warnings={warnings} onGoTo={onGoTo} />
+      </div>
+    </section>
+  );
+}
+
+interface WarningsProps {
+  readonly warnings: readonly Finding[];
+  /** Called to go to a position. Without it positions are shown as text. */
+  readonly onGoTo?: ProblemListProps["onGoTo"];
+}
+
+/** Warnings, which do not prevent saving. */
+function Warnings({ warnings, onGoTo }: WarningsProps) {
+  if (warnings.length === 0) return null;
+  return (
+    <div class="notice config-warnings">
+      <div>
+        <strong>{t.config.countWarnings(warnings.length)}</strong>
+        <Sentences findings={warnings} {...(onGoTo === undefined ? {} : { onGoTo })} />
+      </div>
+    </div>
+  );
+}
+
+interface SentencesProps {
+  readonly findings: readonly Finding[];
+  readonly class?: string;
+  readonly onGoTo?: ProblemListProps["onGoTo"];
+}
+
+function Sentences({ findings, class: className, onGoTo }: SentencesProps) {
+  return findings.map(({ message, line, column }) => (
+    <p key={`${line} ${column} ${message}`} class={className}>
+      {message}{" "}
+      {line !== undefined &&
+        column !== undefined &&
+        (onGoTo === undefined ? (
+          t.config.position(line, column)
+        ) : (
+          <button type="button" class="config-position" onClick={() => onGoTo({ line, column })}>
+            {t.config.goTo(line, column)}
+          </button>
+        ))}
+    </p>
+  ));
+}
+
+/** Step of saving a draft. */
+type SaveStep =
+  /** The changes are shown before they are saved. */
+  | { readonly kind: "review" }
+  /** The file has changed since the draft was started. */
+  | { readonly kind: "conflict"; readonly theirs: string };
+
+interface SaveDialogProps {
+  readonly draft: ConfigDraft;
+  readonly step: SaveStep;
+  /** Warnings about the text to save. */
+  readonly warnings: readonly Finding[];
+  readonly onStep: (step: SaveStep | undefined) => void;
+}
+
+/** Next step of saving; undefined when the file already has this content. */
+async function nextStep(draft: ConfigDraft): Promise<SaveStep | undefined> {
+  const now = await draft.read();
+  if (now === draft.text.value) {
+    draft.file.value = now;
+    return undefined;
+  }
+  return now === draft.file.value ? { kind: "review" } : { kind: "conflict", theirs: now };
+}
+
+function SaveDialog({ draft, step, warnings, onStep }: SaveDialogProps) {
+  const close = () => onStep(undefined);
+  const file = draft.file.value ?? "";
+  if (step.kind === "conflict")
+    return (
+      <Dialog title={t.config.conflictTitle} onClose={close} wide>
+        <p>{t.config.conflictText}</p>
+        <DiffView before={file} after={step.theirs} />
+        <footer>
+          <Button onClick={close}>{t.config.keepEditing}</Button>
+          <Button
+            onClick={() => {
+              draft.reset(step.theirs);
+              close();
+            }}
+          >
+            {t.config.useTheirs}
+          </Button>
+          <Button
+            kind="danger"
+            onClick={() => {
+              draft.file.value = step.theirs;
+              onStep({ kind: "review" });
+            }}
+          >
+            {t.config.keepMine}
+          </Button>
+        </footer>
+      </Dialog>
+    );
+  const write = async () => {
+    // Somebody may have changed the file while the changes were reviewed.
+    const next = await nextStep(draft);
+    if (next?.kind === "review") await draft.write();
+    onStep(next?.kind === "conflict" ? next : undefined);
+  };
+  return (
+    <Dialog title={t.config.saveQuestion} onClose={close} wide>
+      <p>{t.config.saveText}</p>
+      <Warnings warnings={warnings} />
+      <DiffView before={file} after={draft.text.value} />
+      <footer>
+        <Button onClick={close}>{t.config.keepEditing}</Button>
+        <Button kind="primary" onClick={write}>
+          {t.config.saveAndApply}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+/** Line diff of two texts. Passwords are hidden until requested. */
+function DiffView({ before, after }: { readonly before: string; readonly after: string }) {
+  const [showsSecrets, setShowsSecrets] = useState(false);
+  const parts = useMemo(() => withContext(diffLines(before, after)), [before, after]);
+  const secret = parts.some((part) => typeof part !== "number" && hasSecrets(part.text));
+  return (
+    <>
+      {/* A scrolling element must be focusable to be scrolled by keyboard. */}
+      <section class="config-diff" aria-label={t.config.changes} tabIndex={0}>
+        {parts.map((part, at) =>
+          typeof part === "number" ? (
+            <p key={at}>… {t.config.countUnchanged(part)}</p>
+          ) : (
+            <Line key={at} line={part} showsSecrets={showsSecrets} />
+          ),
+        )}
+      </section>
+      {secret && <Check label={t.config.showPasswords} checked={showsSecrets} onChange={setShowsSecrets} />}
+    </>
+  );
+}
+
+function Line({
+  line: { kind, text },
+  showsSecrets,
+}: {
+  readonly line: DiffLine;
+  readonly showsSecrets: boolean;
+}) {
+  const shown = showsSecrets ? text : hideSecrets(text);
+  if (kind === "same") return <div>{`  ${shown}`}</div>;
+  return kind === "added" ? (
+    <ins>
+      <span class="unseen">{t.config.added} </span>+ {shown}
+    </ins>
+  ) : (
+    <del>
+      <span class="unseen">{t.config.removed} </span>− {shown}
+    </del>
+  );
 }

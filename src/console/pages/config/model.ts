@@ -1,3 +1,6 @@
+import { RpcError } from "../../../client/index.ts";
+import type { Mark } from "../../editor/props.ts";
+
 export interface DiffLine {
   readonly kind: "same" | "added" | "removed";
   readonly text: string;
@@ -81,4 +84,70 @@ export function hideSecrets(text: string): string {
 
 export function hasSecrets(text: string): boolean {
   return text.search(secrets) !== -1;
+}
+
+/** Address that a configuration makes the server listen on. */
+interface Listener {
+  readonly host: string;
+  readonly port: number;
+  readonly secure: boolean;
+}
+
+export function parseListener(toml: string): Listener | undefined {
+  // Both keys are above the first table.
+  const [top = ""] = toml.split(/^\s*\[/m);
+  const value = (key: string) => new RegExp(`^\\s*${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(top)?.[1];
+  const [, host, port] = /^(.+):(\d+)$/.exec(value("ws_listener") ?? "") ?? [];
+  if (host === undefined || port === undefined) return undefined;
+  return { host, port: Number(port), secure: value("tls_cert") !== undefined };
+}
+
+/** Listener from the address in the server's log. */
+export function listenerFromUrl(url: string): Listener {
+  const { hostname, port, protocol } = new URL(url);
+  const secure = protocol === "https:";
+  return { host: hostname, port: Number(port || (secure ? 443 : 80)), secure };
+}
+
+const wildcardHosts = new Set(["0.0.0.0", "[::]"]);
+
+/** Address of the console at a listener. `host` replaces wildcard addresses. Undefined when the port is chosen by the system (0). */
+export function consoleUrl(listener: Listener, host: string): string | undefined {
+  const { port, secure } = listener;
+  if (port === 0) return undefined;
+  const name = wildcardHosts.has(listener.host) ? host : listener.host;
+  return `${secure ? "https" : "http"}://${name}:${port}/node/console/`;
+}
+
+/** One thing that the server says about a configuration; the position is missing where it concerns no single place. */
+export interface Finding {
+  readonly message: string;
+  readonly line?: number;
+  readonly column?: number;
+}
+
+/** Reads a list of `{ field, why, line, column }`, of which only `why` is always there. */
+export function findingsIn(list: unknown): readonly Finding[] {
+  return Array.isArray(list) ? list.flatMap(toFinding) : [];
+}
+
+function toFinding(item: unknown): Finding[] {
+  const { field, why, line, column } = (item ?? {}) as Record<string, unknown>;
+  if (typeof why !== "string") return [];
+  const message = typeof field === "string" && field !== "" ? `${field}: ${why}` : why;
+  return [typeof line === "number" && typeof column === "number" ? { message, line, column } : { message }];
+}
+
+/** The findings that can be marked in the text. */
+export function marksOf(findings: readonly Finding[], severity: Mark["severity"]): readonly Mark[] {
+  return findings.flatMap(({ message, line, column }) =>
+    line === undefined || column === undefined ? [] : [{ message, line, column, severity }],
+  );
+}
+
+/** Everything that the server finds wrong with a text; undefined when the error is about something else. */
+export function problemsOf(error: unknown): readonly Finding[] | undefined {
+  if (!(error instanceof RpcError) || error.kind !== "ParseError") return undefined;
+  const found = findingsIn(error.data.problems);
+  return found.length > 0 ? found : undefined;
 }
