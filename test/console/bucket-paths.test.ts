@@ -1,28 +1,25 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import {
-  type Entry,
-  entriesFrom,
-  filtered,
-  outermost,
-  sorted,
-} from "../../src/console/pages/buckets/files/entries.ts";
-import {
-  entryForKey,
-  rangeTo,
-  restrictTo,
-  toggled,
-} from "../../src/console/pages/buckets/files/selection.ts";
-import {
   conflictsOf,
   copyName,
+  type Entry,
+  entriesFrom,
+  entryForKey,
+  filtered,
   type OnConflict,
+  outermost,
+  planMove,
+  rangeTo,
+  renameProblem,
+  restrictTo,
+  sorted,
   stepsOf,
   type Transfer,
+  toggled,
   transferProblem,
-} from "../../src/console/pages/buckets/files/transfer.ts";
+} from "../../src/console/pages/buckets/files/model.ts";
 import { nameProblem, pathProblem, publicUrl } from "../../src/console/pages/buckets/path.ts";
-import { planMove, renameProblem } from "../../src/console/pages/buckets/transfer-plan.ts";
 import "./texts.ts";
 
 const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeText, encodeText } from "../../src/console/pages/buckets/preview/file-content.ts";
-import { kindOf } from "../../src/console/pages/buckets/preview/file-kind.ts";
+import { decodeText, encodeText, kindOf } from "../../src/console/pages/buckets/preview/model.ts";
 import "./texts.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);

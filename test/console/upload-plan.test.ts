@@ -1,14 +1,18 @@
 import { expect, test } from "bun:test";
 import { Unreachable } from "../../src/client/index.ts";
-import { planUpload } from "../../src/console/pages/buckets/transfer-plan.ts";
+import { planUpload } from "../../src/console/pages/buckets/files/model.ts";
 import {
   contentsOf,
   type DroppedEntry,
   droppedFolders,
   walk,
 } from "../../src/console/pages/buckets/uploads/drop.ts";
-import { Rate, type Sending, type UploadRequest } from "../../src/console/pages/buckets/uploads/upload.ts";
-import { UploadQueue } from "../../src/console/pages/buckets/uploads/upload-queue.ts";
+import {
+  Rate,
+  type Sending,
+  UploadQueue,
+  type UploadRequest,
+} from "../../src/console/pages/buckets/uploads/queue.ts";
 import "./texts.ts";
 
 /** Entry like a browser's: a reader returns two entries at a time, then none. */

@@ -288,3 +288,34 @@ function cellOf<T>(column: Column<T>, row: T) {
     </td>
   );
 }
+
+interface PlainTableProps {
+  readonly heads: readonly ComponentChildren[];
+  readonly rows: ReadonlyArray<readonly ComponentChildren[]>;
+}
+
+/** Table of a document, with as many columns as it has heads. */
+export function PlainTable({ heads, rows }: PlainTableProps) {
+  return (
+    <table class="table">
+      <thead>
+        <tr>
+          {heads.map((head, at) => (
+            <th key={at} scope="col">
+              {head}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map((row, at) => (
+          <tr key={at}>
+            {heads.map((_, column) => (
+              <td key={column}>{row[column]}</td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}

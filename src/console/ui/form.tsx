@@ -42,13 +42,15 @@ interface FormProps {
    * it names, else by `FormProblem`.
    */
   readonly onSubmit: () => unknown;
+  /** Called for Escape, which then does not close the dialog around the form. */
+  readonly onEscape?: () => void;
   /** A form with a ref can take the focus. */
   readonly formRef?: RefObject<HTMLFormElement | null>;
   readonly children: ComponentChildren;
 }
 
 /** Form with fields, a `FormProblem` and a `Submit` button. A refusal is shown until the next input. */
-export function Form({ label, class: name = "form", onSubmit, formRef, children }: FormProps) {
+export function Form({ label, class: name = "form", onSubmit, onEscape, formRef, children }: FormProps) {
   const [refusal, setRefusal] = useState<unknown>();
   const [shown] = useState(() => new Set<string>());
   const [busy, setBusy] = useState(false);
@@ -80,6 +82,9 @@ export function Form({ label, class: name = "form", onSubmit, formRef, children 
         onKeyDown={(event: KeyboardEvent & { readonly currentTarget: HTMLFormElement }) => {
           const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey);
           if (isSend) event.currentTarget.querySelector<HTMLElement>("[type=submit]:enabled")?.click();
+          if (event.key !== "Escape" || onEscape === undefined) return;
+          event.preventDefault();
+          onEscape();
         }}
         onSubmit={(event: Event) => void submit(event)}
       >

@@ -1,6 +1,5 @@
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
-import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useResize } from "./use-resize.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 interface VirtualRowsProps {
   readonly count: number;
@@ -89,4 +88,13 @@ export function useVirtualWindow(
     end: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + marginRows(rowHeight)),
     update,
   };
+}
+
+/** Calls `resized` when the size of the element becomes known or changes. The function of the first rendering is kept. */
+export function useResize(element: RefObject<HTMLElement | null>, resized: () => void): void {
+  useEffect(() => {
+    const observer = new ResizeObserver(resized);
+    if (element.current !== null) observer.observe(element.current);
+    return () => observer.disconnect();
+  }, []);
 }

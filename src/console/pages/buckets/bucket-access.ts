@@ -8,7 +8,7 @@ import {
 } from "../../../client/index.ts";
 import { type Session, serverUrl } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { type Entry, entriesFrom } from "./files/entries.ts";
+import { type Entry, entriesFrom } from "./files/model.ts";
 import { publicUrl } from "./path.ts";
 
 /** A bucket whose files are shown. */

@@ -3,8 +3,8 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { untilReachable, whenReachable } from "../../connection.ts";
 import type { Session } from "../../session.ts";
+import { useResize } from "../../ui/list.tsx";
 import { explain } from "../../ui/problem.tsx";
-import { useResize } from "../../ui/use-resize.ts";
 import { type FilterError, filterErrorOf, LogRows, maxRows, type Row } from "./model.ts";
 
 type FeedStatus =

@@ -12,8 +12,8 @@ import { Icon } from "../../../ui/icons.tsx";
 import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { shellQuote } from "../../../ui/shell-quote.ts";
+import { SiteProblemList } from "../parts.tsx";
 import { onHost } from "../path.ts";
-import { SiteProblemList } from "../site-problem-list.tsx";
 
 /** Deploys of a bucket: who made which and when, and what can be done with it. */
 export function DeploysTab({ name }: { readonly name: string }) {

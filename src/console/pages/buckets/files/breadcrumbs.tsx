@@ -5,9 +5,8 @@ import { FileName } from "../../../ui/file-name.tsx";
 import { MoreMenu } from "../../../ui/more-menu.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { join, splitPath } from "../path.ts";
-import { dropClass, dropEvents } from "./drag-move.ts";
-import type { Entry } from "./entries.ts";
-import { linkToPath } from "./folder-view.ts";
+import type { Entry } from "./model.ts";
+import { dropClass, dropEvents, linkToPath } from "./view.ts";
 
 /** More folders above the shown one are shortened in the middle. */
 const maxShown = 3;

@@ -1,33 +1,59 @@
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks";
+import type { ComponentChildren } from "preact";
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { bytes, number } from "../../../format.ts";
+import { coverOfSearch } from "../../../keyboard/cover-of-search.ts";
 import { cameBack, go } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { browserStorage } from "../../../storage.ts";
 import { t } from "../../../text/text.ts";
+import { Button, IconButton } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/call.tsx";
-import { ContextMenu, type ContextMenuProps } from "../../../ui/more-menu.tsx";
+import { CopyButton } from "../../../ui/copy.tsx";
+import { typed } from "../../../ui/form.tsx";
+import { ContextMenu, type ContextMenuProps, MoreMenu } from "../../../ui/more-menu.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
-import type { OpenBucket } from "../bucket-access.ts";
+import { toast } from "../../../ui/toasts.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
+import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { linkKindsTo, MakeLink } from "../links/link-form.tsx";
+import { bucketToMount, closeMount, MountDialog, openMount } from "../mount/mount-dialog.tsx";
 import { join, nameOf, parentOf } from "../path.ts";
 import { isUnsaved } from "../preview/drafts.ts";
-import { Preview } from "../preview/preview.tsx";
-import { uploads } from "../uploads/upload-queue.ts";
+import { DownloadButton, Preview } from "../preview/preview.tsx";
+import type { DropContents } from "../uploads/drop.ts";
+import { uploads } from "../uploads/queue.ts";
+import { runOrShowError, useDrop, useUpload } from "../uploads/use-upload.tsx";
 import { type Totals, totalsOf, totalsText } from "./breadcrumbs.tsx";
-import { DeleteDialog } from "./delete-dialog.tsx";
-import { DragHint, labelOf } from "./drag-hint.tsx";
-import { startDrag } from "./drag-move.ts";
-import { type Entry, filtered, outermost, sorted } from "./entries.ts";
-import { type EntryActions, entryMenu } from "./entry-menu.ts";
-import { FileRows, type Layout, SortBar } from "./file-rows.tsx";
-import { closeFile, type FolderView, linkToPath, updateView } from "./folder-view.ts";
-import { RenameDialog } from "./rename-dialog.tsx";
-import { emptySelection, restrictTo, type Selection, selectAll, selectOnly } from "./selection.ts";
-import { SelectionBar } from "./selection-bar.tsx";
-import { Toolbar } from "./toolbar.tsx";
-import type { Transfer } from "./transfer.ts";
+import { DeleteDialog, NewDialog, RenameDialog } from "./dialogs.tsx";
+import {
+  type Entry,
+  emptySelection,
+  filtered,
+  outermost,
+  restrictTo,
+  type Selection,
+  selectAll,
+  selectOnly,
+  sorted,
+  type Transfer,
+} from "./model.ts";
+import { FileRows, type Layout, SortBar } from "./rows.tsx";
 import { TransferDialog } from "./transfer-dialog.tsx";
-import { useSearch } from "./use-search.ts";
+import {
+  closeFile,
+  drag,
+  dragProblem,
+  dropFolder,
+  type EntryActions,
+  entryMenu,
+  type FolderView,
+  furtherItems,
+  linkToPath,
+  startDrag,
+  updateView,
+  urlOf,
+} from "./view.ts";
 
 /** Where the browser keeps whether files are a list or a grid. */
 const layoutKey = "node-server-files-layout";
@@ -309,4 +335,295 @@ function useReloadAfterUploads(reload: () => void): void {
       clearTimeout(timer);
     };
   }, [reload]);
+}
+
+interface ToolbarProps {
+  readonly openBucket: OpenBucket;
+  readonly view: FolderView;
+  readonly entries: readonly Entry[];
+  readonly layout: Layout;
+  readonly onLayout: (layout: Layout) => void;
+  readonly onChange: () => void;
+  /** Shown instead of the buttons. The row keeps its height, so that nothing below it moves. */
+  readonly instead: ComponentChildren;
+}
+
+/** Buttons to add files and folders, and the filter. */
+function Toolbar({ openBucket, view, entries, layout, onLayout, onChange, instead }: ToolbarProps) {
+  const { name, access } = openBucket;
+  const { files } = access;
+  const [open, setOpen] = useState<"file" | "folder">();
+  const { start, question } = useUpload();
+  const upload = async (dropped: DropContents, folder = "") => {
+    if (files === undefined) return toast(access.why, "problem");
+    await start({ bucket: name, files, into: folder === "" ? view.path : folder }, dropped);
+  };
+  const hovering = useDrop((dropped, folder) => runOrShowError(dropped.then((all) => upload(all, folder))));
+  // Marks the row of the folder, as for entries that are dragged within the page.
+  useEffect(() => {
+    dropFolder.value = files && (hovering || undefined);
+  }, [hovering]);
+  return (
+    <>
+      <div class="files-bar">
+        {instead || (
+          <div class="files-tools">
+            {files !== undefined && (
+              <>
+                <Chooser label={t.files.uploadFiles} onChoose={upload} />
+                <Chooser label={t.files.uploadFolder} folders onChoose={upload} />
+                <Button icon="newFolder" title={t.files.newFolder} onClick={() => setOpen("folder")}>
+                  {t.files.newFolder}
+                </Button>
+                <Button icon="newFile" title={t.files.newFile} onClick={() => setOpen("file")}>
+                  {t.files.newFile}
+                </Button>
+              </>
+            )}
+            <Button icon="drive" title={t.files.mount} onClick={() => openMount(name)}>
+              {t.files.mount}
+            </Button>
+            <input
+              type="search"
+              class="files-filter"
+              aria-label={t.files.filterByName}
+              placeholder={t.files.filterByName}
+              value={view.filter}
+              onInput={(event: Event) => updateView({ filter: typed(event) })}
+              onKeyDown={(event: KeyboardEvent) => {
+                if (event.key !== "ArrowDown") return;
+                event.preventDefault();
+                document.querySelector<HTMLElement>(".files-rows")?.focus();
+              }}
+            />
+            <Button
+              icon="search"
+              title={t.files.searchBucket}
+              pressed={view.everywhere}
+              onClick={() => updateView({ everywhere: !view.everywhere })}
+            >
+              {t.files.searchBucket}
+            </Button>
+            <IconButton
+              icon={layout === "grid" ? "logs" : "grid"}
+              label={layout === "grid" ? t.files.asList : t.files.asGrid}
+              onClick={() => onLayout(layout === "grid" ? "list" : "grid")}
+            />
+          </div>
+        )}
+      </div>
+      {hovering !== undefined && (
+        // Of the folder itself, whose list is marked by it, or of one in it, whose row is.
+        <p class={files !== undefined && hovering === "" ? "files-drop whole" : "files-drop"} role="status">
+          {files === undefined
+            ? t.files.noDrop
+            : t.files.dropInto(visibleText(nameOf(hovering) || nameOf(view.path) || name))}
+        </p>
+      )}
+      {bucketToMount() === name && <MountDialog bucket={name} onClose={closeMount} />}
+      {open !== undefined && files !== undefined && (
+        <NewDialog
+          kind={open}
+          bucket={name}
+          files={files}
+          path={view.path}
+          entries={entries}
+          onClose={() => setOpen(undefined)}
+          onDone={() => {
+            setOpen(undefined);
+            onChange();
+          }}
+        />
+      )}
+      {question}
+    </>
+  );
+}
+
+/** Nonstandard attribute that all browsers support. */
+const wholeFolder = { webkitdirectory: true };
+
+interface ChooserProps {
+  readonly label: string;
+  readonly folders?: boolean;
+  readonly onChoose: (dropped: DropContents) => Promise<void>;
+}
+
+/** Button for a hidden file input, which cannot be styled. */
+function Chooser({ label, folders = false, onChoose }: ChooserProps) {
+  const input = useRef<HTMLInputElement>(null);
+  return (
+    <>
+      <Button
+        icon={folders ? "uploadFolder" : "upload"}
+        title={label}
+        {...(folders ? {} : { kind: "primary" })}
+        onClick={() => input.current?.click()}
+      >
+        {label}
+      </Button>
+      <input
+        ref={input}
+        type="file"
+        multiple
+        {...(folders ? wholeFolder : {})}
+        class="unseen"
+        aria-hidden="true"
+        tabIndex={-1}
+        aria-label={label}
+        onChange={() => {
+          const box = input.current;
+          if (box === null) return;
+          const files = [...(box.files ?? [])].map((file) => ({
+            path: file.webkitRelativePath || file.name,
+            file,
+          }));
+          // Without a reset, choosing the same files again would fire no event.
+          box.value = "";
+          runOrShowError(onChoose({ files, emptyFolders: [] }));
+        }}
+      />
+    </>
+  );
+}
+
+interface SelectionBarProps {
+  readonly openBucket: OpenBucket;
+  readonly path: string;
+  readonly chosen: readonly Entry[];
+  /** Whether these are all entries of the folder. */
+  readonly isWholeFolder: boolean;
+  readonly actions: EntryActions;
+  readonly onClear: () => void;
+}
+
+/** Actions for the selected entries, shown instead of the toolbar. */
+function SelectionBar(props: SelectionBarProps) {
+  const { openBucket, path, chosen, isWholeFolder, actions, onClear } = props;
+  const session = useSession();
+  const { access } = openBucket;
+  const alone = chosen.length === 1 ? chosen[0] : undefined;
+  const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
+  const filesOnly = chosen.every(({ folder }) => !folder);
+  const further = furtherItems(session, openBucket, chosen, actions);
+  useLayoutEffect(() => {
+    coverOfSearch.current = onClear;
+    return () => {
+      coverOfSearch.current = undefined;
+    };
+  }, [onClear]);
+  return (
+    <div class="files-chosen" role="toolbar" aria-label={t.files.selection}>
+      <span aria-live="polite">
+        {t.files.selected(number(chosen.length))}
+        {filesOnly && `, ${bytes(size)}`}
+      </span>
+      <DownloadButton openBucket={openBucket} folder={path} entries={chosen} isWholeFolder={isWholeFolder} />
+      {alone !== undefined && mayCopyUrl(openBucket) && (
+        <CopyButton label={t.frame.copyUrl} text={urlOf(openBucket, path, alone)} />
+      )}
+      {access.files !== undefined && (
+        <>
+          {alone !== undefined && (
+            <Button icon="edit" title={t.files.rename} onClick={actions.onRename}>
+              {t.files.rename}
+            </Button>
+          )}
+          <Button icon="moveTo" title={t.files.moveTo} onClick={actions.onMove}>
+            {t.files.moveTo}
+          </Button>
+          <Button icon="trash" title={t.frame.delete} onClick={actions.onDelete}>
+            {t.frame.delete}
+          </Button>
+        </>
+      )}
+      {further.length > 0 && <MoreMenu label={t.files.moreActions} items={further} />}
+      <Button kind="quiet" icon="close" title={t.files.clearTitle} onClick={onClear}>
+        {t.files.clear}
+      </Button>
+    </div>
+  );
+}
+
+/** Says what dropping the dragged entries would do. */
+function DragHint() {
+  const folder = dropFolder.value;
+  if (drag.value === undefined || folder === undefined) return null;
+  const what = labelOf(drag.value.transfer.entries);
+  return (
+    <p class="files-drop" role="status">
+      {dragProblem(folder) ??
+        t.files.dropMoves(what, folder === "" ? t.files.topFolder : visibleText(nameOf(folder)))}
+    </p>
+  );
+}
+
+/** The name of one entry, or the number of several. */
+function labelOf(entries: readonly Pick<Entry, "name">[]): string {
+  return entries.length === 1 ? visibleText(entries[0]?.name ?? "") : t.frame.countItems(entries.length);
+}
+
+const maxResults = 500;
+/** Pause in typing after which the server is asked. */
+const typingMs = 250;
+
+interface Search {
+  /** Found files and folders, with their paths in the bucket as names; undefined until the server has answered. */
+  readonly entries: readonly Entry[] | undefined;
+  readonly error: unknown;
+  /** Whether the entries are still those of an earlier query. */
+  readonly isBusy: boolean;
+  /** How many were found, and whether there are more. */
+  readonly summary: string;
+  /** Says that there are none. */
+  readonly emptyText: string;
+  readonly reload: () => void;
+}
+
+/** Searches the whole bucket for paths that contain all words of a query. An empty query finds nothing. */
+function useSearch(bucket: string, query: string): Search {
+  const { client } = useSession();
+  const wanted = useSettled(query);
+  const { value, error, loading, reload } = useLoad(
+    async (signal) =>
+      wanted === ""
+        ? undefined
+        : client.call(
+            "static-bucket-file_search",
+            { name: bucket, query: wanted, limit: maxResults },
+            { signal },
+          ),
+    [bucket, wanted],
+  );
+  const entries = useMemo(
+    () =>
+      value?.entries.map(({ path, kind, size, mtime }) => {
+        const folder = kind === "folder";
+        return { name: path, folder, size: folder ? undefined : size, changed: mtime };
+      }),
+    [value],
+  );
+  const more = !value?.complete
+    ? ` · ${t.files.searchIncomplete}`
+    : value.more
+      ? ` · ${t.files.searchMore(number(maxResults))}`
+      : "";
+  return {
+    entries,
+    error,
+    isBusy: loading || wanted !== query,
+    summary: t.frame.countItems(entries?.length ?? 0) + more,
+    emptyText: t.files.nothingFound(visibleText(wanted)),
+    reload,
+  };
+}
+
+/** The text once it has not changed for a moment. A text after none is taken at once. */
+function useSettled(text: string): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), settled === "" ? 0 : typingMs);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }

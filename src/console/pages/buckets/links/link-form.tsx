@@ -9,7 +9,7 @@ import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Choice, Field, FormDialog, TextField, typed } from "../../../ui/form.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
-import type { Entry } from "../files/entries.ts";
+import type { Entry } from "../files/model.ts";
 import { nameOf } from "../path.ts";
 
 type LinkKind = StoredLink["kind"];

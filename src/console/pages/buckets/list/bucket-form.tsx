@@ -3,8 +3,8 @@ import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Check, Choice, FieldProblem, FormDialog, TextField } from "../../../ui/form.tsx";
 import { showError, toast } from "../../../ui/toasts.tsx";
-import { mayMoveRoot } from "../move-root.ts";
-import { namesIn } from "../settings/settings-draft.ts";
+import { mayMoveRoot } from "../parts.tsx";
+import { namesIn } from "../settings/settings-tab.tsx";
 
 interface BucketFormProps {
   /** Suggested name. */

@@ -14,15 +14,11 @@ import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
 import { arrange } from "../../../ui/order.ts";
 import { Page } from "../../../ui/page.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { Badges } from "../badges.tsx";
 import { type BucketRecord, loadBuckets } from "../bucket-access.ts";
-import { deleteBucket } from "../delete-bucket.ts";
-import { MountDialog } from "../mount/mount-dialog.tsx";
-import { bucketToMount, closeMount, openMount } from "../mount/mount-route.ts";
+import { bucketToMount, closeMount, MountDialog, openMount } from "../mount/mount-dialog.tsx";
+import { Badges, deleteBucket, shortAddress, siteUrl } from "../parts.tsx";
 import { onHost, publicUrl } from "../path.ts";
-import { shortAddress, siteUrl } from "../site-link.tsx";
-import { runOrShowError } from "../uploads/upload-start.ts";
-import { contentOf, useUpload } from "../uploads/use-upload.tsx";
+import { contentOf, runOrShowError, useUpload } from "../uploads/use-upload.tsx";
 import { BucketForm } from "./bucket-form.tsx";
 
 /** Buckets that the token may see. `?new=yes` opens the form for a new one. */

@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { basicAuthHint, fitsBasicAuth } from "../../../basic-auth.ts";
-import { linkTo } from "../../../route.ts";
+import { closeTo, go, linkTo, route } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
@@ -60,4 +60,18 @@ function OneStep({ step: { text, code } }: { readonly step: Step }) {
       )}
     </div>
   );
+}
+
+/** Bucket whose mount dialog is open, as the query of the address holds it. One step back closes the dialog, not the page. */
+export function bucketToMount(): string | undefined {
+  return route.value.query.get("mount") ?? undefined;
+}
+
+export function openMount(bucket: string): void {
+  const { page, rest, query } = route.value;
+  go(linkTo(page, rest, { ...Object.fromEntries(query), mount: bucket }));
+}
+
+export function closeMount(): void {
+  closeTo({ ...Object.fromEntries(route.value.query), mount: "" }, (before) => !before.query.has("mount"));
 }

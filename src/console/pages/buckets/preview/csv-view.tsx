@@ -1,5 +1,6 @@
 import { number } from "../../../format.ts";
 import { t } from "../../../text/text.ts";
+import { PlainTable } from "../../../ui/data-table.tsx";
 import { parseCsv } from "./csv.ts";
 
 const maxRows = 1000;
@@ -17,26 +18,7 @@ export default function CsvView({ text, path }: { readonly text: string; readonl
       {isCut && <p class="muted">{t.files.firstRows(number(maxRows), number(maxColumns))}</p>}
       {/* A scrolling element must be focusable to be scrolled by keyboard. */}
       <section class="table-box preview-table" tabIndex={0} aria-label={t.files.contentOf(path)}>
-        <table class="table">
-          <thead>
-            <tr>
-              {cells.map((at) => (
-                <th key={at} scope="col">
-                  {head[at]}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {body.map((row, index) => (
-              <tr key={index}>
-                {cells.map((at) => (
-                  <td key={at}>{row[at]}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable heads={cells.map((at) => head[at])} rows={body} />
       </section>
     </>
   );

@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { t } from "../../../text/text.ts";
+import { PlainTable } from "../../../ui/data-table.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
 
@@ -71,28 +72,7 @@ function OneBlock({ block }: { readonly block: Block }) {
       return block.ordered ? <ol start={block.start}>{items}</ol> : <ul>{items}</ul>;
     }
     case "table":
-      return (
-        <table class="table">
-          <thead>
-            <tr>
-              {block.head.map((cell, at) => (
-                <th key={at} scope="col">
-                  {inline(cell)}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {block.rows.map((row, at) => (
-              <tr key={at}>
-                {row.map((cell, column) => (
-                  <td key={column}>{inline(cell)}</td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      );
+      return <PlainTable heads={block.head.map(inline)} rows={block.rows.map((row) => row.map(inline))} />;
   }
 }
 

@@ -1,14 +1,13 @@
 import { useEffect, useState } from "preact/hooks";
 import { bytes } from "../../../format.ts";
-import { useSession } from "../../../session.ts";
+import { type Session, serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { useLoad } from "../../../ui/call.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Skeleton } from "../../../ui/skeleton.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
-import { nameOf } from "../path.ts";
-import { addressToRead } from "./read-address.ts";
+import { nameOf, publicUrl } from "../path.ts";
 
 interface MediaViewProps {
   readonly openBucket: OpenBucket;
@@ -102,4 +101,23 @@ function useBlobAddress(openBucket: OpenBucket, path: string, type: string, isWa
     return () => URL.revokeObjectURL(url);
   }, [value]);
   return { address, error, reload };
+}
+
+/** How long a player can ask for further parts of a private file. */
+const playSeconds = 6 * 3600;
+
+/**
+ * Address from which the browser itself reads a file: the public one, a signed link, or, for a bucket that is off, a blob in
+ * memory. No token is in it.
+ */
+async function addressToRead(
+  { client }: Session,
+  { name, access }: OpenBucket,
+  path: string,
+): Promise<string> {
+  if (access.readers === "anybody") return publicUrl(serverUrl, { name, path });
+  if (access.readers !== "tokens") return URL.createObjectURL((await access.read(path)).blob);
+  const link = { name, path, expires_in: playSeconds };
+  const { address } = await client.call("static-bucket-file_link", link);
+  return `${serverUrl}${address}`;
 }

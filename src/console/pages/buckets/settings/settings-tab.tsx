@@ -1,16 +1,17 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Bucket } from "../../../../client/index.ts";
-import { go } from "../../../route.ts";
+import { go, linkTo } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
+import { useLoad } from "../../../ui/call.tsx";
 import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../../ui/form.tsx";
+import { Problem } from "../../../ui/problem.tsx";
+import { rich } from "../../../ui/rich.tsx";
+import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { useUnsaved } from "../../../unsaved-work.ts";
-import { deleteBucket } from "../delete-bucket.ts";
-import { mayMoveRoot, otherRoot } from "../move-root.ts";
-import { changesOf, type SettingsDraft, toDraft } from "./settings-draft.ts";
-import { SiteProblems } from "./site-problems.tsx";
+import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "../parts.tsx";
 
 interface SettingsTabProps {
   readonly bucket: Bucket;
@@ -148,6 +149,93 @@ function DangerZone({ bucket }: { readonly bucket: Bucket }) {
       <Button kind="danger" icon="trash" onClick={() => deleteBucket(client, bucket, () => go("#/buckets"))}>
         {t.buckets.deleteBucket}
       </Button>
+    </section>
+  );
+}
+
+/** What the form of the settings contains. */
+interface SettingsDraft {
+  readonly isPublic: boolean;
+  readonly isRoot: boolean;
+  readonly cors: boolean;
+  readonly cleanUrls: boolean;
+  readonly enable: boolean;
+  /** Host names, separated by spaces. */
+  readonly hosts: string;
+  readonly path: string;
+}
+
+function toDraft(bucket: Bucket): SettingsDraft {
+  return {
+    isPublic: bucket.public !== false,
+    isRoot: bucket.is_http_root,
+    cors: bucket.cors,
+    cleanUrls: bucket.clean_urls === true,
+    enable: bucket.enable,
+    hosts: bucket.hosts?.join(" ") ?? "",
+    path: bucket.path,
+  };
+}
+
+interface Changes {
+  public?: boolean;
+  is_http_root?: boolean;
+  cors?: boolean;
+  clean_urls?: boolean;
+  enable?: boolean;
+  hosts?: string[];
+  path?: string;
+}
+
+/**
+ * Settings that differ from the bucket's. Only they are sent: what somebody else has changed meanwhile stays, and host names need
+ * more rights than the rest.
+ */
+function changesOf(bucket: Bucket, draft: SettingsDraft): Changes {
+  const before = toDraft(bucket);
+  const changes: Changes = {};
+  if (draft.isPublic !== before.isPublic) changes.public = draft.isPublic;
+  if (draft.isRoot !== before.isRoot) changes.is_http_root = draft.isRoot;
+  if (draft.cors !== before.cors) changes.cors = draft.cors;
+  if (draft.cleanUrls !== before.cleanUrls) changes.clean_urls = draft.cleanUrls;
+  if (draft.enable !== before.enable) changes.enable = draft.enable;
+  const hosts = namesIn(draft.hosts);
+  if (hosts.join(" ") !== before.hosts) changes.hosts = hosts;
+  if (draft.path !== before.path) changes.path = draft.path;
+  return changes;
+}
+
+/** Host names in a text, separated by spaces or commas. */
+export function namesIn(hosts: string): string[] {
+  return hosts.split(/[\s,]+/).filter((host) => host !== "");
+}
+
+/** What is wrong with `_headers` and `_redirects` of the files that the bucket is served from. */
+function SiteProblems({ bucket }: { readonly bucket: Bucket }) {
+  const { client } = useSession();
+  const { name } = bucket;
+  const { value, error, reload } = useLoad(
+    (signal): Promise<SiteProblem[]> => client.call("static-bucket_site_problems", { name }, { signal }),
+    [client, bucket],
+  );
+  const linkToFile = (file: string) => (
+    <a class="mono" href={linkTo("buckets", [name], { file })}>
+      {file}
+    </a>
+  );
+  return (
+    <section class="card form site-rules">
+      <h2>{t.bucketTabs.rules}</h2>
+      <p class="muted">
+        {rich(t.bucketTabs.rulesAbout, {
+          headers: linkToFile("_headers"),
+          redirects: linkToFile("_redirects"),
+        })}
+      </p>
+      {error !== undefined && <Problem error={error} retry={reload} />}
+      {value === undefined && error === undefined && <Skeleton rows={1} />}
+      {value?.length === 0 && <p class="notice good">{t.bucketTabs.noProblems}</p>}
+      {value !== undefined && value.length > 0 && <SiteProblemList problems={value} />}
     </section>
   );
 }

@@ -10,8 +10,8 @@ import { VirtualRows } from "../../../ui/list.tsx";
 import { explain, explainFor, isUnreachable } from "../../../ui/problem.tsx";
 import { publishHeight } from "../../../ui/publish-height.ts";
 import { visibleText } from "../../../ui/visible-text.ts";
-import type { NextTry, Totals, Upload, UploadState } from "./upload.ts";
-import { uploads } from "./upload-queue.ts";
+import type { NextTry, Totals, Upload, UploadState } from "./queue.ts";
+import { uploads } from "./queue.ts";
 
 const rowHeight = 44;
 

@@ -1,0 +1,123 @@
+import {
+  type Bucket,
+  InvalidInput,
+  type NodeServerClient,
+  type PublishedDeploy,
+} from "../../../client/index.ts";
+import { serverUrl } from "../../connection.ts";
+import { t } from "../../text/text.ts";
+import { act } from "../../ui/call.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { publicUrl } from "./path.ts";
+
+/** Whether a bucket is public, private, off, or the HTTP root. */
+export function Badges({ bucket }: { readonly bucket: Bucket | null | undefined }) {
+  if (bucket === null) return <span class="badge warn">{t.buckets.missing}</span>;
+  if (bucket === undefined) return null;
+  return (
+    <>
+      {bucket.public === false ? (
+        <span class="badge accent">{t.buckets.private}</span>
+      ) : (
+        <span class="badge">{t.buckets.public}</span>
+      )}
+      {bucket.is_http_root && <span class="badge accent">{t.buckets.httpRoot}</span>}
+      {bucket.cors && <span class="badge">{t.buckets.cors}</span>}
+      {!bucket.enable && <span class="badge warn">{t.buckets.off}</span>}
+    </>
+  );
+}
+
+interface Site {
+  readonly name: string;
+  readonly bucket: Bucket | null | undefined;
+}
+
+/**
+ * Address of the site of a bucket; undefined when a browser could not open it: it is off, or private without a host name at which
+ * browsers can sign in.
+ */
+export function siteUrl({ name, bucket }: Site): string | undefined {
+  if (bucket == null || !bucket.enable) return undefined;
+  if (bucket.public === false && bucket.hosts === undefined) return undefined;
+  return publicUrl(serverUrl, { name, bucket, path: "" });
+}
+
+/** Address without what all addresses of this server have in common. */
+export function shortAddress(url: string): string {
+  return url.startsWith(`${serverUrl}/`)
+    ? url.slice(serverUrl.length)
+    : url.replace(/^https?:\/\//, "").replace(/\/$/, "");
+}
+
+/** Button that opens the site in a new tab. */
+export function OpenSite(site: Site) {
+  const url = siteUrl(site);
+  if (url === undefined) return null;
+  return (
+    <a class="button" href={url} target="_blank" rel="noopener noreferrer">
+      <Icon name="external" />
+      <span>{t.buckets.openSite}</span>
+    </a>
+  );
+}
+
+export type SiteProblem = PublishedDeploy["problems"][number];
+
+/** Lines of `_headers` and `_redirects` that do not do what their author wants. */
+export function SiteProblemList({ problems }: { readonly problems: readonly SiteProblem[] }) {
+  return (
+    <ul class="site-problems">
+      {problems.map(({ file, line, level, why }) => (
+        <li key={`${file} ${line} ${why}`}>
+          <span class={level === "error" ? "badge bad" : "badge warn"}>
+            {level === "error" ? t.bucketTabs.error : t.bucketTabs.warning}
+          </span>
+          <span class="mono">{line === 0 ? file : `${file}:${line}`}</span>
+          <span>{why}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Asks, and deletes the record of a bucket. */
+export function deleteBucket(
+  client: NodeServerClient,
+  { name, path }: { readonly name: string; readonly path: string },
+  after: () => void,
+): Promise<boolean> {
+  return act({
+    ask: {
+      title: t.buckets.deleteQuestion(name),
+      text: t.buckets.deleteText(path),
+      action: t.buckets.deleteBucket,
+      danger: true,
+    },
+    run: () => client.call("static-bucket_delete", { name }),
+    done: t.buckets.deleted(name),
+    after,
+  });
+}
+
+/**
+ * Asks whether the HTTP root is taken from the bucket that has it. False when it is refused, and when the error is about
+ * something else.
+ */
+export async function mayMoveRoot(error: unknown, name: string): Promise<boolean> {
+  const root = otherRoot(error);
+  if (root === undefined) return false;
+  return confirm({
+    title: t.bucketTabs.moveRootQuestion(name),
+    text: t.bucketTabs.moveRootText(root, name, serverUrl),
+    action: t.bucketTabs.moveRoot,
+  });
+}
+
+/** Name of the bucket that is the HTTP root, if a refusal is about that. */
+export function otherRoot(error: unknown): string | undefined {
+  if (!(error instanceof InvalidInput) || error.data.field !== "is_http_root") return undefined;
+  const { bucket } = error.data;
+  return typeof bucket === "string" ? bucket : undefined;
+}
