@@ -75,15 +75,15 @@ eachStore("a drop box makes its folder, and cannot change how the bucket is serv
 
 eachStore("of two uploads of one name one is stored, and only stored files are counted", async (options) => {
   await using node = await sharedNode(options);
-  const { make, put, stored } = await linkSite(node, { "in/old.txt": "old" });
+  const { make, put, stored } = await linkSite(node, { "in/old.txt": "old", "in/folder/x.txt": "x" });
   const { address } = await make("in", { upload: true, max_downloads: 3 });
   const race = await Promise.all(["first", "second"].map((body) => put(address, "same.txt", body)));
   expect(race.sort()).toEqual([201, 409]);
-  expect(await put(address, "old.txt", "no")).toBe(409);
+  for (const taken of ["old.txt", "folder"]) expect(await put(address, taken, "no")).toBe(409);
   const many = await Promise.all(Array.from({ length: 8 }, (_, at) => put(address, `n${at}.txt`, "n")));
   expect(many.filter((status) => status === 201)).toHaveLength(2);
   expect(many.filter((status) => status === 410)).toHaveLength(6);
-  expect(await stored.names("in")).toHaveLength(4);
+  expect(await stored.names("in")).toHaveLength(5);
   const listed = await node.call("static-bucket_links", [node.superToken, node.bucket]);
   expect(listed).toMatchObject([{ kind: "upload", downloads: 3, max_downloads: 3 }]);
 });

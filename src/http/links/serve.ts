@@ -17,7 +17,7 @@ import type { Protocol, ReceivedRequest } from "../pipeline.ts";
 import { refusalOf } from "../request/authentication.ts";
 import { HttpError } from "../request/http-error.ts";
 import { pulledResponse } from "../request/response-size.ts";
-import { faultResponse } from "../webdav/error-response.ts";
+import { faultResponse, isFolderInTheWay } from "../webdav/error-response.ts";
 import { Archive } from "../zip.ts";
 import { attachmentOf, countUse, download } from "./download.ts";
 import { addFile, dropBoxPage } from "./drop-box.ts";
@@ -57,10 +57,10 @@ export const signedLink: Protocol<ProvenLink, RequestedLink> = {
     // A stranger learns nothing of the locks and their owners.
     if (error instanceof LockedFault)
       return plainText(423, "423 Locked: someone is working on this folder; try again later.");
-    if (error instanceof ConditionFault)
+    if (error instanceof ConditionFault || (error instanceof Fault && isFolderInTheWay(error)))
       return plainText(
         409,
-        "409 a file of this name exists, and a link cannot replace files; use another name.",
+        "409 a file or folder of this name exists, and a link cannot replace it; use another name.",
       );
     if (error instanceof Fault && target !== undefined)
       return faultResponse(error, target.bucket, target.path);
