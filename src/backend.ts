@@ -7,6 +7,7 @@ import type { AuditLog } from "./auth/audit-log.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import type { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
+import { S3Secrets } from "./auth/s3-secrets.ts";
 import { ensureSuperToken, type SuperCredentials, superTokenRolls } from "./auth/super-token.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
@@ -66,6 +67,7 @@ interface OpenedBackend {
   readonly database: Database;
   readonly buckets: Buckets;
   readonly links: Links;
+  readonly s3Secrets: S3Secrets;
 }
 
 type ServicesOfBackend =
@@ -246,7 +248,8 @@ export class BackendPart implements Part<BackendSettings> {
       const storeId = await this.#verify(database, buckets, settings);
       const links = new Links(database, { passwordCost, key: linkKey, serverUuid, log: this.#log });
       await links.examine();
-      return this.#assemble({ settings, serverUuid, storeId, database, buckets, links });
+      const s3Secrets = new S3Secrets(linkKey);
+      return this.#assemble({ settings, serverUuid, storeId, database, buckets, links, s3Secrets });
     } catch (error) {
       const named = await database.namingDamage(error);
       await buckets.close();
@@ -284,7 +287,8 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   /** Makes the services of what is open. */
-  #assemble({ settings, serverUuid, storeId, database, buckets, links }: OpenedBackend): Backend {
+  #assemble(opened: OpenedBackend): Backend {
+    const { settings, serverUuid, storeId, database, buckets, links, s3Secrets } = opened;
     const { hub, audit, configPath, services, passwordCost, failures } = this.#options;
     const { maxResponseBytes, onTokensChanged } = this.#options;
     const { clock } = services;
@@ -301,7 +305,7 @@ export class BackendPart implements Part<BackendSettings> {
         ...services,
         serverUuid,
         storeId,
-        tokens: new Tokens(database, { uses, onChanged, passwordCost }),
+        tokens: new Tokens(database, { uses, s3Secrets, onChanged, passwordCost }),
         agents: new Agents(database),
         buckets,
         links,
@@ -315,6 +319,7 @@ export class BackendPart implements Part<BackendSettings> {
         hub,
         uses,
         audit,
+        s3Secrets,
         clock,
       }),
       tokenUses: uses,

@@ -22,8 +22,9 @@ import {
 } from "./credentials.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
-import { isOpen, type Need } from "./need.ts";
+import { anyToken, isOpen, type Need } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
+import type { S3Secrets } from "./s3-secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 /** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */
@@ -46,6 +47,14 @@ export interface LinkPassword {
   readonly password: string;
 }
 
+/** SignedCredentials are those of a request that is signed with the S3 secret of a token. */
+export interface SignedCredentials {
+  /** The key of the token. */
+  readonly key: string;
+  /** Whether this secret makes the signature of the request. It takes as long for every secret. */
+  isSignedWith(secret: string): boolean;
+}
+
 /** RejectedName is what the log names of refused credentials. */
 type RejectedName = Pick<SignInFailure, "token_key" | "username" | "link">;
 
@@ -56,6 +65,7 @@ export interface AuthenticatorOptions {
   readonly hub: LogHub;
   readonly uses: TokenUses;
   readonly audit: AuditLog;
+  readonly s3Secrets: S3Secrets;
   readonly clock: Clock;
 }
 
@@ -67,17 +77,19 @@ export class Authenticator {
   readonly #uses: TokenUses;
   readonly #log;
   readonly #audit: AuditLog;
+  readonly #s3Secrets: S3Secrets;
   readonly #clock: Clock;
   /** Cached rows come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
-  constructor({ database, passwords, failures, hub, uses, audit, clock }: AuthenticatorOptions) {
+  constructor({ database, passwords, failures, hub, uses, audit, s3Secrets, clock }: AuthenticatorOptions) {
     this.#database = database;
     this.#passwords = passwords;
     this.#failures = failures;
     this.#uses = uses;
     this.#log = hub.logger("token");
     this.#audit = audit;
+    this.#s3Secrets = s3Secrets;
     this.#clock = clock;
   }
 
@@ -102,6 +114,19 @@ export class Authenticator {
     // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
     const detail = need.kind === "super" ? superTokenRequired : "Invalid credentials";
     throw this.#rejected(rejectedName(last), detail, peer.address);
+  }
+
+  /** authenticateSigned resolves to the caller that signed a request; throws Denied if no valid token did. */
+  async authenticateSigned(signed: SignedCredentials, { address }: Pick<Peer, "address">): Promise<Caller> {
+    const row = await this.#proveSigned(signed);
+    if (row === undefined)
+      throw this.#rejected(
+        rejectedName({ by: "key", name: signed.key, proof: "" }),
+        "no valid token signed the request; `node-server tokens s3` shows the access key and the secret key of a token",
+        address,
+      );
+    this.#auditOutside(row, "key", { address });
+    return this.#authorised(row, "key", anyToken);
   }
 
   #authorised(row: TokenRow, by: Caller["by"], need: Need): Caller {
@@ -202,6 +227,19 @@ export class Authenticator {
     return row?.passwordHash === hash ? row : undefined;
   }
 
+  /** Reads the whole row only once the signature is proven, as `#prove` does. */
+  async #proveSigned(signed: SignedCredentials): Promise<TokenRow | undefined> {
+    const { key } = signed;
+    const { tokens } = this.#database;
+    const known = tokens.cachedByKey(key);
+    const secretHash = known?.secretHash ?? (await tokens.secretHashOf(key));
+    const isRight = signed.isSignedWith(
+      this.#s3Secrets.secretOf({ key, secretHash: secretHash ?? noSecretHash }),
+    );
+    if (!isRight || secretHash === undefined) return undefined;
+    return known ?? (await tokens.byKeyWithSecret(key, secretHash));
+  }
+
   #callerOf(row: TokenRow, by: Caller["by"]): Caller {
     const known = this.#callers.get(row);
     if (known?.by === by) return known;
@@ -211,7 +249,7 @@ export class Authenticator {
   }
 
   /** Records the use of a token that has expired or is not valid yet. */
-  #auditOutside(row: TokenRow, by: Caller["by"], { address }: Peer): void {
+  #auditOutside(row: TokenRow, by: Caller["by"], { address }: Pick<Peer, "address">): void {
     const outside = outsideLifetime(row, this.#clock.now());
     if (outside === undefined) return;
     this.#audit.signInFailed({ ...whoFields(this.#callerOf(row, by)), address, reason: outside.reason });

@@ -10,6 +10,7 @@ import { hashSecret, keyLength, secretLength } from "./credentials.ts";
 import { type Grant, grantingLimit, limitsCover, type tokenLimit, toLimits } from "./limit.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
 import type { Scope } from "./permission.ts";
+import type { S3Credentials, S3Secrets } from "./s3-secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 interface KeyAndSecret {
@@ -61,6 +62,7 @@ interface TokenDeletion {
 
 interface TokensOptions {
   readonly uses: TokenUses;
+  readonly s3Secrets: S3Secrets;
   /** Called when a token that existed lost something. */
   readonly onChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
@@ -72,10 +74,12 @@ export class Tokens {
   readonly #uses: TokenUses;
   readonly #changed: () => void;
   readonly #passwordCost: PasswordCost | undefined;
+  readonly #s3Secrets: S3Secrets;
 
-  constructor(database: Database, { uses, onChanged, passwordCost }: TokensOptions) {
+  constructor(database: Database, { uses, s3Secrets, onChanged, passwordCost }: TokensOptions) {
     this.#database = database;
     this.#uses = uses;
+    this.#s3Secrets = s3Secrets;
     this.#changed = onChanged;
     this.#passwordCost = passwordCost;
   }
@@ -182,6 +186,13 @@ export class Tokens {
     await this.#database.tokens.update(row.id, { secretHash: hashSecret(secret) });
     this.#changed();
     return { key: row.key, secret };
+  }
+
+  /** Returns what the token's owner signs requests of S3 with. */
+  async s3Credentials(key: string): Promise<S3Credentials> {
+    const row = await this.#database.tokens.byKey(key);
+    if (row === undefined) throw notFound();
+    return this.#s3Secrets.credentialsOf(row);
   }
 
   #toRecord(row: TokenRow): TokenRecord {

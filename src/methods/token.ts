@@ -260,6 +260,23 @@ export const token = {
       return rolled;
     },
   }),
+  token_s3_credentials: method({
+    doc: "Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do.",
+    need: anyToken,
+    effect: "reads",
+    params: {},
+    result: z.object({ access_key_id: z.string(), secret_access_key: z.string() }),
+    secretResult: true,
+    fails: ["IoError"],
+    example: {
+      params: { token: "<TOKEN>" },
+      result: {
+        access_key_id: "c3vRzqVb0Ytn1cUa",
+        secret_access_key: "h5mYxLw2n0cB7QvV1sKq3tG8dJ4rF6aP-Zu9_eXo",
+      },
+    },
+    run: ({ tokens, caller }) => tokens.s3Credentials(caller.key),
+  }),
 };
 
 /** The size of JSON that is written before other calls get their turn. */

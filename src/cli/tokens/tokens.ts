@@ -172,6 +172,23 @@ const roll = command({
   },
 });
 
+/** Prints what clients of S3 sign with, as the variables that they read. */
+const s3 = command({
+  name: "s3",
+  summary: "print the S3 access key and secret key of the token in use",
+  options: remoteJson,
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    const made = await client.call("token_s3_credentials");
+    await (options.json
+      ? ctx.printJson(made)
+      : ctx.print(
+          `AWS_ACCESS_KEY_ID=${visible(made.access_key_id)}\nAWS_SECRET_ACCESS_KEY=${visible(made.secret_access_key)}\n`,
+        ));
+    return exitCodes.done;
+  },
+});
+
 async function showSecret(
   ctx: Context,
   made: { readonly key: string; readonly secret: string },
@@ -211,5 +228,5 @@ function parseList<T extends string>(text: string, known: readonly T[]): T[] {
 export const tokens: CommandRow = {
   name: "tokens",
   summary: "list, create, renew and delete tokens",
-  commands: [list, create, remove, roll],
+  commands: [list, create, remove, roll, s3],
 };

@@ -102,6 +102,11 @@ export class TokenRows {
     );
   }
 
+  /** Returns the hash of the secret of a token; without the limits, for the same reason. */
+  async secretHashOf(key: string): Promise<string | undefined> {
+    return (await this.#one(this.#proven, ["", key]))?.secretHash;
+  }
+
   /** Returns the password hash of a user name; without the limits, for the same reason. */
   async passwordOf(username: string): Promise<{ key: string; passwordHash: string | null } | undefined> {
     if (username.includes("\0")) return undefined;
