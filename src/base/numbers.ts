@@ -10,6 +10,12 @@ export function wholeNumber(text: string | null | undefined): number | undefined
   return Math.min(Number(text), Number.MAX_SAFE_INTEGER);
 }
 
+/** hexNumber reads up to eight hexadecimal digits; undefined for any other text. */
+export function hexNumber(text: string | null | undefined): number | undefined {
+  if (text === null || text === undefined || !/^[0-9a-fA-F]{1,8}$/.test(text)) return undefined;
+  return Number.parseInt(text, 16);
+}
+
 /** decimalNumber reads digits with a sign and a fraction, if it has them (`-12.5`); undefined for any other text. */
 export function decimalNumber(text: string | null | undefined): number | undefined {
   if (text === null || text === undefined || !/^-?\d{1,20}(?:\.\d{0,20})?$/.test(text)) return undefined;

@@ -161,6 +161,21 @@ export function byCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
+/** `byCodePoints` compares texts as their bytes in UTF-8 are compared. */
+export function byCodePoints(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let at = 0; at < length; at += 1) {
+    const [x, y] = [a.charCodeAt(at), b.charCodeAt(at)];
+    if (x !== y) return codePointRank(x) - codePointRank(y);
+  }
+  return a.length - b.length;
+}
+
+/** Halves of surrogate pairs are of characters that are behind all others. */
+function codePointRank(unit: number): number {
+  return unit >= 0xd800 && unit < 0xe000 ? unit + 0x10000 : unit;
+}
+
 /** Sorts parts of an array in their place. Returns where they start; a part that goes on where the last one ended belongs to it. */
 async function sortRuns<T>(items: T[], compare: (a: T, b: T) => number, pacer: Pacer): Promise<number[]> {
   const starts: number[] = [];

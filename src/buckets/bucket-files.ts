@@ -31,6 +31,7 @@ import {
   type WriteTransaction,
 } from "./ports.ts";
 import { SiteFiles } from "./site-files.ts";
+import { firstEntries } from "./tree-ops.ts";
 import { assertConditions, type WriteConditions } from "./write-conditions.ts";
 
 /** WrittenFile is a file that was put in place. */
@@ -42,6 +43,8 @@ export interface WrittenFile {
 
 export interface WriteOptions extends PutOptions {
   readonly conditions: WriteConditions;
+  /** Returns changes of dead properties that belong to the content, made in the same turn; undefined removes a property. */
+  readonly properties?: (stats: FileStats) => ReadonlyMap<string, string | undefined>;
   /** Called in the transaction of the database that names the file, in a store whose names are rows; if it throws, nothing is changed. */
   readonly onWritten?: (written: WrittenFile, transaction: DatabaseTransaction) => Promise<void>;
 }
@@ -142,7 +145,7 @@ export class BucketFiles implements BucketView {
   async write(
     path: TreePath,
     staged: StagedFile,
-    { conditions, onWritten, ...options }: WriteOptions,
+    { conditions, properties, onWritten, ...options }: WriteOptions,
   ): Promise<WrittenFile> {
     return this.#tree.transact([path], async (transaction, [target]) => {
       assertCanPut(target, options);
@@ -156,6 +159,8 @@ export class BucketFiles implements BucketView {
       });
       if (created) await forgetMetadata(transaction.metadata, target.path);
       const written = { created, stats: await transaction.put(staged, target.path, options) };
+      if (properties !== undefined)
+        await transaction.metadata.properties.change(target.path, properties(written.stats));
       if (transaction.database !== undefined) await onWritten?.(written, transaction.database);
       return written;
     });
@@ -186,6 +191,19 @@ export class BucketFiles implements BucketView {
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
       await forgetMetadata(transaction.metadata, target.path);
+      return true;
+    });
+  }
+
+  /** removeEmptyFolder removes a folder, and is false if there is none, or if it contains something. */
+  async removeEmptyFolder(path: TreePath, conditions: WriteConditions): Promise<boolean> {
+    return this.#change(path, conditions, async (transaction, { entry, path: at }) => {
+      if (entry?.kind !== "folder") return false;
+      await transaction.metadata.locks.assertUnlocked(conditions.holder, { path: at, changesParent: true });
+      if ((await firstEntries(transaction.reader, at)).length > 0) return false;
+      const [failure] = await transaction.remove(entry);
+      if (failure !== undefined) throw failure.fault;
+      await forgetMetadata(transaction.metadata, at);
       return true;
     });
   }

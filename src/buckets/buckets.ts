@@ -20,6 +20,7 @@ import { BucketUsage } from "./bucket-usage.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
+import { MultipartUploads } from "./history/multipart.ts";
 import { Uploads, uploadExpiry } from "./history/uploads.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { Metadata } from "./metadata/metadata.ts";
@@ -68,6 +69,8 @@ export class Buckets {
   readonly deploys: Deploys;
   /** Files that arrive in several requests. */
   readonly uploads: Uploads;
+  /** Files that arrive in numbered parts. */
+  readonly multipart: MultipartUploads;
   /** What is known of the store as a whole, and can be asked of it. */
   readonly storage: Pick<BucketStorage, "health" | "verifyIdentity" | "stopCopies">;
   readonly #uploadExpiry: Task;
@@ -105,6 +108,12 @@ export class Buckets {
       log,
     });
     this.uploads = new Uploads({
+      rows: database.uploads,
+      contents: storage.history.parts,
+      activity: this.activity,
+      log,
+    });
+    this.multipart = new MultipartUploads({
       rows: database.uploads,
       contents: storage.history.parts,
       activity: this.activity,

@@ -132,6 +132,11 @@ export interface FileReader {
    * listed before may be given instead of a path: then a store whose names are rows finds the folder also if it was moved meanwhile.
    */
   entries(folder: TreePath | FileEntry): AsyncGenerator<FileEntry[]>;
+  /**
+   * The files and folders of a folder whose names are behind `after`, sorted by the bytes of their names, in batches. A store whose names are
+   * rows reads no more of them than what is asked for. It throws as `entries` does.
+   */
+  entriesAfter(folder: TreePath, after: string): AsyncGenerator<FileEntry[]>;
   /** What `entries` leaves out of a folder: links, what is neither a file nor a folder, and names that no path can have. */
   unlisted?(folder: TreePath): Promise<UnlistedName[]>;
   /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
@@ -578,6 +583,14 @@ export interface PieceOfUpload {
   readonly path: TreePath;
 }
 
+/** SinglePiece is a piece that is the whole content under its id. */
+export interface SinglePiece {
+  readonly id: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly blob: StoredPiece["blob"];
+}
+
 export interface WholeUpload extends Omit<PieceOfUpload, "offset"> {
   /** In bytes. */
   readonly length: number;
@@ -598,8 +611,10 @@ export interface AssembledFile {
 
 /** PartialContents keeps the content of resumable uploads until their files are put in place. Its methods throw a Fault. */
 export interface PartialContents {
-  /** Stores a piece; what was stored from its offset on before is replaced. NotFound if what was stored before is gone. */
+  /** Stores a piece under an id, which may be one and a name, with a slash between them, for several pieces of one upload. What was stored from its offset on before is replaced. NotFound if what was stored before is gone. */
   append(piece: PieceOfUpload, content: AsyncIterable<Uint8Array>): Promise<StoredPiece>;
+  /** Reads a piece that was stored by itself, whole. NotFound if it is gone. */
+  read(piece: SinglePiece): AsyncIterable<Uint8Array>;
   /** Makes one file of all pieces. NotFound if one is gone. */
   assemble(upload: WholeUpload): Promise<AssembledFile>;
   /** Deletes the content of an upload; `blobs` are the pieces that were blobs. */

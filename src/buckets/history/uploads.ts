@@ -13,11 +13,11 @@ import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffse
 
 const hourMs = 3600 * 1000;
 /** Lifetime of an upload from its beginning. */
-const lifetimeMs = 24 * hourMs;
+export const lifetimeMs = 24 * hourMs;
 /** Time for which the outcome of a finished upload is kept, for a client that lost the answer. */
-const outcomeMs = hourMs;
-const maxPerToken = 100;
-const maxPerBucket = 1000;
+export const outcomeMs = hourMs;
+export const maxPerToken = 100;
+export const maxPerBucket = 1000;
 /** Bytes of a body after which they are made durable: a crash can lose as many. */
 const pieceBytes = 16 * 1024 * 1024;
 
@@ -100,6 +100,7 @@ export class Uploads {
     const name = { bucketId, id };
     const found = await this.#options.rows.get(name);
     if (found === undefined || found.target !== target || found.path !== path) throw noUpload();
+    if (found.multipart !== undefined) throw noUpload();
     return { ...found, path, name };
   }
 
@@ -115,7 +116,9 @@ export class Uploads {
     }));
     return found.filter(
       (upload) =>
-        upload.target === target && (path === treeRoot || upload.path === path || isBelow(upload.path, path)),
+        upload.target === target &&
+        upload.multipart === undefined &&
+        (path === treeRoot || upload.path === path || isBelow(upload.path, path)),
     );
   }
 

@@ -17,6 +17,9 @@ const rowsPerInsert = 500;
 /** Rows of a folder that one statement reads or copies. */
 const rowsAtOnce = 1000;
 
+/** Rows of a folder that one statement reads in order: half a page of a list. */
+const rowsPerPage = 501;
+
 /** `folderNamespace` has the entries of a folder, by name. */
 export function folderNamespace(folder: string): string {
   return filesPrefix + folder;
@@ -147,6 +150,13 @@ export class EntryRows {
   /** Returns everything in a folder, in batches and in no particular order. */
   async *list(folder: string): AsyncGenerator<EntryRow[]> {
     for await (const batch of this.#in(folder).batches({ size: rowsAtOnce }))
+      if (batch.length > 0) yield batch.map(({ key: name, value }) => ({ name, value }));
+  }
+
+  /** Returns what is in a folder behind a name, in batches sorted by the bytes of the names. */
+  async *listAfter(folder: string, after: string): AsyncGenerator<EntryRow[]> {
+    const order = sql.raw(this.#dialect.byCodePoints('"key"'));
+    for await (const batch of this.#in(folder).batches({ after, order, size: rowsPerPage }))
       if (batch.length > 0) yield batch.map(({ key: name, value }) => ({ name, value }));
   }
 

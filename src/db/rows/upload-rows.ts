@@ -4,6 +4,7 @@ import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
 import { readClock } from "./lock-rows.ts";
 
 const uploadsPrefix = "static-files/uploads/";
+const partsPrefix = "static-files/upload-parts/";
 /** More rows than a bucket can have. SQLite has no OFFSET without a LIMIT. */
 const maxRows = 1_000_000;
 
@@ -46,6 +47,30 @@ export interface UploadValue {
   /** Headers of the request that began it, which the file must satisfy when it is put in place; empty once it is. */
   readonly conditions: Readonly<Record<string, string>>;
   readonly outcome?: UploadOutcome;
+  /** Set if the content arrives in numbered parts, as S3 has it. Its length is known at the end. */
+  readonly multipart?: MultipartValue;
+}
+
+/** MultipartValue is what the request that began an upload in numbered parts says of the object. */
+export interface MultipartValue {
+  readonly headers: Readonly<Record<string, string>>;
+  /** The algorithm of the object's checksum, and whether it is one of the checksums of the parts. */
+  readonly checksum?: { readonly algorithm: string; readonly isComposite: boolean };
+}
+
+/** NumberedPart is a part of an upload in numbered parts. */
+export interface NumberedPart {
+  readonly number: number;
+  /** Names its content among those of the upload. */
+  readonly piece: string;
+  readonly size: number;
+  /** In hexadecimal. */
+  readonly md5: string;
+  readonly checksums: Readonly<Record<string, string>>;
+  readonly at: number;
+  /** Its blob, and the SHA-256 of that in hexadecimal, where content is in an object store. */
+  readonly blob?: string;
+  readonly hash?: string;
 }
 
 /** UploadPart is a piece of the content in an object store, by the offset at which it begins. It ends where the next one begins. */
@@ -84,11 +109,14 @@ export class UploadRows {
   readonly #uploads: Collections<UploadValue>;
   /** By the id of the upload. */
   readonly #parts: Collections<Omit<UploadPart, "offset">>;
+  /** The same, of uploads in numbered parts. */
+  readonly #numbered: Collections<Omit<NumberedPart, "number">>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
     this.#uploads = new Collections(dialect, uploadsPrefix);
-    this.#parts = new Collections(dialect, "static-files/upload-parts/");
+    this.#parts = new Collections(dialect, partsPrefix);
+    this.#numbered = new Collections(dialect, partsPrefix);
   }
 
   /**
@@ -163,6 +191,32 @@ export class UploadRows {
       await this.#uploads.of(name.bucketId, transaction).update(name.id, { ...upload, offset: to });
       return replaced;
     });
+  }
+
+  /**
+   * Records a part of an upload in numbered parts, in the place of one with the same number, which is returned. Undefined, and nothing is
+   * changed, if the upload has ended.
+   */
+  putPart(
+    name: UploadName,
+    { number, ...part }: Omit<NumberedPart, "at">,
+  ): Promise<{ readonly replaced: NumberedPart | undefined } | undefined> {
+    return this.#change(name, async (upload, transaction) => {
+      if (upload?.multipart === undefined || upload.outcome !== undefined) return undefined;
+      const parts = this.#numbered.of(name.id, transaction);
+      const key = partKey(number);
+      const old = await parts.get(key);
+      await parts.put(key, { ...part, at: await readClock(this.#dialect, transaction) });
+      return { replaced: old && { number, ...old } };
+    });
+  }
+
+  /** Returns the parts of an upload in numbered parts, in the order of their numbers. */
+  async numberedParts(id: string): Promise<NumberedPart[]> {
+    const parts: NumberedPart[] = [];
+    for await (const batch of this.#numbered.of(id).batches())
+      parts.push(...batch.map(({ key, value }) => ({ number: Number(key), ...value })));
+    return parts;
   }
 
   /** Returns the pieces of an upload, in their order. */
@@ -240,7 +294,8 @@ export class UploadRows {
 
   async #deleteParts(id: string, query: Query, from = 0): Promise<string[]> {
     const parts = await this.#parts.of(id, query).take(sql<SqlBool>`key >= ${partKey(from)}`);
-    return parts.map(({ blob }) => blob);
+    // A part has no blob where its content is a file, and if it is empty.
+    return parts.flatMap(({ blob }: { readonly blob?: string }) => blob ?? []);
   }
 }
 

@@ -1,8 +1,16 @@
 import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
 import { asyncFileCalls, type FileDescriptor, writeAll } from "../../../base/local-fs/file-calls.ts";
-import type { AssembledFile, PartialContents, PieceOfUpload, StoredPiece, WholeUpload } from "../../ports.ts";
+import type {
+  AssembledFile,
+  PartialContents,
+  PieceOfUpload,
+  SinglePiece,
+  StoredPiece,
+  WholeUpload,
+} from "../../ports.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import { DiskStagedFile } from "../../trees/disk/staging.ts";
 import { noUpload } from "../faults.ts";
@@ -49,6 +57,21 @@ export class GrowingFiles implements PartialContents {
     }
   }
 
+  async *read({ id, size }: SinglePiece): AsyncGenerator<Uint8Array> {
+    const file = await this.#openToRead(id);
+    try {
+      for (let at = 0; at < size; ) {
+        const buffer = Buffer.allocUnsafe(Math.min(readBytes, size - at));
+        const { bytesRead } = await file.read(buffer, 0, buffer.length, at);
+        if (bytesRead === 0) throw noUpload();
+        yield buffer.subarray(0, bytesRead);
+        at += bytesRead;
+      }
+    } finally {
+      await file.close();
+    }
+  }
+
   async assemble({ id, path, length, wantsHash, onProgress }: WholeUpload): Promise<AssembledFile> {
     const diskPath = this.#pathOf(id);
     try {
@@ -67,7 +90,7 @@ export class GrowingFiles implements PartialContents {
   }
 
   async discard(id: string): Promise<void> {
-    await rm(this.#pathOf(id), { force: true });
+    await rm(this.#pathOf(id), { recursive: true, force: true });
   }
 
   /** Pieces have no content of their own here. */
@@ -85,6 +108,14 @@ export class GrowingFiles implements PartialContents {
     return stray.length;
   }
 
+  async #openToRead(id: string): Promise<FileDescriptor> {
+    try {
+      return await asyncFileCalls.open(this.#pathOf(id), "r");
+    } catch (error) {
+      throw codeOf(error) === "ENOENT" ? noUpload() : error;
+    }
+  }
+
   #pathOf(id: string): string {
     return `${this.#options.folder}/${id}`;
   }
@@ -98,9 +129,11 @@ export class GrowingFiles implements PartialContents {
       if (codeOf(error) !== "ENOENT") throw error;
       if (offset > 0) throw noUpload();
     }
-    await mkdir(folder, { recursive: true });
+    const above = dirname(this.#pathOf(id));
+    await mkdir(above, { recursive: true });
     const file = await asyncFileCalls.open(this.#pathOf(id), "wx", 0o644);
-    if (sync) await syncFolder(folder);
+    if (sync) await syncFolder(above);
+    if (sync && above !== folder) await syncFolder(folder);
     return file;
   }
 }

@@ -12,6 +12,7 @@ import type {
   History,
   PartialContents,
   PieceOfUpload,
+  SinglePiece,
   StoredPiece,
   WholeUpload,
 } from "../../ports.ts";
@@ -63,6 +64,19 @@ class PartBlobs implements PartialContents {
     if (size > 0) return { size, blob: { key, sha256 } };
     await this.#options.blobs.delete([key]);
     return { size: 0 };
+  }
+
+  async *read({ blob, size }: SinglePiece): AsyncGenerator<Uint8Array> {
+    const { blobs, stopping, onBlobStoreFault } = this.#options;
+    if (blob === undefined || size === 0) return;
+    try {
+      const stream = await blobs.get(blob.key, { start: 0, end: size - 1 }, stopping);
+      yield* verified(stream, blob);
+    } catch (error) {
+      if (error instanceof BlobStoreFault) onBlobStoreFault(error);
+      if (error instanceof BlobMissingFault) throw noUpload();
+      throw error instanceof BlobDamagedFault ? partsDamaged(error) : error;
+    }
   }
 
   async assemble({ bucketPath, path, length, parts, onProgress }: WholeUpload): Promise<AssembledFile> {

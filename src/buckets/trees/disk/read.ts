@@ -5,7 +5,7 @@ import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
+import { byCodePoints, byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import { LocalContent, RecentReads } from "../../../blobs/local-content.ts";
 import {
   childPath,
@@ -208,6 +208,16 @@ export class DiskReader implements FileReader {
     }
   }
 
+  async *entriesAfter(folder: TreePath, after: string): AsyncGenerator<DiskEntry[]> {
+    const { path, names } = await this.#names(folder, (name) => byCodePoints(name, after) > 0, byCodePoints);
+    for (let at = 0; at < names.length; at += batchEntries) {
+      if (at > 0) await nextTurn();
+      yield await this.#inFolder(path, async (held) =>
+        this.#read(held, path, names.slice(at, at + batchEntries)),
+      );
+    }
+  }
+
   /** Undefined for what no path can name, or is neither a file nor a folder. */
   #listed(folder: TreePath, name: string, state: FileState | undefined): DiskEntry | undefined {
     const path = listedPath(folder, name);
@@ -218,12 +228,13 @@ export class DiskReader implements FileReader {
    * The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays
    * open while a slow client reads.
    */
-  async #names(folder: TreePath) {
+  async #names(folder: TreePath, isWanted?: (name: string) => boolean, order = byCodeUnits) {
     for (let attempt = 1; ; attempt += 1) {
       const path = await this.#paths.matchUnicode(folder);
       try {
         return await this.#inFolder(path, async (held) => {
-          const names = await sortInTurns(await held.names(), byCodeUnits);
+          const all = await held.names();
+          const names = await sortInTurns(isWanted === undefined ? all : all.filter(isWanted), order);
           return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
         });
       } catch (error) {

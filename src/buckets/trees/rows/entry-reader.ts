@@ -156,6 +156,12 @@ export class EntryReader implements FileReader {
     yield* this.#list(located.head, located.path, folderOf(located));
   }
 
+  async *entriesAfter(asked: TreePath, after: string): AsyncGenerator<ObjectEntry[]> {
+    const located = await this.locate(asked);
+    for await (const rows of this.#rows.listAfter(folderOf(located).id, after))
+      yield this.#toEntries(located.head, located.path, rows);
+  }
+
   async *fileSizes(): AsyncGenerator<FileSizes> {
     const { head } = await this.locate(treeRoot);
     const folders = [head.root];
@@ -191,11 +197,15 @@ export class EntryReader implements FileReader {
     const sorted = await sortInTurns(rows, (a, b) => byCodeUnits(a.name, b.name));
     for (let at = 0; at === 0 || at < sorted.length; at += batchEntries) {
       if (at > 0) await nextTurn();
-      yield sorted.slice(at, at + batchEntries).flatMap(({ name, value }) => {
-        const path = listedPath(folder, name);
-        return path === undefined ? [] : (this.#toEntry({ head }, path, value) ?? []);
-      });
+      yield this.#toEntries(head, folder, sorted.slice(at, at + batchEntries));
     }
+  }
+
+  #toEntries(head: Head, folder: TreePath, rows: readonly EntryRow[]): ObjectEntry[] {
+    return rows.flatMap(({ name, value }) => {
+      const path = listedPath(folder, name);
+      return path === undefined ? [] : (this.#toEntry({ head }, path, value) ?? []);
+    });
   }
 
   #missed(path: TreePath, head: Head): void {

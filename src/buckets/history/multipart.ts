@@ -1,0 +1,207 @@
+import { messageOf } from "../../base/fault.ts";
+import { randomText } from "../../base/random.ts";
+import type {
+  MultipartValue,
+  NumberedPart,
+  UploadName,
+  UploadOutcome,
+  UploadRows,
+  UploadValue,
+} from "../../db/rows/upload-rows.ts";
+import type { Logger } from "../../log/hub.ts";
+import { countUpload, type FileActivity, type WriteOptions, type WrittenFile } from "../bucket-files.ts";
+import { type TreePath, treePath } from "../path.ts";
+import type { PartialContents, StoredPiece } from "../ports.ts";
+import type { Bucket } from "../record.ts";
+import { isBusy, noUpload, tooManyUploads } from "./faults.ts";
+import { lifetimeMs, maxPerBucket, maxPerToken, outcomeMs } from "./uploads.ts";
+
+export type { NumberedPart };
+
+/** MultipartUpload is an upload in numbered parts as it was when the database was asked. */
+export interface MultipartUpload extends Omit<UploadValue, "path" | "multipart"> {
+  readonly name: UploadName;
+  readonly path: TreePath;
+  readonly multipart: MultipartValue;
+}
+
+interface NewMultipartUpload extends MultipartValue {
+  readonly path: TreePath;
+  /** The key of the token that begins it. */
+  readonly by: string;
+}
+
+/** NewPart is a part whose content is stored. */
+export interface NewPart extends Pick<NumberedPart, "number" | "md5" | "checksums"> {
+  readonly stored: StoredContent;
+}
+
+/** StoredContent is the content of a part, before its row is written. */
+export interface StoredContent {
+  readonly piece: string;
+  readonly content: StoredPiece;
+}
+
+interface MultipartUploadsOptions {
+  readonly rows: UploadRows;
+  readonly contents: PartialContents;
+  readonly activity: FileActivity;
+  readonly log: Logger;
+}
+
+/**
+ * MultipartUploads are files that arrive in numbered parts, in any order, as S3 has it. They are resumable uploads of another form: rows of
+ * the same collection, with the same bounds and the same end, and each part is a piece that is stored by itself.
+ */
+export class MultipartUploads {
+  readonly #options: MultipartUploadsOptions;
+
+  constructor(options: MultipartUploadsOptions) {
+    this.#options = options;
+  }
+
+  async begin(
+    target: Pick<Bucket, "id" | "name">,
+    { path, by, ...multipart }: NewMultipartUpload,
+  ): Promise<MultipartUpload> {
+    const name = { bucketId: target.id, id: randomText(24) };
+    const value = { path, by, multipart, target: target.name, length: 0, conditions: {} };
+    const made = await this.#options.rows.insert(name, value, { maxPerBucket, maxPerToken, lifetimeMs });
+    if (made === "bucket") throw tooManyUploads(made, maxPerBucket);
+    if (made === "token") throw tooManyUploads(made, maxPerToken);
+    return { ...made, path, multipart, name };
+  }
+
+  /** find returns an upload of a path; `noUpload` if there is none. */
+  async find(target: Pick<Bucket, "id" | "name">, path: TreePath, id: string): Promise<MultipartUpload> {
+    const name = { bucketId: target.id, id };
+    const found = await this.#options.rows.get(name);
+    if (found?.multipart === undefined || found.target !== target.name || found.path !== path)
+      throw noUpload();
+    return { ...found, path, name, multipart: found.multipart };
+  }
+
+  /** unfinished returns the uploads of a bucket, those of one token or all, the oldest first. */
+  async unfinished(target: Pick<Bucket, "id" | "name">, by: string | undefined): Promise<MultipartUpload[]> {
+    const found = await this.#options.rows.unfinished(target.id, by);
+    return [...found].flatMap(([id, upload]) =>
+      upload.multipart === undefined || upload.target !== target.name
+        ? []
+        : [
+            {
+              ...upload,
+              multipart: upload.multipart,
+              path: treePath(upload.path),
+              name: { bucketId: target.id, id },
+            },
+          ],
+    );
+  }
+
+  parts({ name }: Pick<MultipartUpload, "name">): Promise<NumberedPart[]> {
+    return this.#options.rows.numberedParts(name.id);
+  }
+
+  /** store keeps the content of a part. It counts once `putPart` has recorded it; until then `forget` deletes it. */
+  async store(
+    bucketPath: string,
+    { name, path }: Pick<MultipartUpload, "name" | "path">,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<StoredContent> {
+    const { contents, activity } = this.#options;
+    const piece = `${name.id}/${randomText(16)}`;
+    try {
+      return {
+        piece,
+        content: await countUpload(activity, () =>
+          contents.append({ id: piece, offset: 0, bucketPath, path }, content),
+        ),
+      };
+    } catch (error) {
+      await contents.discard(piece, []);
+      throw error;
+    }
+  }
+
+  async forget({ piece, content }: StoredContent): Promise<void> {
+    await this.#options.contents.discard(piece, content.blob === undefined ? [] : [content.blob.key]);
+  }
+
+  /** putPart makes a stored part one of the upload, in the place of one with its number. */
+  async putPart(
+    { name }: Pick<MultipartUpload, "name">,
+    { number, md5, checksums, stored }: NewPart,
+  ): Promise<void> {
+    const { size, blob } = stored.content;
+    const put = await this.#options.rows.putPart(name, {
+      number,
+      piece: stored.piece,
+      size,
+      md5,
+      checksums,
+      ...(blob && { blob: blob.key, hash: blob.sha256 }),
+    });
+    if (put === undefined) {
+      await this.forget(stored);
+      throw noUpload();
+    }
+    const { replaced } = put;
+    if (replaced !== undefined)
+      await this.#options.contents.discard(
+        replaced.piece,
+        replaced.blob === undefined ? [] : [replaced.blob],
+      );
+  }
+
+  /** contentOf yields the content of parts, one after the other. */
+  async *contentOf(parts: readonly NumberedPart[]): AsyncGenerator<Uint8Array> {
+    for (const { piece, size, blob, hash } of parts)
+      yield* this.#options.contents.read({
+        id: piece,
+        size,
+        blob: blob === undefined || hash === undefined ? undefined : { key: blob, sha256: hash },
+      });
+  }
+
+  /**
+   * complete puts the whole file in place by `put`, and remembers the outcome for a client that lost the answer. As with resumable uploads,
+   * a store whose names are rows writes the outcome in the transaction that names the file.
+   */
+  async complete(
+    { name }: Pick<MultipartUpload, "name">,
+    { etag, put }: CompleteOptions,
+  ): Promise<UploadOutcome> {
+    const { rows, contents, log } = this.#options;
+    const outcomeOf = ({ created, stats }: WrittenFile) => ({ created, etag, modified: stats.modifiedMs });
+    let unneeded: string[] | undefined;
+    const written = await put({
+      onWritten: async (file, within) => {
+        unneeded = await rows.finish(name, { outcome: outcomeOf(file), keepMs: outcomeMs, within });
+        if (unneeded === undefined) throw isBusy();
+      },
+    });
+    const outcome = outcomeOf(written);
+    try {
+      unneeded ??= await rows.finish(name, { outcome, keepMs: outcomeMs });
+      await contents.discard(name.id, unneeded ?? []);
+    } catch (error) {
+      // The file is in place, and that is what the client is told. What is left here ends with the time of the upload.
+      log.event("upload.work_failed", "the remains of a finished upload could not be removed", {
+        reason: messageOf(error),
+      });
+    }
+    return outcome;
+  }
+
+  /** abort deletes an upload and its parts. A finished one is only forgotten. */
+  async abort({ name }: Pick<MultipartUpload, "name">): Promise<void> {
+    const { rows, contents } = this.#options;
+    await contents.discard(name.id, await rows.remove(name));
+  }
+}
+
+interface CompleteOptions {
+  /** The entity tag that S3 has for the whole. */
+  readonly etag: string;
+  readonly put: (options: Required<Pick<WriteOptions, "onWritten">>) => Promise<WrittenFile>;
+}
