@@ -276,7 +276,8 @@ function environmentPart(): string {
   return `## Environment
 
 \`NODE_SERVER_<KEY>\` sets a key of any table, except that keys of \`[files]\` are
-\`NODE_SERVER_FILES_<KEY>\`, and keys of \`[tls]\` are \`NODE_SERVER_TLS_<KEY>\`. The order is: an option of the command line (\`serve --listen\`), the
+\`NODE_SERVER_FILES_<KEY>\`, those of \`[tls]\` \`NODE_SERVER_TLS_<KEY>\` and those of \`[s3]\`
+\`NODE_SERVER_S3_<KEY>\`. The order is: an option of the command line (\`serve --listen\`), the
 environment, the file, the default. A reload reads only the file again. \`node-server check\` and the
 start name the keys that do not come from the file, but not their values.
 

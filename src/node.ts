@@ -24,6 +24,7 @@ import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { certificateCheck } from "./http/listen/tls.ts";
+import type { S3Settings } from "./http/request/host-name.ts";
 import type { HttpDeps } from "./http/routes.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
@@ -52,6 +53,8 @@ import {
   proxySettings,
   redirectAddress,
   releaseSettings,
+  s3Address,
+  s3Settings,
   serverNames,
   tcpAddress,
   unixAddress,
@@ -155,6 +158,10 @@ function partsOf(core: Core, made: NodeParts): Part[] {
     listeningPart("listener", listeners.tcp, tcpAddress),
     listeningPart("unix socket", listeners.unix, unixAddress),
     listeningPart("http listener", listeners.http, redirectAddress),
+    listeningPart("s3 listener", listeners.s3, s3Address),
+    settingPart("s3", s3Settings, (slice) => {
+      present.s3 = slice;
+    }),
     clusterPart(cluster.roster, (slice) => {
       present.drainMs = slice.drainMs;
     }),
@@ -165,6 +172,7 @@ function partsOf(core: Core, made: NodeParts): Part[] {
 interface PresentSettings {
   limits: Limits;
   releases: UpdateSettings;
+  s3: S3Settings;
   drainMs: number;
 }
 
@@ -181,6 +189,7 @@ function newCore(options: NodeOptions) {
   const present: PresentSettings = {
     limits: noLimits,
     releases: { releaseUrl: undefined, publicKey: undefined },
+    s3: { host: undefined, anonymous: false },
     drainMs: 0,
   };
   return {
@@ -242,6 +251,7 @@ function newHttp(
   });
   const deps = newHttpDeps({
     limits: () => present.limits,
+    s3: () => present.s3,
     engine,
     acquire,
     records: () => backend.services.buckets.records,
@@ -286,6 +296,8 @@ class Listeners {
   readonly unix: ListenerSlot;
   /** Sends plain http to `tcp`. */
   readonly http: ListenerSlot;
+  /** For clients of S3 alone. */
+  readonly s3: ListenerSlot;
   #isAnnounced: boolean;
 
   constructor(
@@ -307,10 +319,11 @@ class Listeners {
       ...listening("http_listener"),
       redirects: { httpsPort: () => this.tcp.port, answerChallenge: (token) => certificates.answerTo(token) },
     });
+    this.s3 = new ListenerSlot({ ...deps, isForS3: true }, listening("s3.listener"));
   }
 
   get all(): readonly ListenerSlot[] {
-    return [this.tcp, this.unix, this.http];
+    return [this.tcp, this.unix, this.http, this.s3];
   }
 
   applyLimits(): void {

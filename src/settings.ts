@@ -14,7 +14,7 @@ import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readPem, readTls } from "./http/listen/tls.ts";
 import type { ProxySettings } from "./http/request/client-address.ts";
-import type { ServerNameSettings } from "./http/request/host-name.ts";
+import type { S3Settings, ServerNameSettings } from "./http/request/host-name.ts";
 import { parseFilter } from "./log/filter.ts";
 import type { LogSinks, SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
@@ -228,6 +228,16 @@ export function unixAddress({
     path: unix_socket_path,
     access: { mode: Number.parseInt(mode, 8), group },
   };
+}
+
+/** `s3Address` returns the address that clients of S3 have for themselves. */
+export function s3Address({ s3, ...config }: Config): BindAddress | undefined {
+  if (s3.listener === undefined) return undefined;
+  return tcpAddress({ ...config, s3, ws_listener: s3.listener });
+}
+
+export function s3Settings({ s3: { host, anonymous } }: Config): S3Settings {
+  return { host, anonymous };
 }
 
 /** `listeningPart` makes a listener a part of the configuration. */

@@ -85,7 +85,7 @@ export function defaultConfigText(listener?: string): string {
     );
     return (table === undefined ? "" : `[${table}]\n\n`) + lines.join("\n");
   });
-  return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again. The environment variable NODE_SERVER_<KEY> overrides a key (NODE_SERVER_FILES_<KEY> below [files], NODE_SERVER_TLS_<KEY> below [tls]);\n# relative paths start at the folder of this file.\n\n${parts.join("\n")}`;
+  return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again. The environment variable NODE_SERVER_<KEY> overrides a key (NODE_SERVER_FILES_<KEY> below [files], NODE_SERVER_TLS_<KEY> below [tls], NODE_SERVER_S3_<KEY> below [s3]);\n# relative paths start at the folder of this file.\n\n${parts.join("\n")}`;
 }
 
 function settingLine(name: string, key: Key, initial = key.initial): string {

@@ -53,12 +53,12 @@ export interface Overrides {
 export const noOverrides: Overrides = { values: [], fallbacks: [], hasRustLog: false, warnings: [] };
 
 /**
- * `variableOf` returns the environment variable that sets a key. Of tables, only `[files]` and `[tls]` are part of it: the names
+ * `variableOf` returns the environment variable that sets a key. Of tables, only `[files]`, `[tls]` and `[s3]` are part of it: the names
  * of all other keys are unique.
  */
 export function variableOf({ path }: Pick<Setting, "path">): string {
   const [table = ""] = path;
-  const isInTable = table === "files" || table === "tls";
+  const isInTable = ["files", "tls", "s3"].includes(table);
   return prefix + (isInTable ? path.join("_") : (path.at(-1) ?? "")).toUpperCase();
 }
 

@@ -30,6 +30,7 @@ export function resolvePaths(
     logging: { ...checked.logging },
     database: { ...checked.database },
     files: { ...checked.files },
+    s3: { ...checked.s3 },
   };
   const relative: RelativePath[] = [];
   for (const { path, name, table, key } of settings) {

@@ -500,6 +500,27 @@ const tlsKeys = {
   ),
 };
 
+/** `s3Keys` say where buckets are served to clients of S3; without an address they are not. */
+const s3Keys = {
+  listener: key(
+    "address",
+    listener.optional(),
+    "An address of its own for clients of S3, such as `127.0.0.1:2213`. It has the certificate of `tls_cert`. Without `listener` and `host`, the server does not speak S3.",
+    { example: "127.0.0.1:2213" },
+  ),
+  host: key(
+    "text",
+    hostName.optional(),
+    "The host name at which every listener answers clients of S3, with the bucket in the path (`https://s3.example.com/bucket/key`) or in the host name (`https://bucket.s3.example.com/key`).",
+    { example: "s3.example.com" },
+  ),
+  anonymous: key(
+    "boolean",
+    z.boolean().default(false),
+    "Whether requests without a signature may read the files of public buckets over S3, as they may over plain HTTP. They cannot list them.",
+  ),
+};
+
 type Keys = Readonly<Record<string, Key>>;
 type Shape<K extends Keys> = { [N in keyof K]: K[N]["type"] };
 
@@ -507,7 +528,7 @@ function shapeOf<K extends Keys>(keys: K): Shape<K> {
   return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
 }
 
-type Table = "tls" | "logging" | "database" | "files";
+type Table = "tls" | "logging" | "database" | "files" | "s3";
 
 /** `sections` are the tables of the file, in the order in which they are written and documented. */
 export const sections: ReadonlyArray<readonly [table: Table | undefined, keys: Keys]> = [
@@ -516,6 +537,7 @@ export const sections: ReadonlyArray<readonly [table: Table | undefined, keys: K
   ["logging", loggingKeys],
   ["database", databaseKeys],
   ["files", filesKeys],
+  ["s3", s3Keys],
 ];
 
 /** Setting is a key with its place in the file. */
@@ -547,6 +569,7 @@ export const configSchema = z
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
     files: z.object(shapeOf(filesKeys)).prefault({}),
+    s3: z.object(shapeOf(s3Keys)).prefault({}),
   })
   // Checked also if other keys are invalid, so that one run reports everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {

@@ -17,7 +17,7 @@ import { idleSeconds } from "./pipeline.ts";
 import { previewOptions } from "./preview/preview.ts";
 import { ClientAddresses } from "./request/client-address.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
-import { ServerNames } from "./request/host-name.ts";
+import { type S3Settings, ServerNames } from "./request/host-name.ts";
 import { RequestObservers } from "./request/request-observer.ts";
 import type { HttpDeps } from "./routes.ts";
 import { MemoryCache } from "./static/memory-cache.ts";
@@ -36,6 +36,8 @@ export interface HttpLimits {
 export interface HttpOptions {
   /** The present limits; a reload changes them. */
   readonly limits: () => HttpLimits;
+  /** Where the server speaks S3 at present. */
+  readonly s3: () => S3Settings;
   readonly engine: Engine<Services>;
   readonly acquire: () => Lease<Services>;
   /** The present records of buckets. */

@@ -9,7 +9,7 @@ import { authorise } from "../auth/authorise.ts";
 import type { Caller } from "../auth/caller.ts";
 import { inBucket, type Need } from "../auth/need.ts";
 import type { Permission } from "../auth/permission.ts";
-import { millisecondsSince } from "../base/clock.ts";
+import { type Clock, millisecondsSince } from "../base/clock.ts";
 import type { Turns } from "../base/turns.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import { parseDeployTarget } from "../buckets/history/deploy-record.ts";
@@ -21,6 +21,7 @@ import type { Console } from "./console/console.ts";
 import { countUnread, tooManyUnread, type UnreadBodies } from "./request/body-chunks.ts";
 import { type ClientAddresses, clientLeft, isDisconnection } from "./request/client-address.ts";
 import type { Delays } from "./request/connection-limiter.ts";
+import type { S3Settings } from "./request/host-name.ts";
 import { HttpError } from "./request/http-error.ts";
 import { type HandlerName, noteOn } from "./request/request-observer.ts";
 import type { StaticOptions } from "./static/serve.ts";
@@ -45,6 +46,9 @@ export interface PipelineDeps extends UnreadBodies {
   /** The same for previews, of which nothing is kept in memory. */
   readonly preview: StaticOptions;
   readonly console: Console;
+  /** Where the server speaks S3 at present. */
+  readonly s3: () => S3Settings;
+  readonly clock: Clock;
 }
 
 /** ArrivedRequest is a request whose route leads to a protocol. */

@@ -1,7 +1,7 @@
 // Http answers every request of every listener. The Router of this file finds the route of an address
 // (route-table.ts); what the routes share is made in http-deps.ts. pipeline.ts is the way of every request but calls of
 // JSON-RPC. listen/ accepts connections, request/ reads requests, content/ sends content. Each protocol has its folder:
-// jsonrpc/, static/, webdav/, links/, preview/, console/. resumable-uploads.ts is tus on the addresses of files, zip.ts
+// jsonrpc/, static/, webdav/, links/, preview/, console/, s3/. resumable-uploads.ts is tus on the addresses of files, zip.ts
 // makes archives while they are sent, health.ts and metrics.ts answer programs that watch the server, access-log.ts
 // writes a line for each request.
 
@@ -29,10 +29,11 @@ import { metrics } from "./metrics.ts";
 import { answerRequest, type PipelineDeps, type Protocol } from "./pipeline.ts";
 import { preview, previewPrefix } from "./preview/preview.ts";
 import { clientLeft, isDisconnection } from "./request/client-address.ts";
-import { hostNameOf, type ServerNames } from "./request/host-name.ts";
+import { hostNameOf, isForS3, type ServerNames } from "./request/host-name.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { resumableUploads, uploadPrefix } from "./resumable-uploads.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
+import { s3 } from "./s3/s3.ts";
 import { serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
 import { unknownHost } from "./static/own-host.ts";
 import { webdavPrefix } from "./webdav/dav-path.ts";
@@ -46,6 +47,8 @@ export interface HttpDeps extends PipelineDeps, Omit<SocketOptions, "sockets"> {
   /** The present records of buckets. */
   readonly records: () => BucketCache;
   readonly names: ServerNames;
+  /** Whether the listener is for clients of S3 alone. */
+  readonly isForS3?: boolean;
 }
 
 /** ListenerDeps is what the routes of one listener use. */
@@ -117,6 +120,7 @@ const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.h
 const metricsText: Handler = { ...by(metrics), isEverywhere: true };
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
+const s3Operations: Handler = by(s3);
 const nothing: Handler = { name: "other", answer: notFound };
 /** WebDAV clients walk down from here, or ask here what the server can do; browsers find nothing. */
 const aboveBuckets: Handler = {
@@ -210,6 +214,8 @@ export class Router {
     try {
       this.#handler = "other";
       if (hasInvalidLength(request)) return invalidLength();
+      if (this.#deps.isForS3 || isForS3(request, this.#deps.s3()))
+        return this.#dispatchTo(s3Operations, request, server);
       if (request.method === "GET") {
         this.#handler = "static";
         const { cache } = this.#deps.static;
@@ -222,11 +228,22 @@ export class Router {
     }
   }
 
+  /** At an address of S3, every path is one of S3. */
+  #dispatchTo(handler: Handler, request: Request, server: Server<RpcSocket>): Answer {
+    const path = this.#pathOf(request);
+    if (path === undefined) return invalidHost();
+    this.#handler = handler.name;
+    return handler.answer({ request, path, server, deps: this.#deps });
+  }
+
+  #pathOf({ url, headers }: Request): string | undefined {
+    return this.#isValidHost(headers.get("host")) ? pathOf(url) : undefined;
+  }
+
   #dispatch(request: Request, server: Server<RpcSocket>): Answer {
     this.#handler = "other";
-    const path = pathOf(request.url);
-    if (path === undefined || !this.#isValidHost(request.headers.get("host")))
-      return plainText(400, "400 Bad Request: invalid Host header.");
+    const path = this.#pathOf(request);
+    if (path === undefined) return invalidHost();
     const route = routes.find(path);
     if (route === undefined) return notFound();
     const routed = { request, path, server, deps: this.#deps };
@@ -293,6 +310,10 @@ function asksToClose(headers: Headers): boolean {
 function hasInvalidLength({ headers }: Request): boolean {
   const length = headers.get("content-length");
   return length !== null && wholeNumber(length) === undefined;
+}
+
+function invalidHost(): Response {
+  return plainText(400, "400 Bad Request: invalid Host header.");
 }
 
 function invalidLength(): Response {

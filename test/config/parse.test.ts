@@ -69,6 +69,7 @@ test("a file with the two required keys gets every default", () => {
         cache_bytes: 1024 * MiB,
         request_timeout_ms: 10_000,
       },
+      s3: { anonymous: false },
     },
   });
 });

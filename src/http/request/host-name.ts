@@ -55,3 +55,18 @@ export class ServerNames {
 function isLocalOrAddress(host: string): boolean {
   return /^(?:|\[.*|\d+(?:\.\d+){3}|(?:.+\.)?localhost)$/.test(host);
 }
+
+/** S3Settings are where and to whom the server speaks S3, apart from a listener for S3 alone. */
+export interface S3Settings {
+  /** The host name that is for S3 on every listener. */
+  readonly host: string | undefined;
+  /** Whether files of public buckets can be read without a signature. */
+  readonly anonymous: boolean;
+}
+
+/** isForS3 returns whether a request was sent to the host name of S3, or to that of a bucket below it. */
+export function isForS3(request: Request, { host }: S3Settings): boolean {
+  if (host === undefined) return false;
+  const name = hostNameOf(request);
+  return name === host || name.endsWith(`.${host}`);
+}

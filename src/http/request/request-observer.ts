@@ -8,6 +8,7 @@ export const handlerNames = [
   "jsonrpc",
   "static",
   "webdav",
+  "s3",
   "upload",
   "links",
   "console",

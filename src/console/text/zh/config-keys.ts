@@ -92,6 +92,11 @@ export const configKeys: typeof en = {
     "files.cache_path":
       "存放从 S3 读取的内容副本的文件夹；默认为 SQLite 文件旁边的 `blob-cache`，使用 PostgreSQL 时为本文件旁边的 `data/blob-cache`。",
     "files.cache_bytes": "该文件夹的最大大小；最久未读取的内容先被删除。0 表示关闭。",
+    "s3.listener":
+      "S3 客户端专用的监听地址，例如 `127.0.0.1:2213`，使用 `tls_cert` 的证书。`listener` 和 `host` 都不设置时，服务器不提供 S3 接口。",
+    "s3.host":
+      "所有监听地址在此主机名上为 S3 客户端提供服务；存储桶可写在路径中（`https://s3.example.com/bucket/key`），也可写在主机名中（`https://bucket.s3.example.com/key`）。",
+    "s3.anonymous": "未签名的请求能否像普通 HTTP 一样通过 S3 读取公开存储桶的文件。不能列出文件。",
     "files.request_timeout_ms": "S3 完成请求的每一步（例如开始应答或发送后续字节）的最长时间。",
   },
   types: {

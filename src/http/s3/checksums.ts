@@ -1,0 +1,249 @@
+import { crc32 } from "node:zlib";
+import { S3Error } from "./errors.ts";
+
+/** Hasher computes a checksum piece by piece. */
+interface Hasher {
+  update(chunk: Uint8Array): unknown;
+  /** In base64. To be called once. */
+  digest(encoding: "base64"): string;
+}
+
+/** Tables for eight bytes at a time: entry `8 * byte + position`. */
+function tablesFor<T>(make: (byte: number) => T, next: (value: T) => T): T[][] {
+  const tables = [Array.from({ length: 256 }, (_, byte) => make(byte))];
+  while (tables.length < 8) tables.push((tables.at(-1) ?? []).map(next));
+  return tables;
+}
+
+class Crc32 implements Hasher {
+  #value = 0;
+
+  update(chunk: Uint8Array): void {
+    this.#value = crc32(chunk, this.#value);
+  }
+
+  digest(): string {
+    return bigEndian(this.#value);
+  }
+}
+
+/** CRC-32C (Castagnoli), reflected. */
+class Crc32c implements Hasher {
+  static #tables: readonly Uint32Array[] | undefined;
+  #value = 0xffffffff;
+
+  update(chunk: Uint8Array): void {
+    const [t0, t1, t2, t3, t4, t5, t6, t7] = Crc32c.#made() as EightTables;
+    let crc = this.#value;
+    const { length } = chunk;
+    const byte = (at: number) => chunk[at] as number;
+    let at = 0;
+    for (; at + 8 <= length; at += 8) {
+      crc ^= byte(at) | (byte(at + 1) << 8) | (byte(at + 2) << 16) | (byte(at + 3) << 24);
+      crc =
+        (t7[crc & 0xff] as number) ^
+        (t6[(crc >>> 8) & 0xff] as number) ^
+        (t5[(crc >>> 16) & 0xff] as number) ^
+        (t4[crc >>> 24] as number) ^
+        (t3[byte(at + 4)] as number) ^
+        (t2[byte(at + 5)] as number) ^
+        (t1[byte(at + 6)] as number) ^
+        (t0[byte(at + 7)] as number);
+    }
+    for (; at < length; at += 1) crc = (t0[(crc ^ byte(at)) & 0xff] as number) ^ (crc >>> 8);
+    this.#value = crc;
+  }
+
+  digest(): string {
+    return bigEndian(~this.#value >>> 0);
+  }
+
+  static #made(): readonly Uint32Array[] {
+    const step = (value: number) => (value & 1 ? (value >>> 1) ^ 0x82f63b78 : value >>> 1) >>> 0;
+    const eightSteps = (value: number) => {
+      let result = value;
+      for (let bit = 0; bit < 8; bit += 1) result = step(result);
+      return result;
+    };
+    Crc32c.#tables ??= tablesFor(eightSteps, eightSteps).map((table) => Uint32Array.from(table));
+    return Crc32c.#tables;
+  }
+}
+
+/** CRC-64/NVME, reflected, in two halves: numbers of 64 bits would be slow. */
+class Crc64Nvme implements Hasher {
+  static #tables: { readonly high: readonly Uint32Array[]; readonly low: readonly Uint32Array[] } | undefined;
+  #high = 0xffffffff;
+  #low = 0xffffffff;
+
+  update(chunk: Uint8Array): void {
+    const tables = Crc64Nvme.#made();
+    const [h0, h1, h2, h3, h4, h5, h6, h7] = tables.high as EightTables;
+    const [l0, l1, l2, l3, l4, l5, l6, l7] = tables.low as EightTables;
+    let [high, low] = [this.#high, this.#low];
+    const { length } = chunk;
+    const byte = (at: number) => chunk[at] as number;
+    let at = 0;
+    for (; at + 8 <= length; at += 8) {
+      low ^= byte(at) | (byte(at + 1) << 8) | (byte(at + 2) << 16) | (byte(at + 3) << 24);
+      high ^= byte(at + 4) | (byte(at + 5) << 8) | (byte(at + 6) << 16) | (byte(at + 7) << 24);
+      const [a, b, c, d] = [low & 0xff, (low >>> 8) & 0xff, (low >>> 16) & 0xff, low >>> 24];
+      const [e, f, g, h] = [high & 0xff, (high >>> 8) & 0xff, (high >>> 16) & 0xff, high >>> 24];
+      low =
+        (l7[a] as number) ^
+        (l6[b] as number) ^
+        (l5[c] as number) ^
+        (l4[d] as number) ^
+        (l3[e] as number) ^
+        (l2[f] as number) ^
+        (l1[g] as number) ^
+        (l0[h] as number);
+      high =
+        (h7[a] as number) ^
+        (h6[b] as number) ^
+        (h5[c] as number) ^
+        (h4[d] as number) ^
+        (h3[e] as number) ^
+        (h2[f] as number) ^
+        (h1[g] as number) ^
+        (h0[h] as number);
+    }
+    for (; at < length; at += 1) {
+      const index = (low ^ byte(at)) & 0xff;
+      low = ((low >>> 8) | (high << 24)) ^ (l0[index] as number);
+      high = (high >>> 8) ^ (h0[index] as number);
+    }
+    [this.#high, this.#low] = [high, low];
+  }
+
+  digest(): string {
+    return bigEndian(~this.#high >>> 0, ~this.#low >>> 0);
+  }
+
+  static #made() {
+    if (Crc64Nvme.#tables === undefined) {
+      const eightSteps = (value: bigint) => {
+        let result = value;
+        for (let bit = 0; bit < 8; bit += 1)
+          result = result & 1n ? (result >> 1n) ^ 0x9a6c9329ac4bc9b5n : result >> 1n;
+        return result;
+      };
+      const tables = tablesFor((byte) => eightSteps(BigInt(byte)), eightSteps);
+      // Each entry as two words, the lower one first.
+      const half = (which: 0 | 1) =>
+        tables.map((table) =>
+          new Uint32Array(BigUint64Array.from(table).buffer).filter((_, at) => at % 2 === which),
+        );
+      Crc64Nvme.#tables = { high: half(1), low: half(0) };
+    }
+    return Crc64Nvme.#tables;
+  }
+}
+
+type EightTables = readonly [
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+  Uint32Array,
+];
+
+function bigEndian(...values: readonly number[]): string {
+  const bytes = Buffer.alloc(4 * values.length);
+  values.forEach((value, at) => {
+    bytes.writeUInt32BE(value >>> 0, 4 * at);
+  });
+  return bytes.toString("base64");
+}
+
+/** The checksums of S3, by the end of their headers (`x-amz-checksum-crc32`). */
+const algorithms = {
+  crc32: { bytes: 4, open: (): Hasher => new Crc32() },
+  crc32c: { bytes: 4, open: (): Hasher => new Crc32c() },
+  crc64nvme: { bytes: 8, open: (): Hasher => new Crc64Nvme() },
+  sha1: { bytes: 20, open: (): Hasher => new Bun.CryptoHasher("sha1") },
+  sha256: { bytes: 32, open: (): Hasher => new Bun.CryptoHasher("sha256") },
+} as const;
+
+export type ChecksumName = keyof typeof algorithms;
+export const checksumNames = Object.keys(algorithms) as ChecksumName[];
+
+/** Checksums are those of one object, in base64. */
+export type Checksums = { readonly [N in ChecksumName]?: string };
+
+const prefix = "x-amz-checksum-";
+
+export function openChecksum(name: ChecksumName): Hasher {
+  return algorithms[name].open();
+}
+
+/** checksumNamed returns the algorithm that a client names, in any case. */
+export function checksumNamed(text: string | null | undefined): ChecksumName | undefined {
+  const name = text?.toLowerCase();
+  return checksumNames.find((known) => known === name);
+}
+
+/** checksumHeaders writes checksums as headers. */
+export function checksumHeaders(checksums: Checksums): Record<string, string> {
+  return Object.fromEntries(Object.entries(checksums).map(([name, value]) => [prefix + name, value]));
+}
+
+/** checksumsIn reads the headers that name the checksum of a body, or a trailer. */
+export function checksumsIn(headers: Pick<Headers, "get"> | ReadonlyMap<string, string>): Checksums {
+  return Object.fromEntries(
+    checksumNames.flatMap((name) => {
+      const value = headers.get(prefix + name);
+      if (value === null || value === undefined) return [];
+      if (Buffer.from(value, "base64").length !== algorithms[name].bytes)
+        throw new S3Error("InvalidRequest", `the value of ${prefix}${name} is not a checksum`);
+      return [[name, value]];
+    }),
+  );
+}
+
+/** BodyChecksums computes the MD5 of a body, which is its entity tag, and the checksums that its request names or asks for. */
+export class BodyChecksums {
+  readonly #md5 = new Bun.CryptoHasher("md5");
+  readonly #given: Checksums;
+  readonly #contentMd5: string | null;
+  readonly #hashers: ReadonlyMap<ChecksumName, Hasher>;
+
+  constructor({ headers }: Pick<Request, "headers">) {
+    this.#given = checksumsIn(headers);
+    this.#contentMd5 = headers.get("content-md5");
+    if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").length !== 16)
+      throw new S3Error("InvalidDigest", "Content-MD5 is not an MD5 in base64");
+    const trailing = (headers.get("x-amz-trailer") ?? "").split(",").map((name) => name.trim().toLowerCase());
+    const asked = checksumNamed(headers.get("x-amz-sdk-checksum-algorithm"));
+    const wanted = checksumNames.filter(
+      (name) => name === asked || name in this.#given || trailing.includes(prefix + name),
+    );
+    this.#hashers = new Map(wanted.map((name) => [name, openChecksum(name)]));
+  }
+
+  update(chunk: Uint8Array): void {
+    this.#md5.update(chunk);
+    for (const hasher of this.#hashers.values()) hasher.update(chunk);
+  }
+
+  /** finish returns what the body has. Throws BadDigest unless that is what the request, or the trailer, says. To be called once. */
+  finish(trailer: ReadonlyMap<string, string>): { readonly md5: string; readonly checksums: Checksums } {
+    const md5 = this.#md5.digest("hex");
+    if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").toString("hex") !== md5)
+      throw badDigest("Content-MD5");
+    const checksums: Checksums = Object.fromEntries(
+      [...this.#hashers].map(([name, hasher]) => [name, hasher.digest("base64")]),
+    );
+    const given = { ...this.#given, ...checksumsIn(trailer) };
+    for (const name of checksumNames)
+      if (given[name] !== undefined && given[name] !== checksums[name]) throw badDigest(prefix + name);
+    return { md5, checksums };
+  }
+}
+
+function badDigest(header: string): S3Error {
+  return new S3Error("BadDigest", `the content does not match ${header}; nothing was changed, send it again`);
+}

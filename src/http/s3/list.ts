@@ -1,0 +1,237 @@
+import { wholeNumber } from "../../base/numbers.ts";
+import { byCodePoints } from "../../base/turns.ts";
+import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
+import type { FileEntry, FileReader } from "../../buckets/ports.ts";
+import { S3Error } from "./errors.ts";
+import { readObject, readObjects } from "./object-record.ts";
+import type { S3Call } from "./s3-call.ts";
+import { percentEncoded } from "./signature.ts";
+import { element, xmlAnswer } from "./xml.ts";
+
+const maxKeys = 1000;
+/** No key sorts behind a prefix that is followed by this character. */
+const lastCharacter = "\u{10ffff}";
+
+/** ListedKey is a key, or with a delimiter the common prefix of keys. */
+type ListedKey =
+  | { readonly kind: "object"; readonly key: string; readonly entry: FileEntry }
+  | { readonly kind: "prefix"; readonly key: string };
+
+interface KeyQuery {
+  readonly prefix: string;
+  /** Empty for none. */
+  readonly delimiter: string;
+  /** The key or common prefix after which the list begins. */
+  readonly after: string;
+}
+
+/** listObjects answers both versions of the list: the first names where to go on by a key, the second by a token. */
+export async function listObjects(call: S3Call): Promise<Response> {
+  const { query, files, bucket } = call;
+  const isSecond = query.get("list-type") === "2";
+  const token = query.get("continuation-token");
+  const start = isSecond ? (query.get("start-after") ?? "") : (query.get("marker") ?? "");
+  const prefix = query.get("prefix") ?? "";
+  const delimiter = query.get("delimiter") ?? "";
+  const max = limitIn(query.get("max-keys"));
+  const encode = encoderIn(query.get("encoding-type"));
+  const after = token === undefined || !isSecond ? start : keyInToken(token);
+  const { items, isTruncated } = await page(call, { prefix, delimiter, after }, max);
+  const entries = items.flatMap((item) => (item.kind === "object" ? [item.entry] : []));
+  const objects = await readObjects(files, entries);
+  const owner = !isSecond || query.get("fetch-owner") === "true";
+  const contents = items.map((item) => {
+    if (item.kind === "prefix")
+      return `<CommonPrefixes>${element("Prefix", encode(item.key))}</CommonPrefixes>`;
+    const { key, entry } = item;
+    const object = objects.get(entry.path);
+    const [algorithm] = Object.keys(object?.content?.checksums ?? {});
+    return `<Contents>${element("Key", encode(key))}${element("LastModified", new Date(entry.stats.modifiedMs).toISOString())}${element("ETag", object?.etag ?? "")}${
+      algorithm === undefined ? "" : element("ChecksumAlgorithm", algorithm.toUpperCase())
+    }${element("Size", entry.kind === "folder" ? 0 : entry.stats.size)}<StorageClass>STANDARD</StorageClass>${
+      owner ? `<Owner>${element("ID", bucket.name)}</Owner>` : ""
+    }</Contents>`;
+  });
+  const last = isTruncated ? (items.at(-1)?.key ?? "") : "";
+  const place = isSecond
+    ? element("KeyCount", items.length) +
+      (token === undefined ? "" : element("ContinuationToken", token)) +
+      (start === "" ? "" : element("StartAfter", encode(start))) +
+      (isTruncated ? element("NextContinuationToken", toToken(last)) : "")
+    : element("Marker", encode(start)) + (isTruncated ? element("NextMarker", encode(last)) : "");
+  return xmlAnswer(
+    "ListBucketResult",
+    element("Name", bucket.name) +
+      element("Prefix", encode(prefix)) +
+      (delimiter === "" ? "" : element("Delimiter", encode(delimiter))) +
+      element("MaxKeys", max) +
+      (query.has("encoding-type") ? element("EncodingType", "url") : "") +
+      element("IsTruncated", isTruncated) +
+      place +
+      contents.join(""),
+  );
+}
+
+export function limitIn(text: string | undefined): number {
+  if (text === undefined || text === "") return maxKeys;
+  const limit = wholeNumber(text);
+  if (limit === undefined) throw new S3Error("InvalidArgument", "the largest number of keys is not a number");
+  return Math.min(limit, maxKeys);
+}
+
+/** encoderIn returns how keys are written: XML cannot contain all characters of a key. */
+export function encoderIn(type: string | undefined): (key: string) => string {
+  if (type === undefined || type === "") return (key) => key;
+  if (type !== "url") throw new S3Error("InvalidArgument", "encoding-type must be url");
+  return (key) => key.split("/").map(percentEncoded).join("/");
+}
+
+/** A token says after which key the next page begins, so that it is good whatever was changed meanwhile. */
+function toToken(key: string): string {
+  return Buffer.from(key).toString("base64url");
+}
+
+function keyInToken(token: string): string {
+  if (!/^[\w-]+$/.test(token)) throw new S3Error("InvalidArgument", "the continuation-token is not one");
+  return Buffer.from(token, "base64url").toString("utf8");
+}
+
+async function page(
+  { files }: S3Call,
+  query: KeyQuery,
+  max: number,
+): Promise<{ readonly items: ListedKey[]; readonly isTruncated: boolean }> {
+  const items: ListedKey[] = [];
+  if (max === 0) return { items, isTruncated: false };
+  for await (const item of keys(files.reader, query)) {
+    if (item.kind === "object" && item.entry.kind === "folder") {
+      const { marker } = await readObject(files, item.entry);
+      if (!marker) continue;
+    }
+    if (items.length === max) return { items, isTruncated: true };
+    items.push(item);
+  }
+  return { items, isTruncated: false };
+}
+
+/**
+ * keys yields the keys of a bucket in the order of their bytes, reading no more of it than what is asked for. Every folder is yielded as
+ * an object with a slash at its end; most are not keys.
+ */
+export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator<ListedKey> {
+  const { prefix, delimiter } = query;
+  if (delimiter === "" || delimiter === "/") return yield* keysBelow(reader, query);
+  // The next one of a common prefix is behind all that begin with it.
+  let { after } = query;
+  if (after.endsWith(delimiter)) after += lastCharacter;
+  for (let isDone = false; !isDone; ) {
+    isDone = true;
+    for await (const item of keysBelow(reader, { prefix, delimiter: "", after })) {
+      const at = item.key.indexOf(delimiter, prefix.length);
+      if (at === -1) {
+        yield item;
+        continue;
+      }
+      const common = item.key.slice(0, at + delimiter.length);
+      yield { kind: "prefix", key: common };
+      after = common + lastCharacter;
+      isDone = false;
+      break;
+    }
+  }
+}
+
+async function* keysBelow(
+  reader: FileReader,
+  { prefix, delimiter, after }: KeyQuery,
+): AsyncGenerator<ListedKey> {
+  const base = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+  const folder = parseTreePath(base.slice(0, -1));
+  if (folder === undefined || (base !== "" && folder === treeRoot)) return;
+  const entry = await reader.find(folder);
+  if (entry?.kind !== "folder") return;
+  if (base !== "" && base === prefix && byCodePoints(base, after) > 0)
+    yield { kind: "object", key: base, entry };
+  yield* inFolder(reader, {
+    folder,
+    base,
+    after,
+    begins: prefix.slice(base.length),
+    isFlat: delimiter === "/",
+  });
+}
+
+interface FolderQuery {
+  readonly folder: TreePath;
+  /** What its keys begin with: its path and a slash. */
+  readonly base: string;
+  readonly after: string;
+  /** What names in it begin with. */
+  readonly begins: string;
+  /** Whether folders are common prefixes. */
+  readonly isFlat: boolean;
+}
+
+/**
+ * A tree sorts a folder `a` before `a-b`, but its keys begin with `a/` and are behind it: a folder waits until all names are read that could
+ * be between the two. These begin with its name, so that few wait at a time.
+ */
+async function* inFolder(reader: FileReader, query: FolderQuery): AsyncGenerator<ListedKey> {
+  const { folder, base, after, begins } = query;
+  if (!after.startsWith(base) && byCodePoints(after, base) > 0) return;
+  const [reached = ""] = after.startsWith(base) ? after.slice(base.length).split("/", 1) : [];
+  const from = byCodePoints(reached, begins) > 0 ? reached : begins;
+  const waiting: Array<{ readonly name: string; readonly entry: FileEntry }> = [];
+  const add = (name: string, entry: FileEntry) => {
+    const at = waiting.findIndex((other) => byCodePoints(other.name, `${name}/`) > 0);
+    waiting.splice(at === -1 ? waiting.length : at, 0, { name: `${name}/`, entry });
+  };
+  async function* ready(name?: string): AsyncGenerator<ListedKey> {
+    for (let [first] = waiting; first !== undefined; [first] = waiting) {
+      if (name !== undefined && byCodePoints(first.name, name) > 0) return;
+      waiting.shift();
+      yield* folderKeys(reader, first, query);
+    }
+  }
+  for (const name of namesBefore(from)) {
+    const path = parseTreePath(base + name);
+    const entry = name.startsWith(begins) && path !== undefined ? await reader.find(path) : undefined;
+    if (entry === undefined) continue;
+    if (entry.kind === "folder") add(name, entry);
+    else if (byCodePoints(base + name, after) > 0) yield { kind: "object", key: base + name, entry };
+  }
+  for await (const entries of reader.entriesAfter(folder, from))
+    for (const entry of entries) {
+      const name = entry.path.slice(entry.path.lastIndexOf("/") + 1);
+      if (!name.startsWith(begins)) return yield* ready();
+      yield* ready(name);
+      if (entry.kind === "folder") add(name, entry);
+      // `a!` is behind the name `a`, but not behind the key `a/b`.
+      else if (byCodePoints(base + name, after) > 0) yield { kind: "object", key: base + name, entry };
+    }
+  yield* ready();
+}
+
+async function* folderKeys(
+  reader: FileReader,
+  { name, entry }: { readonly name: string; readonly entry: FileEntry },
+  { base, after, isFlat }: FolderQuery,
+): AsyncGenerator<ListedKey> {
+  const key = base + name;
+  const isBehind = byCodePoints(key, after) > 0;
+  if (isFlat) {
+    // A page that ended within the prefix, by the key of another list, goes on with the prefix.
+    if (isBehind || (after !== key && after.startsWith(key))) yield { kind: "prefix", key };
+    return;
+  }
+  if (isBehind) yield { kind: "object", key, entry };
+  yield* inFolder(reader, { folder: entry.path, base: key, after, begins: "", isFlat });
+}
+
+/** The name itself, and those before it whose folders have keys behind it: `a` has `a/b`, which is behind `a-b`. */
+function namesBefore(name: string): string[] {
+  const slash = "/".charCodeAt(0);
+  return Array.from({ length: name.length }, (_, at) => at + 1)
+    .filter((length) => length === name.length || name.charCodeAt(length) < slash)
+    .map((length) => name.slice(0, length));
+}
