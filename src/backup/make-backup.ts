@@ -34,6 +34,8 @@ export interface BackupSource {
   readonly serverUuid: string | undefined;
   /** Where the files of all buckets are; undefined for a backup without files. */
   readonly files: FilesSource | undefined;
+  /** True to include private keys of certificates. */
+  readonly keys?: boolean | undefined;
 }
 
 export interface BackupResult extends BackupSummary {
@@ -43,7 +45,7 @@ export interface BackupResult extends BackupSummary {
 
 /** `makeBackup` reads beside a running server and writes the stream of a backup. */
 export async function makeBackup(
-  { database, configPath, serverUuid, files: filesSource }: BackupSource,
+  { database, configPath, serverUuid, files: filesSource, keys }: BackupSource,
   hub: LogHub,
   options: WriteOptions,
 ): Promise<BackupResult> {
@@ -51,7 +53,7 @@ export async function makeBackup(
   const snapshot = await openSnapshot(database, hub);
   try {
     await using files = filesSource && (await openPublished(filesSource, database, hub));
-    const summary = await writeBackup({ snapshot, config, serverUuid, files }, options);
+    const summary = await writeBackup({ snapshot, config, serverUuid, files, keys }, options);
     return { ...summary, otherTables: snapshot.otherTables };
   } finally {
     await snapshot.close();

@@ -7,6 +7,7 @@ import type { PublishedFiles } from "../buckets/ports.ts";
 import { checkBucketPath } from "../buckets/record.ts";
 import { build } from "../build.ts";
 import type { DatabaseSnapshot, PortableRow, TableShape } from "../db/dump/portable.ts";
+import { certificateKeysNamespace } from "../db/rows/certificate-rows.ts";
 import { bucketMembers } from "./bucket-members.ts";
 import {
   type BackupHeader,
@@ -31,6 +32,8 @@ export interface BackupContent {
   readonly serverUuid: string | undefined;
   /** The files of all buckets; undefined for a backup without files. */
   readonly files: PublishedFiles | undefined;
+  /** True to include private keys of certificates. Beside the configuration, which has their secret, everybody could read them. */
+  readonly keys?: boolean | undefined;
 }
 
 /** BackupProgress is how far a backup is. */
@@ -176,7 +179,10 @@ class Archive {
   async *#table(table: TableShape): AsyncGenerator<Uint8Array> {
     let number = 0;
     this.#rows[table.name] = 0;
-    for await (const rows of this.#content.snapshot.rows(table)) {
+    const { snapshot, keys } = this.#content;
+    const at = table.name === "kv" && keys !== true ? table.columns.indexOf("namespace") : -1;
+    for await (const all of snapshot.rows(table)) {
+      const rows = at < 0 ? all : all.filter((row) => row[at] !== certificateKeysNamespace);
       number += 1;
       const name = `${databaseFolder}${table.name}/${String(number).padStart(6, "0")}.jsonl`;
       this.#rows[table.name] = (this.#rows[table.name] ?? 0) + rows.length;

@@ -15,7 +15,12 @@ import { countText, sizeText } from "../terminal/quantities.ts";
 
 /** Writes a backup beside a running server, or of a stopped one. */
 export function backup(
-  { file, config: configPath, files }: CommandOptions & { readonly file: string; readonly files?: boolean },
+  {
+    file,
+    config: configPath,
+    files,
+    keys,
+  }: CommandOptions & { readonly file: string; readonly files?: boolean; readonly keys?: boolean },
   ctx: Context,
 ): Promise<number> {
   return interruptible(ctx, "interrupted; no backup was made", async (signal) => {
@@ -32,6 +37,7 @@ export function backup(
         databaseFile(config.database.database_url),
       ),
       files: files ? filesSource(config) : undefined,
+      keys,
     };
     const line = new StatusLine(ctx);
     const options = {

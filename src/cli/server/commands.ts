@@ -106,7 +106,10 @@ export const serverCommands: readonly CommandRow[] = [
   command({
     name: "backup <file>",
     summary: "back up the database and the configuration; the server can be running",
-    options: [["--files", "include the files of all buckets"]],
+    options: [
+      ["--files", "include the files of all buckets"],
+      ["--keys", "include private keys of certificates, if they are in the database"],
+    ],
     notes: "\nFILE - is standard output.",
     run: async (options, ctx) => (await import("../backup/backup.ts")).backup(options, ctx),
   }),
