@@ -47,6 +47,7 @@ export function preflight(
   return (config, relative) => {
     const found = [
       ...inspectTls(config),
+      ...inspectOrders(config),
       ...inspectFolder("static_path", config.static_path),
       ...(config.backup_dir === undefined ? [] : inspectFolder("backup_dir", config.backup_dir)),
       ...inspectLogFiles(config),
@@ -86,6 +87,22 @@ function inspectTls({ tls_cert, tls_key }: Pick<Config, "tls_cert" | "tls_key">)
     if (!(error instanceof Fault)) throw error;
     return [{ path: [error.data.path === tls_key ? "tls_key" : "tls_cert"], why: error.detail }];
   }
+}
+
+/** `inspectOrders` looks at the files that ordering certificates needs. */
+function inspectOrders({ tls: { auto, ca, dns_hook } }: Config): Finding[] {
+  if (!auto) return [];
+  const problem = ca === undefined ? undefined : readProblem(ca);
+  const subject = { name: "the certificate", path: ca ?? "", failed: "cannot be read" };
+  return [
+    ...toFindings(["tls", "ca"], problem && accessMessage(subject, problem)),
+    ...toFindings(["tls", "dns_hook"], dns_hook && programProblem(dns_hook)),
+  ];
+}
+
+function programProblem(path: string): string | undefined {
+  if (Bun.which(path) !== null) return undefined;
+  return `names ${path}, which is not a program that ${currentUser()} can run; \`chmod +x ${shellQuoted(path)}\` makes a script one`;
 }
 
 /** `inspectCertificate` warns of a certificate that ends soon. A server reports that itself, also while it runs. */

@@ -7,7 +7,7 @@ import type { Tier } from "./support/tier.ts";
 
 /** Folders whose stories cost much, with those of their files that the fast tier runs. */
 const fastFiles: Readonly<Record<string, readonly string[]>> = {
-  backup: ["bucket-members", "database-copy", "migrate-both", "refused", "restore", "stores", "tar"],
+  backup: ["bucket-members", "database-copy", "keys", "migrate-both", "refused", "restore", "stores", "tar"],
   cluster: ["check-history", "nodes", "notifications", "roster"],
   console: [
     // Stories without a browser.
@@ -41,6 +41,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
+  certs: ["killed", "nodes"],
   cli: ["cluster-page", "completion-shells", "operate-page", "push-lost", "storage-page"],
   client: ["browser"],
   db: ["paused-postgres"],

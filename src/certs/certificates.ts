@@ -94,7 +94,8 @@ interface CertificatesOptions {
 interface Active {
   readonly settings: CertificateSettings;
   readonly authority: Authority;
-  readonly placeholder: KeyPair;
+  /** Makes what is shown until there is a certificate for the server's own name. */
+  readonly placeholder: () => Promise<KeyPair>;
 }
 
 /**
@@ -110,14 +111,23 @@ export class Certificates {
   /** The certificates in memory, also of names that are not wanted at the moment. */
   readonly #loaded = new Map<string, StoredCertificate>();
   #set: CertificateSet | undefined;
+  /** Those of a reload that is under way. Its listener is bound before anything is in force. */
+  #prepared: CertificateSet | undefined;
+  /** False while the listener that the authority asks is not bound. */
+  #isStarted = false;
+  /** Why certificates could not be managed the last time. */
+  #failure: string | undefined;
 
   constructor(options: CertificatesOptions) {
     this.#options = options;
     const { clock, log } = options;
     const failed = (error: unknown) => {
       if (isUnavailable(error)) return log.debug("certificates wait for the database");
+      const reason = error instanceof Fault ? error.detail : messageOf(error);
+      if (reason === this.#failure) return;
+      this.#failure = reason;
       log.event("certificates.failed", "certificates cannot be managed; those in force stay", {
-        reason: error instanceof Fault ? error.detail : messageOf(error),
+        reason,
       });
     };
     this.#refreshes = new Task({
@@ -137,7 +147,7 @@ export class Certificates {
 
   /** The certificates in force; undefined without `[tls] auto`. */
   get set(): CertificateSet | undefined {
-    return this.#set;
+    return this.#prepared ?? this.#set;
   }
 
   /** When the first of the certificates in force ends, in Unix milliseconds; undefined if there is none. */
@@ -158,23 +168,33 @@ export class Certificates {
       };
     }
     const { clock } = this.#options;
-    const placeholder = await selfSigned(settings.serverName ?? "localhost", clock.now());
+    let made: Promise<KeyPair> | undefined;
+    const placeholder = () => {
+      made ??= selfSigned(settings.serverName ?? "localhost", clock.now());
+      return made;
+    };
     const authority = new Authority(settings, () =>
       this.#withDatabase((database) => this.#accountKey(settings, database)),
     );
     const active = { settings, authority, placeholder };
     const first = await this.#withDatabase((database) => this.#load(active, database));
+    this.#prepared = first;
     return {
       commit: () => {
+        this.#prepared = undefined;
         this.#active = active;
         this.#set = first;
+        if (this.#isStarted) this.refreshSoon();
       },
-      discard() {},
+      discard: () => {
+        this.#prepared = undefined;
+      },
     };
   }
 
   /** Begins to search for names without a certificate. */
   start(): void {
+    this.#isStarted = true;
     this.#refreshes.start();
   }
 
@@ -223,14 +243,14 @@ export class Certificates {
   }
 
   #lease() {
-    const holder = this.#holder;
-    const locks = <T>(work: (locks: Database["taskLocks"]) => Promise<T>) =>
-      this.#withDatabase(({ taskLocks }) => work(taskLocks));
+    // One process alone uses a SQLite file: the lock that it finds there is that of its predecessor.
+    const locks = <T>(work: (locks: Database["taskLocks"], holder: string) => Promise<T>) =>
+      this.#withDatabase(({ taskLocks, kind }) => work(taskLocks, kind === "sqlite" ? kind : this.#holder));
     return {
-      acquire: () => locks((locks) => locks.acquire(lockName, { holder, lockMs, everyMs: 0 })),
-      renew: () => locks((locks) => locks.renew(lockName, { holder, lockMs })),
+      acquire: () => locks((locks, holder) => locks.acquire(lockName, { holder, lockMs, everyMs: 0 })),
+      renew: () => locks((locks, holder) => locks.renew(lockName, { holder, lockMs })),
       release: ({ isDone }: { readonly isDone: boolean }) =>
-        locks((locks) => locks.release(lockName, holder, { isDone })),
+        locks((locks, holder) => locks.release(lockName, holder, { isDone })),
       renewEveryMs: lockMs / 3,
       lost: () => new Fault("Other", "another node orders the certificates now"),
     };
@@ -251,6 +271,7 @@ export class Certificates {
     if (active === undefined) return;
     await this.#withDatabase(async (database) => {
       await this.#putInForce(active, database);
+      this.#failure = undefined;
       if ((await this.#due(active, database)).length > 0) this.#orders.dueIn(0);
     });
   }
@@ -276,7 +297,7 @@ export class Certificates {
       }
       if (found !== undefined) named.set(name, found);
     }
-    return { fallback: named.get(settings.serverName ?? "") ?? placeholder, named };
+    return { fallback: named.get(settings.serverName ?? "") ?? (await placeholder()), named };
   }
 
   /** The names for which something is due. */
@@ -370,12 +391,12 @@ export class Certificates {
     const certificate = this.#loaded.get(name);
     if (certificate === undefined) return;
     const { serial, issuer, from, until } = certificate;
-    const ask_at = this.#options.clock.now() + firstAskMs;
+    const now = this.#options.clock.now();
     await certificates.change(name, ({ orders }) => ({
       orders,
       certificate: { serial, issuer, from, until },
-      renew_at: renewalOf(certificate),
-      ask_at,
+      renew_at: renewalOf(certificate, now),
+      ask_at: now + firstAskMs,
     }));
   }
 
@@ -441,7 +462,8 @@ export class Certificates {
         const { start, end, askAfterMs } = found;
         askMs = Math.min(Math.max(askAfterMs, minAskMs), maxAskMs);
         const isInside = renewAt !== undefined && renewAt >= start && renewAt <= end;
-        if (!isInside) renewAt = Math.floor(start + Math.random() * (end - start));
+        const earliest = certificate.from + restMs(certificate.until - certificate.from);
+        if (!isInside) renewAt = Math.max(earliest, Math.floor(start + Math.random() * (end - start)));
       }
     } catch (error) {
       signal.throwIfAborted();
@@ -547,9 +569,16 @@ function fileOf(name: string): string {
 }
 
 /** After two thirds of its life, a little earlier by chance: servers that were set up together do not come back together. */
-function renewalOf({ from, until }: StoredCertificate): number {
+function renewalOf({ from, until }: StoredCertificate, nowMs: number): number {
   const life = until - from;
-  return Math.floor(from + life * (2 / 3 - Math.random() * jitter));
+  const at = Math.floor(from + life * (2 / 3 - Math.random() * jitter));
+  const earliest = nowMs + restMs(life);
+  return earliest + restMs(life) < until ? Math.max(at, earliest) : at;
+}
+
+/** The least time before a certificate is replaced: a clock or an authority that is wrong must not lead to one order after the other. */
+function restMs(life: number): number {
+  return Math.min(dayMs, Math.floor(life / 3));
 }
 
 function isSame(one: CertificateSet | undefined, other: CertificateSet): boolean {

@@ -9,6 +9,8 @@ import { OrderFailure } from "./failure.ts";
 const answerMs = 600_000;
 const reachMs = 10_000;
 const hookMs = 120_000;
+/** More than any token. */
+const maxAnswerBytes = 1024;
 /** What a hook says is kept up to this length. */
 const maxSaidChars = 300;
 
@@ -63,9 +65,22 @@ async function assertLeadsHere(origin: string, token: string, signal: AbortSigna
   );
   signal.throwIfAborted();
   if (asked === undefined) return;
-  if (asked.status === 200 && (await asked.text()).trim() === token) return;
-  await asked.body?.cancel();
+  const text = await beginningOf(asked).catch(() => "");
+  signal.throwIfAborted();
+  if (asked.status === 200 && text.trim() === token) return;
   throw new OrderFailure("dns_elsewhere", `${origin} answered ${asked.status}, and not as this server does`);
+}
+
+/** The text of an answer, of which any server may have sent any amount. */
+async function beginningOf({ body }: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of body ?? []) {
+    chunks.push(chunk);
+    bytes += chunk.byteLength;
+    if (bytes > maxAnswerBytes) break;
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 /** `hookAnswerer` lets a program of the operator's put TXT records into the DNS and take them away. */

@@ -107,7 +107,7 @@ export function sharedFiles(config: Config, configPath: string): SharedFile[] {
 
 /** `usedFiles` lists the files and folders of the server, each with its key. Files of buckets are in `static_path`. */
 export function usedFiles(config: Config, configPath: string): UsedFile[] {
-  const { logging, database, files } = config;
+  const { logging, database, files, tls } = config;
   const sqlite = sqliteFilePart.read(database.database_url);
   const databasePath = sqlite === undefined ? undefined : realPathOf(sqlite);
   const named = (key: readonly string[], paths: readonly string[], name = key.at(-1) ?? ""): UsedFile => ({
@@ -145,6 +145,8 @@ export function usedFiles(config: Config, configPath: string): UsedFile[] {
     ...one(["backup_dir"], config.backup_dir, "folder"),
     ...one(["tls_cert"], config.tls_cert, "read"),
     ...one(["tls_key"], config.tls_key, "read"),
+    ...one(["tls", "ca"], tls.ca, "read"),
+    ...one(["tls", "dns_hook"], tls.dns_hook, "read"),
     ...one(["unix_socket_path"], config.enable_unix_socket ? config.unix_socket_path : undefined, "own"),
     ...log("json_log_file", logging.json_log_file),
     ...log("access_log", logging.access_log),

@@ -5,11 +5,13 @@ import {
   bucketAt,
   issuedFor,
   orderingNode,
+  ordersFrom,
   problemOf,
   serverName,
   shownFor,
   stateOf,
 } from "../support/certs.ts";
+import { testNode } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
 import { test } from "../support/test.ts";
 import { until } from "../support/until.ts";
@@ -73,6 +75,25 @@ if (opened !== undefined) {
       expect((await shownFor(node.url, serverName)).subject).toBe(serverName);
       expect(shown.serial).not.toBe((await shownFor(node.url, serverName)).serial);
       expect((await shownFor(node.url, "unknown.example.com")).subject).toBe(serverName);
+    },
+    longMs,
+  );
+
+  test(
+    "a reload lets a server begin to order certificates, and end",
+    async () => {
+      const { top = "", reach } = ordersFrom(pebble);
+      await using node = await testNode({ reach });
+      const before = await Bun.file(node.configPath).text();
+      const { host } = new URL(node.url);
+      await node.editConfig(before.replace("[logging]", `${top}[logging]`).replace("127.0.0.1:0", host));
+      expect(node.url).toBe(`https://${host}`);
+      const shown = await issuedFor(node, serverName);
+      await node.editConfig(before.replace("127.0.0.1:0", host));
+      expect(node.url).toBe(`http://${host}`);
+      expect(await node.call("node-server_certificates", [node.superToken])).toEqual([]);
+      await node.editConfig(before.replace("[logging]", `${top}[logging]`).replace("127.0.0.1:0", host));
+      expect(await shownFor(node.url, serverName)).toEqual(shown);
     },
     longMs,
   );

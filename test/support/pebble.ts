@@ -26,8 +26,12 @@ export interface Pebble extends AsyncDisposable {
   readonly requests: string[];
   /** Asked before each request; undefined passes all. */
   intercept: Intercept | undefined;
+  /** Called after the next request that was passed on has been answered, before the answer is sent. */
+  answered: (() => void) | undefined;
   /** Adds a field to the directory. */
   advertise: Record<string, string>;
+  /** The address at which the DNS server is told what to answer. */
+  readonly dnsUrl: string;
   /** Says something to the DNS server: https://github.com/letsencrypt/pebble/tree/main/cmd/pebble-challtestsrv */
   dns(command: string, body: unknown): Promise<void>;
   /** Ends the authority and starts another one at the same address, which knows no account. */
@@ -113,6 +117,7 @@ export async function openPebble({ externalAccounts }: PebbleOptions = {}): Prom
         headers: { ...Object.fromEntries(request.headers), host: `127.0.0.1:${relay.port}` },
         ...(body === "" ? {} : { body }),
       });
+      pebble.answered?.();
       if (pathname !== "/dir") return response;
       return Response.json({ ...((await response.json()) as object), ...pebble.advertise });
     },
@@ -125,6 +130,8 @@ export async function openPebble({ externalAccounts }: PebbleOptions = {}): Prom
     httpPort,
     requests,
     intercept: undefined,
+    answered: undefined,
+    dnsUrl: `http://127.0.0.1:${dnsManagement}`,
     advertise: {},
     async dns(command, told) {
       const response = await fetch(`http://127.0.0.1:${dnsManagement}/${command}`, {

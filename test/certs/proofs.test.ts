@@ -1,0 +1,59 @@
+import { afterAll, expect } from "bun:test";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { bucketAt, issuedFor, orderingNode, problemOf, serverName } from "../support/certs.ts";
+import { tempFolder } from "../support/node.ts";
+import { openPebble } from "../support/pebble.ts";
+import { test } from "../support/test.ts";
+
+const kid = "kid-1";
+const hmacKey = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
+const opened = await openPebble({ externalAccounts: { [kid]: hmacKey } });
+afterAll(() => opened?.[Symbol.asyncDispose]());
+
+const longMs = 60_000;
+
+if (opened !== undefined) {
+  const pebble = opened;
+
+  test(
+    "a program of the operator's proves names in the DNS, for an authority that needs an external account",
+    async () => {
+      await using folder = await tempFolder();
+      const hook = join(folder.path, "hook");
+      const calls = join(folder.path, "calls");
+      await writeFile(
+        hook,
+        `#!/bin/sh
+echo "$1 $2" >> ${calls}
+case "$2" in *broken*) echo "no such zone" >&2; exit 3;; esac
+case "$1" in
+  add) curl -sf -d "{\\"host\\":\\"$2.\\",\\"value\\":\\"$3\\"}" ${pebble.dnsUrl}/set-txt ;;
+  remove) curl -sf -d "{\\"host\\":\\"$2.\\"}" ${pebble.dnsUrl}/clear-txt ;;
+esac
+`,
+      );
+      await chmod(hook, 0o755);
+      const more = `dns_hook = "${hook}"\neab_kid = "${kid}"\neab_hmac_key = "${hmacKey}"\n`;
+      await using node = await orderingNode(pebble, { more });
+      await issuedFor(node, serverName);
+      const record = `_acme-challenge.${serverName}`;
+      expect(await Bun.file(calls).text()).toBe(`add ${record}\nremove ${record}\n`);
+      await bucketAt(node, "broken", "broken.example.com");
+      expect(await problemOf(node, "broken.example.com")).toMatchObject({
+        reason: "dns_hook_failed",
+        detail: expect.stringContaining("exit code 3: no such zone"),
+      });
+    },
+    longMs,
+  );
+
+  test(
+    "an authority that needs an external account refuses a server without one",
+    async () => {
+      await using node = await orderingNode(pebble);
+      expect(await problemOf(node, serverName)).toMatchObject({ reason: "account_refused" });
+    },
+    longMs,
+  );
+}
