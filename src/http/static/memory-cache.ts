@@ -97,7 +97,8 @@ export class MemoryCache {
     entry.used = true;
     if (freshness !== "tick")
       return this.#isStillCurrent(entry, variant, freshness) ? send(request, variant) : undefined;
-    if (!entry.file.bucket.public || this.#needsPresentState(request)) return undefined;
+    if (!entry.file.bucket.public || (!this.canCompare && wantsPresentState(request.headers)))
+      return undefined;
     if (!this.#isCurrentInTick(entry, variant)) return undefined;
     this.#hits += 1;
     return send(request, variant);
@@ -173,10 +174,6 @@ export class MemoryCache {
     if (variant.dependencies.every((file) => file.isCurrent(folders, state))) return true;
     this.#entries.remove(entry);
     return false;
-  }
-
-  #needsPresentState({ headers }: Request): boolean {
-    return this.#records().mayLag && wantsPresentState(headers);
   }
 }
 
