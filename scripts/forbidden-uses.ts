@@ -67,6 +67,14 @@ const rules: readonly Rule[] = [
       "src/cli/process-context.ts": "makes the context of the process",
     },
   },
+  {
+    // A table or a form of a page's own orders, searches, stacks and refuses in its own way.
+    files: "src/console/**/*.tsx",
+    except: /^src\/console\/ui\//,
+    uses: /<table\b|<form\b|\baria-sort\b/,
+    advice: "use the kit of the console (src/console/ui/data-table.tsx, form.tsx)",
+    allowed: {},
+  },
 ];
 
 /** forbiddenUses lists the lines that break a rule, and the exceptions that no file needs any more. */
