@@ -169,7 +169,9 @@ function Spacer({ height }: { readonly height: number }) {
   return height > 0 ? <tr class="spacer" style={{ height: `${height}px` }} /> : null;
 }
 
-interface ChooseAllProps<T> extends Pick<DataTableProps<T>, "rows" | "keyOf"> {
+interface ChooseAllProps<T> {
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
   readonly selection: Selection<T>;
 }
 
@@ -231,7 +233,8 @@ function classOf<T>({ id, kind, from, stacked }: Column<T>): string {
   return parts.filter(Boolean).join(" ");
 }
 
-interface RowProps<T> extends Pick<DataTableProps<T>, "columns"> {
+interface RowProps<T> {
+  readonly columns: ReadonlyArray<Column<T>>;
   readonly row: T;
   readonly selection: Selection<T> | undefined;
   readonly rowProps: DataTableProps<T>["rowProps"] | undefined;

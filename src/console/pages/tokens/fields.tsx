@@ -100,11 +100,11 @@ export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: 
             aria-pressed={name === purpose}
             onClick={() => onChange(name, bucket)}
           >
-            <span>{t.tokens[`${name}Title`]}</span>
+            <span>{t.tokens.purposes[name].title}</span>
           </button>
         ))}
       </fieldset>
-      <p class="muted">{t.tokens[`${purpose}Text`]}</p>
+      <p class="muted">{t.tokens.purposes[purpose].text}</p>
       {purposes[purpose].needsBucket && (
         <TextField
           label={t.tokens.bucket}
