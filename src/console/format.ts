@@ -1,17 +1,17 @@
 import { numberIn } from "./text/counted.ts";
-import type { Language } from "./text/language.ts";
+import { type Language, languageRows } from "./text/language.ts";
 import { language, t } from "./text/text.ts";
 
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
 
 /** `a, b`. In Chinese `a、b`. */
 export function listed(parts: readonly string[]): string {
-  return parts.join(language() === "zh" ? "、" : ", ");
+  return parts.join(languageRows[language()].comma);
 }
 
 /** Sentences one after the other, without those that are not shown. Chinese has no blank between them. */
 export function sentences(...parts: readonly (string | false)[]): string {
-  return parts.filter((part) => part !== false && part !== "").join(language() === "zh" ? "" : " ");
+  return parts.filter((part) => part !== false && part !== "").join(languageRows[language()].gap);
 }
 
 /** `1,234`. */
@@ -106,11 +106,10 @@ function spaced(text: string): string {
 
 /** Formats are made once a language: making one costs more than using it. */
 function perLanguage<T>(make: (tag: string) => T): () => T {
-  const tags: Readonly<Record<Language, string>> = { en: "en-GB", zh: "zh-CN" };
   const made = new Map<Language, T>();
   return () => {
     const now = language();
-    const format = made.get(now) ?? make(tags[now]);
+    const format = made.get(now) ?? make(languageRows[now].locale);
     made.set(now, format);
     return format;
   };

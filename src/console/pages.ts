@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
 import type { Rights } from "./rights.ts";
-import type { TextGroup } from "./text/catalogues.ts";
+import type { TextGroup } from "./text/language.ts";
 import { t } from "./text/text.ts";
 import type { IconName } from "./ui/icons.tsx";
 

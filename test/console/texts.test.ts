@@ -2,8 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { Glob } from "bun";
 import { ago, duration, listed, sentences, shortTime } from "../../src/console/format.ts";
 import { formatValue } from "../../src/console/pages/overview/model.ts";
-import { catalogues, type TextGroup, textGroups } from "../../src/console/text/catalogues.ts";
-import { languages } from "../../src/console/text/language.ts";
+import { languageRows, languages, type TextGroup, textGroups } from "../../src/console/text/language.ts";
 import { setLanguage, t } from "../../src/console/text/text.ts";
 import "./texts.ts";
 
@@ -44,7 +43,8 @@ test("every text of the catalogue is used, and every used text is in it", async 
 });
 
 describe("the Chinese catalogue", () => {
-  const load = (group: TextGroup) => Promise.all(languages.map((language) => catalogues[language][group]()));
+  const load = (group: TextGroup) =>
+    Promise.all(languages.map((language) => languageRows[language].texts[group]()));
 
   test("has the same texts as the English one, with the same parts", async () => {
     for (const group of textGroups) {
@@ -64,7 +64,7 @@ describe("the Chinese catalogue", () => {
       ),
     );
     for (const group of textGroups) {
-      const texts = await catalogues.zh[group]();
+      const texts = await languageRows.zh.texts[group]();
       for (const [key, text] of Object.entries(texts)) {
         if (names.has(key) || typeof text !== "string") continue;
         expect([`${group}.${key}`, text]).toEqual([
@@ -77,7 +77,7 @@ describe("the Chinese catalogue", () => {
 
   test("has no sentence with English punctuation at its end", async () => {
     for (const group of textGroups)
-      for (const [path, text] of leaves(await catalogues.zh[group](), group).filter(([, text]) =>
+      for (const [path, text] of leaves(await languageRows.zh.texts[group](), group).filter(([, text]) =>
         /[\u4e00-\u9fff][.,:;?!]$/.test(text),
       ))
         throw new Error(`${path} ends like an English sentence: ${text}`);
@@ -97,7 +97,7 @@ describe("the Chinese catalogue", () => {
       / [，。：；？！、（）“”%]|[，。：；？！、（）“”] |……|\.{3}|\p{Script=Han}[,;:?!()]|[,;:?!()]\p{Script=Han}/u;
     const wrong: (readonly [string, string])[] = [];
     for (const group of textGroups)
-      for (const [path, text] of leaves(await catalogues.zh[group](), group)) {
+      for (const [path, text] of leaves(await languageRows.zh.texts[group](), group)) {
         if (missingBlank.test(text) && !withoutBlank.includes(path)) wrong.push([path, text]);
         if (wrongSign.test(text)) wrong.push([path, text]);
       }

@@ -1,6 +1,5 @@
 import type { Page } from "playwright-core";
-import { catalogues, type Texts, textGroups } from "../../src/console/text/catalogues.ts";
-import type { Language } from "../../src/console/text/language.ts";
+import { type Language, languageRows, type Texts, textGroups } from "../../src/console/text/language.ts";
 import { siteWith } from "../support/bucket.ts";
 import { deployClient } from "../support/deploys.ts";
 import { type TestNode, testNode } from "../support/node.ts";
@@ -20,7 +19,7 @@ export interface View {
 
 export async function textsOf(language: Language): Promise<Texts> {
   const loaded = await Promise.all(
-    textGroups.map(async (group) => [group, await catalogues[language][group]()] as const),
+    textGroups.map(async (group) => [group, await languageRows[language].texts[group]()] as const),
   );
   return Object.fromEntries(loaded) as Texts;
 }

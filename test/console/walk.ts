@@ -1,7 +1,6 @@
 import { expect } from "bun:test";
 import type { ElementHandle, Page } from "playwright-core";
-import type { Texts } from "../../src/console/text/catalogues.ts";
-import type { Language } from "../../src/console/text/language.ts";
+import type { Language, Texts } from "../../src/console/text/language.ts";
 import { tier } from "../support/tier.ts";
 import { axeFindings, ColourJudge, inBrowser, openConsole, shoot, signIn } from "./browser.ts";
 import { narrow, wide } from "./context-pool.ts";

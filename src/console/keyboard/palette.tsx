@@ -4,7 +4,7 @@ import { pages } from "../pages.ts";
 import { go, linkTo } from "../route.ts";
 import type { Session } from "../session.ts";
 import { chooseLanguage } from "../text/choose-language.ts";
-import { languageNames, languages } from "../text/language.ts";
+import { languageRows, languages } from "../text/language.ts";
 import { language, t } from "../text/text.ts";
 import { chooseTheme } from "../theme.ts";
 import { useLoad } from "../ui/call.tsx";
@@ -147,7 +147,9 @@ function actions({ rights }: Session): readonly Command[] {
     { label: t.frame.darkColours, icon: "moon", run: () => chooseTheme("dark") },
     ...languages
       .filter((one) => one !== language())
-      .map((one): Command => ({ label: languageNames[one], icon: "globe", run: () => chooseLanguage(one) })),
+      .map(
+        (one): Command => ({ label: languageRows[one].name, icon: "globe", run: () => chooseLanguage(one) }),
+      ),
     { label: t.help.title, icon: "help", run: () => openKeyboardDialog("help") },
     { label: t.frame.signOut, icon: "out", run: askToSignOut },
   ];

@@ -1,6 +1,6 @@
 import { effect } from "@preact/signals";
 import { browserStorage } from "../storage.ts";
-import { type Language, languages, preferred } from "./language.ts";
+import { type Language, languageRows, languages, preferred } from "./language.ts";
 import { language, loadTexts, setLanguage } from "./text.ts";
 
 const storageKey = "node-server.language";
@@ -10,7 +10,7 @@ export async function startLanguage(): Promise<void> {
   await setLanguage(stored() ?? preferred(navigator.languages));
   await loadTexts("frame");
   effect(() => {
-    document.documentElement.lang = language() === "zh" ? "zh-Hans" : "en";
+    document.documentElement.lang = languageRows[language()].html;
   });
 }
 

@@ -1,17 +1,20 @@
-import type { Language } from "./language.ts";
-
-const plurals = new Intl.PluralRules("en");
-const numbers: Readonly<Record<Language, Intl.NumberFormat>> = {
-  en: new Intl.NumberFormat("en"),
-  zh: new Intl.NumberFormat("zh"),
-};
+const numbers = new Map<string, Intl.NumberFormat>();
 
 /** `1,234` in the way of a language. */
-export function numberIn(language: Language, value: number): string {
-  return numbers[language].format(value);
+export function numberIn(locale: string, value: number): string {
+  const format = numbers.get(locale) ?? new Intl.NumberFormat(locale);
+  numbers.set(locale, format);
+  return format.format(value);
 }
 
-/** `1 file`, `1,234 files`, by the plural rules of English. Chinese nouns have one form and need only `numberIn`. */
-export function counted(count: number, forms: { readonly one: string; readonly other: string }): string {
-  return `${numberIn("en", count)} ${plurals.select(count) === "one" ? forms.one : forms.other}`;
+/** Forms of a noun by the categories of `Intl.PluralRules`. */
+export type Forms = { readonly other: string } & Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>;
+
+/** countedIn returns what puts a number before the form of a noun that the rules of a language choose. */
+export function countedIn(locale: string): (count: number, forms: Forms) => string {
+  const rules = new Intl.PluralRules(locale);
+  return (count, forms) => `${numberIn(locale, count)} ${forms[rules.select(count)] ?? forms.other}`;
 }
+
+/** `1 file`, `1,234 files`. Chinese nouns have one form and need only `numberIn`. */
+export const counted = countedIn("en");

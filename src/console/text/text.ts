@@ -1,9 +1,8 @@
 import { signal } from "@preact/signals";
-import { catalogues, type TextGroup, type Texts, textGroups } from "./catalogues.ts";
-import type { Language } from "./language.ts";
+import { type Language, languageRows, type TextGroup, type Texts, textGroups } from "./language.ts";
 
 const current = signal<Language>("en");
-const loaded: Record<Language, Partial<Record<TextGroup, unknown>>> = { en: {}, zh: {} };
+const loaded: Partial<Record<Language, Partial<Record<TextGroup, unknown>>>> = {};
 /** Groups that are on the screen or may come back to it. */
 const wanted = new Set<TextGroup>();
 
@@ -22,7 +21,7 @@ export const t = Object.defineProperties({} as Texts, Object.fromEntries(textGro
 
 function toGetter(group: TextGroup): [TextGroup, PropertyDescriptor] {
   const get = () => {
-    const texts = loaded[current.value][group];
+    const texts = loaded[current.value]?.[group];
     if (texts === undefined) throw new Error(`the texts of ${group} are not loaded`);
     return texts;
   };
@@ -53,5 +52,7 @@ export async function setLanguage(next: Language): Promise<void> {
 }
 
 async function load(of: Language, group: TextGroup): Promise<void> {
-  loaded[of][group] ??= await catalogues[of][group]();
+  if (loaded[of]?.[group] !== undefined) return;
+  const texts = await languageRows[of].texts[group]();
+  loaded[of] = { ...loaded[of], [group]: texts };
 }
