@@ -3,11 +3,9 @@ import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/call.tsx";
+import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { FileName } from "../../ui/file-name.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { TabLinks } from "../../ui/tabs.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { type OpenBucket, openAccess } from "./bucket-access.ts";
@@ -35,7 +33,7 @@ export default function BucketsPage() {
 /** One bucket: its files, and a tab for each of the other things that the token may see or do. */
 function BucketPage({ name }: { readonly name: string }) {
   const session = useSession();
-  const { value, error, reload } = useLoad(
+  const opened = useLoad(
     async (signal): Promise<OpenBucket> => {
       const { client, rights } = session;
       const bucket = rights.may("static-bucket_read", name)
@@ -60,10 +58,10 @@ function BucketPage({ name }: { readonly name: string }) {
       summary={isFiles && totals !== undefined && <p class="muted">{totalsText(totals)}</p>}
       tall={isFiles}
       actions={
-        value !== undefined && (
+        opened.value !== undefined && (
           <>
-            <Badges bucket={value.bucket} />
-            <OpenSite {...value} />
+            <Badges bucket={opened.value.bucket} />
+            <OpenSite {...opened.value} />
           </>
         )
       }
@@ -78,12 +76,14 @@ function BucketPage({ name }: { readonly name: string }) {
           }))}
         />
       )}
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton rows={8} />}
       {current === undefined && <p class="notice">{t.bucketTabs.mayNot}</p>}
-      {value !== undefined && current !== undefined && (
-        <Tab tab={current.name} openBucket={value} onChange={reload} onTotals={setTotals} />
-      )}
+      <WhenLoaded of={opened} rows={8}>
+        {(bucket) =>
+          current !== undefined && (
+            <Tab tab={current.name} openBucket={bucket} onChange={opened.reload} onTotals={setTotals} />
+          )
+        }
+      </WhenLoaded>
     </Page>
   );
 }

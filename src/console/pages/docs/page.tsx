@@ -1,9 +1,7 @@
 import { linkTo, route } from "../../route.ts";
 import { t } from "../../text/text.ts";
-import { useLoad } from "../../ui/call.tsx";
+import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { Page } from "../../ui/page.tsx";
-import { Problem } from "../../ui/problem.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import MarkdownView from "../buckets/preview/markdown-view.tsx";
 
 type Document = () => Promise<{ readonly default: string }>;
@@ -31,20 +29,20 @@ const documents: Readonly<Record<string, Document>> = {
 /** One file of the documentation, in English. Links between the files work. */
 export default function DocsPage() {
   const [name = "console.md"] = route.value.rest;
-  const { value, error, reload } = useLoad(async () => {
+  const document = useLoad(async () => {
     const load = Object.hasOwn(documents, name) ? documents[name] : undefined;
     if (load === undefined) throw new Error(t.frame.noDocument(name));
     return withoutMarks((await load()).default);
   }, [name]);
   return (
     <Page title={t.frame.documentation}>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton />}
-      {value !== undefined && error === undefined && (
-        <div class="document" lang="en">
-          <MarkdownView key={name} text={value} path={name} linkOf={linkToDocument} />
-        </div>
-      )}
+      <WhenLoaded of={document}>
+        {(text) => (
+          <div class="document" lang="en">
+            <MarkdownView key={name} text={text} path={name} linkOf={linkToDocument} />
+          </div>
+        )}
+      </WhenLoaded>
     </Page>
   );
 }

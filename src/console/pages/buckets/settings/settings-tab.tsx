@@ -4,11 +4,9 @@ import { go, linkTo } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
-import { useLoad } from "../../../ui/call.tsx";
+import { useLoad, WhenLoaded } from "../../../ui/call.tsx";
 import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../../ui/form.tsx";
-import { Problem } from "../../../ui/problem.tsx";
 import { rich } from "../../../ui/rich.tsx";
-import { Skeleton } from "../../../ui/skeleton.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { useUnsaved } from "../../../unsaved-work.ts";
 import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "../parts.tsx";
@@ -214,7 +212,7 @@ export function namesIn(hosts: string): string[] {
 function SiteProblems({ bucket }: { readonly bucket: Bucket }) {
   const { client } = useSession();
   const { name } = bucket;
-  const { value, error, reload } = useLoad(
+  const list = useLoad(
     (signal): Promise<SiteProblem[]> => client.call("static-bucket_site_problems", { name }, { signal }),
     [client, bucket],
   );
@@ -232,10 +230,15 @@ function SiteProblems({ bucket }: { readonly bucket: Bucket }) {
           redirects: linkToFile("_redirects"),
         })}
       </p>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <Skeleton rows={1} />}
-      {value?.length === 0 && <p class="notice good">{t.bucketTabs.noProblems}</p>}
-      {value !== undefined && value.length > 0 && <SiteProblemList problems={value} />}
+      <WhenLoaded of={list} rows={1}>
+        {(problems) =>
+          problems.length === 0 ? (
+            <p class="notice good">{t.bucketTabs.noProblems}</p>
+          ) : (
+            <SiteProblemList problems={problems} />
+          )
+        }
+      </WhenLoaded>
     </section>
   );
 }
