@@ -106,16 +106,6 @@ export function useSession(): Session {
   return now.session;
 }
 
-/** Creates one value per session, on first use. It outlives pages and is garbage collected with its session. */
-export function perSession<T>(make: (session: Session) => T): (session: Session) => T {
-  const values = new WeakMap<Session, { readonly value: T }>();
-  return (session) => {
-    const own = values.get(session) ?? { value: make(session) };
-    values.set(session, own);
-    return own.value;
-  };
-}
-
 // When the tab gets the focus, check at once whether the token is still accepted.
 addEventListener("focus", check);
 onMessage(signedOutMessage, () => {

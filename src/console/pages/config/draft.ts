@@ -1,8 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
-import { perSession, signedIn } from "../../session.ts";
+import { sessionState } from "../../session-state.ts";
 import { t } from "../../text/text.ts";
-import { registerUnsavedWork } from "../../unsaved-work.ts";
 import { consoleUrl, listenerFromUrl, parseListener } from "./model.ts";
 import { type Reload, writeConfig } from "./reload.ts";
 
@@ -74,9 +73,6 @@ function newAddress(text: string, { listening }: Reload): string | undefined {
   return listener === undefined ? undefined : consoleUrl(listener, location.hostname);
 }
 
-export const draftOf = perSession(({ client }) => new ConfigDraft(client));
-
-registerUnsavedWork(() => {
-  const now = signedIn.value;
-  return now.state === "signed-in" && draftOf(now.session).isChanged ? t.config.unsaved : undefined;
+export const { of: draftOf } = sessionState(({ client }) => new ConfigDraft(client), {
+  unsaved: ({ isChanged }) => (isChanged ? t.config.unsaved : undefined),
 });

@@ -1,10 +1,9 @@
 import { type Signal, signal } from "@preact/signals";
 import { InvalidInput, type NodeServerClient, RpcError } from "../../../client/index.ts";
 import type { Mark, Position } from "../../editor/props.ts";
-import { perSession, signedIn } from "../../session.ts";
+import { sessionState } from "../../session-state.ts";
 import { t } from "../../text/text.ts";
 import { explain } from "../../ui/problem.tsx";
-import { registerReloadLoss } from "../../unsaved-work.ts";
 import type { Row } from "./model.ts";
 import { countStatements, type Dialect, explainPrefix, type PlanStep, readPlan } from "./model.ts";
 
@@ -155,9 +154,6 @@ function summaryOf(end: StatementResult): string {
   return t.sql.countRows(end.result.rowCount);
 }
 
-export const workspaceOf = perSession(({ client }) => new SqlWorkspace(client));
-
-registerReloadLoss(() => {
-  const now = signedIn.peek();
-  return now.state === "signed-in" && workspaceOf(now.session).text.peek().trim() !== "";
+export const { of: workspaceOf } = sessionState(({ client }) => new SqlWorkspace(client), {
+  isLostByReload: ({ text }) => text.peek().trim() !== "",
 });

@@ -1,7 +1,6 @@
-import { effect, signal } from "@preact/signals";
-import { signedIn } from "../../../session.ts";
+import { signal } from "@preact/signals";
+import { sessionState } from "../../../session-state.ts";
 import { t } from "../../../text/text.ts";
-import { registerUnsavedWork } from "../../../unsaved-work.ts";
 
 export interface Draft {
   readonly text: string;
@@ -10,33 +9,33 @@ export interface Draft {
 }
 
 /** Unsaved texts by file. They outlive the page, so that going back in the history does not lose them. */
-const drafts = new Map<string, Draft>();
-/** Keys of the drafts. The signal changes only when a draft is added or removed, not with every key press. */
-const unsaved = signal<ReadonlySet<string>>(new Set());
+const drafts = sessionState(
+  () => ({
+    byFile: new Map<string, Draft>(),
+    /** Keys of the drafts. The signal changes only when a draft is added or removed, not with every key press. */
+    unsaved: signal<ReadonlySet<string>>(new Set()),
+  }),
+  { unsaved: ({ byFile }) => (byFile.size > 0 ? t.files.draftsUnsaved : undefined) },
+);
 
 /** Whether a file has a draft. Components that call it re-render when this changes. */
 export function isUnsaved(bucket: string, path: string): boolean {
-  return unsaved.value.has(`${bucket}/${path}`);
+  return drafts.current()?.unsaved.value.has(`${bucket}/${path}`) ?? false;
 }
 
 export function draftOf(bucket: string, path: string): Draft | undefined {
-  return drafts.get(`${bucket}/${path}`);
+  return drafts.current()?.byFile.get(`${bucket}/${path}`);
 }
 
+/** Keeps a draft until it is dropped or the session ends. */
 export function keepDraft(bucket: string, path: string, draft: Draft): void {
+  const { byFile, unsaved } = drafts.current() ?? {};
   const key = `${bucket}/${path}`;
-  drafts.set(key, draft);
-  if (!unsaved.peek().has(key)) unsaved.value = new Set(drafts.keys());
+  byFile?.set(key, draft);
+  if (unsaved?.peek().has(key) === false) unsaved.value = new Set(byFile?.keys());
 }
 
 export function dropDraft(bucket: string, path: string): void {
-  if (drafts.delete(`${bucket}/${path}`)) unsaved.value = new Set(drafts.keys());
+  const { byFile, unsaved } = drafts.current() ?? {};
+  if (unsaved !== undefined && byFile?.delete(`${bucket}/${path}`)) unsaved.value = new Set(byFile.keys());
 }
-
-effect(() => {
-  if (signedIn.value.state === "signed-in") return;
-  drafts.clear();
-  unsaved.value = new Set();
-});
-
-registerUnsavedWork(() => (drafts.size > 0 ? t.files.draftsUnsaved : undefined));

@@ -1,4 +1,3 @@
-import { effect } from "@preact/signals";
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import {
@@ -11,6 +10,7 @@ import {
 import { untilReachable, whenReachable } from "../../../connection.ts";
 import { number, sentences } from "../../../format.ts";
 import { signedIn } from "../../../session.ts";
+import { onSessionEnd } from "../../../session-state.ts";
 import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -336,8 +336,7 @@ class FolderCreator {
 }
 
 // Signing out cancels all uploads, and the next person does not see their names.
-effect(() => {
-  if (signedIn.value.state === "signed-in") return;
+onSessionEnd(() => {
   uploads.cancelAll();
   uploads.clear();
 });
