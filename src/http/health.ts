@@ -3,6 +3,7 @@ import { messageOf, retryAfterSeconds } from "../base/fault.ts";
 import { SharedRuns } from "../base/shared-runs.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
+import { judgeParts } from "../metrics/verdict.ts";
 import type { Lease } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { textResponse } from "./request/response-size.ts";
@@ -31,6 +32,7 @@ export function serveHealth({ version, uptimeMs, readiness, warnings: present }:
       uptime_ms: uptimeMs(),
       ...(readiness.isDraining && { draining: true }),
       ...(warnings.length > 0 && { warnings }),
+      ...verdictOn(readiness, readiness.lastMissing),
     },
     { headers },
   );
@@ -42,12 +44,18 @@ export function serveHealth({ version, uptimeMs, readiness, warnings: present }:
  */
 export async function serveReady({ readiness }: HealthOptions): Promise<Response> {
   const missing = await readiness.missing();
-  const writes = readiness.acceptsWrites ? {} : { writes: false };
-  if (missing.length === 0) return json({ status: "ready", ...writes }, { headers });
+  const more = { ...(!readiness.acceptsWrites && { writes: false }), ...verdictOn(readiness, missing) };
+  if (missing.length === 0) return json({ status: "ready", ...more }, { headers });
   return json(
-    { status: "unavailable", missing, ...writes },
+    { status: "unavailable", missing, ...more },
     { status: 503, headers: { ...headers, "retry-after": String(retryAfterSeconds) } },
   );
+}
+
+/** The verdict on the parts and its reasons, as `node-server_status` gives them; nothing if all is well with them. */
+function verdictOn({ acceptsWrites }: Readiness, missing: readonly string[]) {
+  const judged = judgeParts(missing, acceptsWrites);
+  return judged.verdict === "well" ? {} : judged;
 }
 
 function json(value: unknown, init: ResponseInit): Response {
@@ -105,6 +113,20 @@ export class Readiness {
     const { services, release } = this.#options.acquire();
     try {
       return services.database.acceptsWrites;
+    } finally {
+      release();
+    }
+  }
+
+  /** What is known to be missing, without asking. */
+  get lastMissing(): readonly RequiredPart[] {
+    const { services, release } = this.#options.acquire();
+    try {
+      const missing: RequiredPart[] = [];
+      if (!services.database.isReachable) missing.push("database");
+      else if (!this.#fitsSchema) missing.push("schema");
+      if (services.buckets.storage.health.isLost) missing.push("store");
+      return this.isDraining ? [...missing, "draining"] : missing;
     } finally {
       release();
     }

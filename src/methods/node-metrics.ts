@@ -3,9 +3,8 @@ import { holds } from "../auth/limit.ts";
 import { globally } from "../auth/need.ts";
 import type { Permission } from "../auth/permission.ts";
 import { Fault } from "../base/fault.ts";
-import type { LogRing } from "../log/ring.ts";
 import type { Family, HistogramCounts, Sample } from "../metrics/family.ts";
-import { judge, levels, measuredFacts, type NodeFacts } from "../metrics/verdict.ts";
+import { judge, levels, loggedFacts, measuredFacts, type NodeFacts, recentMs } from "../metrics/verdict.ts";
 import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 
@@ -97,10 +96,7 @@ export const nodeMetrics = {
         missing,
         measured: measuredFacts(metrics.families, hour, now),
         nodes,
-        ...(may("node.read_logs") && {
-          errors: recentErrors(ring, now),
-          failedSignIns: recentFailedSignIns(auditRing, now),
-        }),
+        ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });
     },
   }),
@@ -175,9 +171,6 @@ function toHistogram({ labels, value }: Sample<HistogramCounts>) {
   return { labels, count: upTo + (counts[bounds.length] ?? 0), sum, buckets };
 }
 
-/** What the verdict takes from the history. */
-const recentMs = 300_000;
-
 async function nodeFacts(roster: Services["roster"]): Promise<NodeFacts> {
   const { nodes, warnings } = await roster.view();
   return {
@@ -185,22 +178,4 @@ async function nodeFacts(roster: Services["roster"]): Promise<NodeFacts> {
     notReady: nodes.filter(({ alive, ready }) => alive && !ready).map(({ name }) => name),
     hasWarnings: warnings.length > 0,
   };
-}
-
-/** Errors of the last hour in the log that is in memory, with the message of the newest. */
-function recentErrors(ring: LogRing, now: number) {
-  const errors = ring
-    .entries()
-    .filter(({ level, timestamp }) => level === "ERROR" && now - Date.parse(timestamp) < 3_600_000);
-  return { count: errors.length, newest: errors.at(-1)?.message ?? "" };
-}
-
-/** Failed sign-ins of the last ten minutes. */
-function recentFailedSignIns(auditRing: LogRing, now: number): number {
-  return auditRing
-    .entries()
-    .filter(
-      ({ fields, timestamp }) => fields.event === "sign_in.failed" && now - Date.parse(timestamp) < 600_000,
-    )
-    .reduce((sum, { fields }) => sum + Number(fields.count ?? 1), 0);
 }

@@ -1,7 +1,8 @@
 import type { Family } from "./family.ts";
 import type { HistoryPart } from "./history.ts";
 
-// Whether the server is well, and why not. The console, the command line and the alerts all show this verdict.
+// Whether the server is well, and why not. The console, the command line, the health check and the alerts all show this verdict.
+// Nothing else has a limit of its own.
 
 export const levels = ["attention", "trouble"] as const;
 export type Level = (typeof levels)[number];
@@ -27,6 +28,22 @@ export type Reason = { readonly level: Level } & (
   | { readonly code: "errors"; readonly count: number; readonly newest: string }
   | { readonly code: "signIns"; readonly count: number }
 );
+
+/** The codes of the reasons that a node knows without asking the database, in the order of `statusFamily`. */
+export const measuredCodes = [
+  "database",
+  "readOnly",
+  "store",
+  "draining",
+  "disk",
+  "failing",
+  "slow",
+  "descriptors",
+  "connections",
+  "certificate",
+  "errors",
+  "signIns",
+] as const satisfies readonly Reason["code"][];
 
 export interface Verdict {
   readonly verdict: "well" | Level;
@@ -89,24 +106,40 @@ export const certificateWarningMs = 14 * 24 * 60 * 60 * 1000;
 
 /** Judges whether the server is well. Facts that are not known are no reason to worry. */
 export function judge(facts: Facts): Verdict {
-  const reasons = [
-    ...missingReasons(facts),
-    ...measuredReasons(facts.measured),
-    ...(facts.nodes === undefined ? [] : nodeReasons(facts.nodes)),
+  const { missing, measured, nodes } = facts;
+  // Readiness and measurements report the same parts.
+  const absent = [
+    ...missing,
+    ...(measured.isDatabaseUp ? [] : ["database"]),
+    ...(measured.isStoreUp ? [] : ["store"]),
+    ...(measured.isDraining ? ["draining"] : []),
+  ];
+  return verdictOf([
+    ...partReasons(absent, measured.isDatabaseWritable),
+    ...measuredReasons(measured),
+    ...(nodes === undefined ? [] : nodeReasons(nodes)),
     ...logReasons(facts),
-  ].sort((a, b) => levels.indexOf(b.level) - levels.indexOf(a.level));
+  ]);
+}
+
+/** Judges the parts of the server alone, which anybody may know. */
+export function judgeParts(missing: readonly string[], isDatabaseWritable: boolean): Verdict {
+  return verdictOf(partReasons(missing, isDatabaseWritable));
+}
+
+function verdictOf(unsorted: readonly Reason[]): Verdict {
+  const reasons = unsorted.toSorted((a, b) => levels.indexOf(b.level) - levels.indexOf(a.level));
   return { verdict: reasons[0]?.level ?? "well", reasons };
 }
 
-/** Lists each missing part once: readiness and measurements report the same parts. */
-function missingReasons({ missing, measured }: Facts): Reason[] {
+function partReasons(missing: readonly string[], isDatabaseWritable: boolean): Reason[] {
   const lacks = (part: string) => missing.includes(part);
   const reasons: Reason[] = [];
-  if (lacks("database") || !measured.isDatabaseUp) reasons.push({ code: "database", level: "trouble" });
-  else if (!measured.isDatabaseWritable) reasons.push({ code: "readOnly", level: "trouble" });
+  if (lacks("database")) reasons.push({ code: "database", level: "trouble" });
+  else if (!isDatabaseWritable) reasons.push({ code: "readOnly", level: "trouble" });
   if (lacks("schema")) reasons.push({ code: "schema", level: "trouble" });
-  if (lacks("store") || !measured.isStoreUp) reasons.push({ code: "store", level: "trouble" });
-  if (lacks("draining") || measured.isDraining) reasons.push({ code: "draining", level: "attention" });
+  if (lacks("store")) reasons.push({ code: "store", level: "trouble" });
+  if (lacks("draining")) reasons.push({ code: "draining", level: "attention" });
   return reasons;
 }
 
@@ -193,6 +226,32 @@ function firstCertificate(families: readonly Family[], nowMs: number): MeasuredF
   );
   const first = Math.min(...ends);
   return ends.length === 0 ? undefined : { expires: new Date(first).toISOString(), leftMs: first - nowMs };
+}
+
+/** What the verdict takes from the history. */
+export const recentMs = 300_000;
+
+/** Entry is what the verdict reads of an entry of the log. */
+interface Entry {
+  readonly level: string;
+  readonly timestamp: string;
+  readonly message: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+}
+
+/** `loggedFacts` counts the errors of the last hour in the log in memory, and the failed sign-ins of the last ten minutes in the audit. */
+export function loggedFacts(
+  entries: readonly Entry[],
+  audited: readonly Entry[],
+  now: number,
+): Required<Pick<Facts, "errors" | "failedSignIns">> {
+  const isWithin = (ms: number) => (entry: Entry) => now - Date.parse(entry.timestamp) < ms;
+  const errors = entries.filter(({ level }) => level === "ERROR").filter(isWithin(3_600_000));
+  const failed = audited.filter(({ fields }) => fields.event === "sign_in.failed").filter(isWithin(600_000));
+  return {
+    errors: { count: errors.length, newest: errors.at(-1)?.message ?? "" },
+    failedSignIns: failed.reduce((sum, { fields }) => sum + Number(fields.count ?? 1), 0),
+  };
 }
 
 /** One slow moment is not a slow server. */

@@ -1,5 +1,7 @@
 import { build } from "../build.ts";
 import { counter, type Family, gauge, labelled, type Sample } from "../metrics/family.ts";
+import type { HistoryPart } from "../metrics/history.ts";
+import { judge, levels, loggedFacts, measuredCodes, measuredFacts } from "../metrics/verdict.ts";
 import { loadOf, type MetricSources } from "./sources.ts";
 
 export function buildFamilies(): Family[] {
@@ -126,6 +128,40 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
       Number(readiness.isDraining),
     ),
   ];
+}
+
+interface StatusSources extends Pick<MetricSources, "services" | "clock"> {
+  /** The families that the verdict is judged from. */
+  readonly families: () => readonly Family[];
+  /** The history of the last minutes that the verdict looks at. */
+  readonly recent: () => HistoryPart | undefined;
+}
+
+/** `statusFamily` has a sample for each reason not to be well, as `node-server_status` judges them. */
+export function statusFamily({ services, clock, families, recent }: StatusSources): Family {
+  return {
+    name: "node_server_status_reason",
+    help: "0 while all is well, 1 for attention, 2 for trouble, by the code of the reason as in node-server_status.",
+    type: "gauge",
+    samples() {
+      const { ring, auditRing } = services();
+      const now = clock.now();
+      const { reasons } = judge({
+        missing: [],
+        measured: measuredFacts(families(), recent(), now),
+        ...loggedFacts(ring.entries(), auditRing.entries(), now),
+      });
+      const gravity = (code: string) =>
+        Math.max(
+          0,
+          ...reasons.filter((one) => one.code === code).map(({ level }) => levels.indexOf(level) + 1),
+        );
+      return labelled(
+        "code",
+        measuredCodes.map((code) => [code, gravity(code)]),
+      );
+    },
+  };
 }
 
 export function storeFamilies({ services, cache }: MetricSources): Family[] {

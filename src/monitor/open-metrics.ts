@@ -4,8 +4,10 @@
 // openMetrics of this file puts them together into one Metrics object.
 
 import { messageOf } from "../base/fault.ts";
+import type { Family } from "../metrics/family.ts";
 import { Metrics } from "../metrics/metrics.ts";
 import { ProcessMetrics } from "../metrics/process-metrics.ts";
+import { recentMs } from "../metrics/verdict.ts";
 import { DiskSpace } from "./disk-space.ts";
 import {
   buildFamilies,
@@ -13,6 +15,7 @@ import {
   componentFamilies,
   connectionFamilies,
   logFamilies,
+  statusFamily,
   storeFamilies,
 } from "./families.ts";
 import { historySeries } from "./series.ts";
@@ -24,20 +27,22 @@ export function openMetrics(sources: MetricSources): Metrics {
   const disks = new DiskSpace(sources.services);
   const log = sources.hub.logger("server");
   const { requests, calls, statements } = sources.recorders;
-  return new Metrics({
-    families: [
-      ...buildFamilies(),
-      ...requests.families,
-      ...connectionFamilies(sources),
-      ...calls.families,
-      ...certificateFamilies(sources),
-      ...logFamilies(sources),
-      ...statements.families,
-      ...componentFamilies(sources),
-      ...storeFamilies(sources),
-      ...disks.families,
-      ...own.families,
-    ],
+  const measured: readonly Family[] = [
+    ...buildFamilies(),
+    ...requests.families,
+    ...connectionFamilies(sources),
+    ...calls.families,
+    ...certificateFamilies(sources),
+    ...logFamilies(sources),
+    ...statements.families,
+    ...componentFamilies(sources),
+    ...storeFamilies(sources),
+    ...disks.families,
+    ...own.families,
+  ];
+  const recent = () => metrics.history({ since: sources.clock.now() - recentMs })[0];
+  const metrics = new Metrics({
+    families: [...measured, statusFamily({ ...sources, families: () => measured, recent })],
     series: historySeries(sources, own, disks),
     siblings: sources.siblings,
     clock: sources.clock,
@@ -51,4 +56,5 @@ export function openMetrics(sources: MetricSources): Metrics {
     start: () => own.start(),
     close: () => own.close(),
   });
+  return metrics;
 }

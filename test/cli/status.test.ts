@@ -66,11 +66,12 @@ story("status and /node/ready say that the database accepts no changes, and read
     return JSON.stringify(await ready()).includes("writes");
   });
   await until("it is ready with new connections", async () => (await ready())[0] === 200);
-  expect(await ready()).toEqual([200, { status: "ready", writes: false }]);
+  const judged = { verdict: "trouble", reasons: [{ code: "readOnly", level: "trouble" }] };
+  expect(await ready()).toEqual([200, { status: "ready", writes: false, ...judged }]);
   const told = await user.run(["status"]);
   expect([told.code, told.stdout]).toEqual([
     1,
-    expect.stringMatching(/^ready +yes\nwrites +no: the database/m),
+    expect.stringMatching(/^ready +yes\nwrites +no: the database.+\nverdict +trouble: .*refuses changes/m),
   ]);
   await setReadOnly("off");
   await until("a change succeeds", async () => (await create("site")).error === undefined);
@@ -94,6 +95,21 @@ story("status says until when the certificate is valid, to a token that may read
   const other = { ...env, NODE_SERVER_TOKEN: plain };
   expect(JSON.parse(await user.does(["status", "--json", "--ca", ca], { env: other }))).toMatchObject({
     certificate_expires: null,
+  });
+});
+
+story("status prints the server's verdict on itself and its reasons", async () => {
+  await using scene = await loggedIn({ logging: 'memory_log_filter = "info"' });
+  const { node, user } = scene;
+  expect(await user.does(["status"])).toMatch(/^verdict +well$/m);
+  node.node.hub.logger("task").error("the nightly backup failed");
+  const said =
+    /^verdict +attention: 1 error in the log of the last hour, the newest: the nightly backup failed$/m;
+  expect(await user.does(["status"])).toMatch(said);
+  expect(JSON.parse(await user.does(["status", "--json"]))).toMatchObject({
+    verdict: "attention",
+    reasons: [{ code: "errors", level: "attention", count: 1 }],
+    super: true,
   });
 });
 

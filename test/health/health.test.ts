@@ -92,10 +92,12 @@ test("a server that restarts shortly says so, and still answers", async () => {
   };
   expect(await ready()).toEqual([200, { status: "ready" }]);
   await node.call("test_restart");
-  expect(await ready()).toEqual([503, { status: "unavailable", missing: ["draining"] }]);
+  const judged = { verdict: "attention", reasons: [{ code: "draining", level: "attention" }] };
+  expect(await ready()).toEqual([503, { status: "unavailable", missing: ["draining"], ...judged }]);
   expect(await (await fetch(`${node.url}/node/health`)).json()).toMatchObject({
     status: "ok",
     draining: true,
+    ...judged,
   });
   // Not after the usual 3 seconds: a load balancer needs longer to notice.
   const scheduled = node.node.ring

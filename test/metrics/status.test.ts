@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { type Facts, judge, type MeasuredFacts } from "../../src/metrics/verdict.ts";
+import { metricsText } from "../support/metrics.ts";
 import { eachDatabase, testNode } from "../support/node.ts";
 
 const dayMs = 24 * 60 * 60 * 1000;
@@ -80,6 +81,9 @@ eachDatabase("a real server is well, and says what is wrong to those who may kno
     reasons: [{ code: "errors", level: "attention", count: 1, newest: "the nightly backup failed" }],
   });
   expect(await ask(measuring)).toEqual({ verdict: "well", reasons: [] });
+  const text = await metricsText(node);
+  expect(text).toContain('\nnode_server_status_reason{code="errors"} 1\n');
+  expect(text).toContain('\nnode_server_status_reason{code="disk"} 0\n');
   const without = await tokenFor("read_logs", "read_nodes");
   expect((await node.refused("node-server_status", { token: without })).data).toMatchObject({
     reason: "missing_permission",

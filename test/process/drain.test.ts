@@ -7,7 +7,15 @@ async function readiness({ url }: Server): Promise<unknown> {
   return [response.status, await response.json()];
 }
 
-const draining = [503, { status: "unavailable", missing: ["draining"] }];
+const draining = [
+  503,
+  {
+    status: "unavailable",
+    missing: ["draining"],
+    verdict: "attention",
+    reasons: [{ code: "draining", level: "attention" }],
+  },
+];
 
 story("a server that is told to stop serves on for drain_seconds while it is not ready", async () => {
   await using home = await newHome({ top: "drain_seconds = 3600\n" });

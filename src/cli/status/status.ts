@@ -5,6 +5,7 @@ import {
   type MetricFamily,
   type NodeServerClient,
   PermissionDenied,
+  type StatusReason,
   toUnreachable,
   Unreachable,
 } from "../../client/index.ts";
@@ -20,7 +21,7 @@ import {
   type RemoteOptions,
   type Target,
 } from "../remote/remote.ts";
-import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
+import { countText, minuteText, numberText, sizeText, timeText } from "../terminal/quantities.ts";
 import { permissionsText, tokenState } from "../tokens/permissions.ts";
 import { warningText } from "./nodes.ts";
 
@@ -47,7 +48,7 @@ export async function status(
   const state = stateOf(target, asked);
   await (options.json ? ctx.printJson(state) : ctx.print(linesOf(state, asked.answers)));
   if (!(own instanceof Error) || own instanceof NoToken)
-    return state.ready === false || state.writes === false ? exitCodes.failed : exitCodes.done;
+    return state.verdict === "trouble" || state.ready === false ? exitCodes.failed : exitCodes.done;
   ctx.say(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it cannot check tokens: ${own.message}`
@@ -97,6 +98,8 @@ const readyAnswer = z.object({
   status: z.enum(["ready", "unavailable"]),
   missing: z.array(z.string()).default([]),
   writes: z.boolean().default(true),
+  verdict: z.enum(["attention", "trouble"]).optional(),
+  reasons: z.array(z.custom<StatusReason>()).default([]),
 });
 
 type Answers = Awaited<ReturnType<typeof ask>>;
@@ -108,16 +111,16 @@ async function askForToken(client: NodeServerClient) {
   try {
     // Called alone first: the server logs every use of an invalid token.
     const own = await client.call("token_get");
-    const [uptime, database, buckets, nodes, metrics] = await client.batch([
+    const [uptime, database, buckets, nodes, metrics, judged] = await client.batch([
       ["node-server_uptime"],
       ["node-server_get_database_type"],
-      // Only the Super Token may call this.
       ["static-bucket_list"],
       // An older server does not know it.
       ["cluster_nodes"],
       ["node-server_metrics", { series: [] }],
+      ["node-server_status"],
     ]);
-    return { own, uptime, database, buckets, nodes, metrics };
+    return { own, uptime, database, buckets, nodes, metrics, judged };
   } catch (error) {
     if (error instanceof DatabaseError || error instanceof PermissionDenied) return failedWith(error);
     throw error;
@@ -125,16 +128,20 @@ async function askForToken(client: NodeServerClient) {
 }
 
 function failedWith(error: Error) {
-  return { own: error, uptime: error, database: error, buckets: error, nodes: error, metrics: error };
+  const none = { uptime: error, database: error, buckets: error, nodes: error, metrics: error };
+  return { own: error, ...none, judged: error };
 }
 
 function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs, readiness }: Answers) {
-  const { own, database, buckets, nodes, metrics } = answers;
+  const { own, database, buckets, nodes, metrics, judged } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
+  const { verdict = null, reasons = [] } = judged instanceof Error ? (readiness ?? {}) : judged;
   return {
     server: url,
     reachable: true,
     answered_ms: answeredMs,
+    verdict,
+    reasons,
     ready: readiness === undefined ? null : readiness.missing.length === 0,
     missing: readiness?.missing ?? null,
     writes: readiness?.writes ?? null,
@@ -147,7 +154,7 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs
     database: database instanceof Error ? null : database.data,
     database_error: broken?.message ?? null,
     token: own instanceof Error ? null : tokenState(own),
-    super: !(buckets instanceof Error),
+    super: !(own instanceof Error) && own.super === true,
     buckets: buckets instanceof Error ? null : buckets.length,
     nodes: nodes instanceof Error ? null : nodes.nodes.filter(({ alive }) => alive).length,
     warnings: nodes instanceof Error ? [] : nodes.warnings,
@@ -171,6 +178,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.writes === false
       ? { writes: "no: the database refuses changes; the log says why (event=database.write_failed)" }
       : {}),
+    ...(state.verdict === null ? {} : { verdict: verdictText(state) }),
     ...(state.certificate_expires === null
       ? {}
       : { certificate: certificateText(state.certificate_expires) }),
@@ -192,6 +200,49 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
 
 function certificateText(expires: number): string {
   return `${expires < Date.now() ? "expired at" : "valid until"} ${minuteText(expires)} UTC`;
+}
+
+/** `well`, or `attention: 2 errors in the log of the last hour`. */
+function verdictText({ verdict, reasons }: State): string {
+  return [verdict, reasons.map(reasonText).join("; ")].filter((part) => part !== "").join(": ");
+}
+
+/** Why the server is not well, and what to do. */
+function reasonText(reason: StatusReason): string {
+  switch (reason.code) {
+    case "database":
+      return "the database does not answer";
+    case "schema":
+      return "a newer version has changed the database; update this server";
+    case "store":
+      return "the file store cannot be used";
+    case "readOnly":
+      return "the database refuses changes";
+    case "draining":
+      return "it stops, or restarts shortly";
+    case "descriptors":
+      return "almost all file descriptors are in use; raise LimitNOFILE of the service";
+    case "connections":
+      return "almost all connections are in use; raise jsonrpc_max_connections";
+    case "nodes":
+      return "the nodes have conflicting settings";
+    case "certificate":
+      return `the certificate ends at ${reason.expires}; renew it and send HUP to the server`;
+    case "disk":
+      return `only ${sizeText(reason.free_bytes)} are free on the disk of ${reason.disk}`;
+    case "failing":
+      return `${(reason.share * 100).toFixed(1)} % of the requests failed in the last five minutes`;
+    case "slow":
+      return `requests wait ${Math.round(reason.seconds * 1000)} ms before they are handled`;
+    case "nodeLost":
+      return `lost: ${reason.names.join(", ")}`;
+    case "nodeNotReady":
+      return `not ready: ${reason.names.join(", ")}`;
+    case "errors":
+      return `${countText(reason.count, "error")} in the log of the last hour, the newest: ${reason.newest}`;
+    case "signIns":
+      return `${countText(reason.count, "failed sign-in")} in the last ten minutes`;
+  }
 }
 
 /** `yes`, or `no: store, database`. */

@@ -160,24 +160,13 @@ async function readStatus({ client, rights }: Session, signal: AbortSignal): Pro
     ? await client.call("node-server_status", {}, { signal }).catch(() => undefined)
     : undefined;
   // Without a database no token can be checked, so the server refuses the call; anybody may ask what it lacks.
-  return status ?? fromReadiness(await readMissing(signal));
+  return status ?? (await readReadiness(signal));
 }
 
-type MissingCode = "database" | "schema" | "store" | "draining";
-
-function fromReadiness(missing: readonly MissingCode[]): ShownStatus {
-  const reasons = missing.map(
-    (code) => ({ code, level: code === "draining" ? "attention" : "trouble" }) as const,
-  );
-  const gravest = reasons.find(({ level }) => level === "trouble") ?? reasons[0];
-  return { verdict: gravest?.level ?? "unknown", reasons };
-}
-
-async function readMissing(signal: AbortSignal): Promise<readonly MissingCode[]> {
+/** The verdict on the parts of the server, which it only gives if one of them is not well. */
+async function readReadiness(signal: AbortSignal): Promise<ShownStatus> {
   const response = await consoleFetch(`${serverUrl}/node/ready`, { signal, credentials: "omit" });
-  if (response.ok) return [];
-  const { missing } = (await response.json()) as { readonly missing?: readonly MissingCode[] };
-  return missing ?? [];
+  return { verdict: "unknown", reasons: [], ...((await response.json()) as Partial<ShownStatus>) };
 }
 
 /** The server asks the release server at most once an hour. */
