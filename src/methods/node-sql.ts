@@ -17,6 +17,9 @@ export const nodeSql = {
     },
     result: z.object({
       success: z.literal(true),
+      columns: z
+        .array(z.string())
+        .describe("the names of the columns, in order, also without rows; a repeated name is numbered"),
       data: z.array(z.record(z.string(), z.unknown())),
       row_count: z.int(),
       truncated: z.boolean(),
@@ -26,6 +29,7 @@ export const nodeSql = {
       params: { token: "<SUPER_TOKEN>", sql: "SELECT id, token_key FROM token WHERE id = 1" },
       result: {
         success: true,
+        columns: ["id", "token_key"],
         data: [{ id: 1, token_key: "eIWPZ6CqJxc2xuH4" }],
         row_count: 1,
         truncated: false,

@@ -52,6 +52,7 @@ eachDatabase("a change of more than 10,000 rows counts all of them, however it i
       before,
       shown: 10_000,
       success: true,
+      columns: ["a"],
       row_count: 10_001,
       truncated: true,
     });

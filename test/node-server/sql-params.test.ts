@@ -38,6 +38,7 @@ bothDatabases("positional params of the call work as the named ones do", async (
   const cast = kind === "sqlite" ? "?" : "$1::int";
   expect(await node.call("node-server_exec_sql", [node.superToken, `SELECT ${cast} AS a`, [5]])).toEqual({
     success: true,
+    columns: ["a"],
     data: [{ a: 5 }],
     row_count: 1,
     truncated: false,

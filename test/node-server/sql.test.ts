@@ -8,9 +8,16 @@ import { test } from "../support/test.ts";
 const sharedNode = sharedNodes();
 
 /** What a statement without rows to show answers. */
-const affected = (row_count: number) => ({ success: true, data: [], row_count, truncated: false });
+const affected = (row_count: number) => ({
+  success: true,
+  columns: [] as string[],
+  data: [],
+  row_count,
+  truncated: false,
+});
 const shows = (...data: Record<string, unknown>[]) => ({
   success: true,
+  columns: Object.keys(data[0] ?? {}),
   data,
   row_count: data.length,
   truncated: false,
@@ -30,7 +37,7 @@ bothDatabases("a SELECT answers its rows, everything else how many rows it chang
   expect(await exec(node, "SELECT id, name, n FROM fruit ORDER BY id")).toEqual(
     shows({ id: 1, name: "fig", n: 1 }, { id: 2, name: "pear", n: 3 }, { id: 3, name: "plum", n: 4 }),
   );
-  expect(await exec(node, "SELECT id FROM fruit WHERE n > 100")).toEqual(shows());
+  expect(await exec(node, "SELECT id FROM fruit WHERE n > 100")).toEqual({ ...shows(), columns: ["id"] });
   expect(await exec(node, "DELETE FROM fruit WHERE name <> 'fig'")).toEqual(affected(2));
   expect(await exec(node, "ALTER TABLE fruit RENAME TO fruits")).toEqual(affected(0));
   expect(await exec(node, "CREATE INDEX by_name ON fruits (name)")).toEqual(affected(0));
@@ -49,7 +56,10 @@ bothDatabases("a statement that returns what it changed shows the rows and count
   expect(await exec(node, `UPDATE ${fruit} SET n = 9 WHERE n = 2 RETURNING name`)).toEqual(
     shows({ name: "pear" }),
   );
-  expect(await exec(node, `UPDATE ${fruit} SET n = 9 WHERE n = 77 RETURNING name`)).toEqual(shows());
+  expect(await exec(node, `UPDATE ${fruit} SET n = 9 WHERE n = 77 RETURNING name`)).toEqual({
+    ...shows(),
+    columns: ["name"],
+  });
   const upsert = `WITH given(name, n) AS (VALUES ('fig', 5)) INSERT INTO ${fruit} SELECT name, n FROM given WHERE true ON CONFLICT (name) DO UPDATE SET n = excluded.n RETURNING n`;
   expect(await exec(node, upsert)).toEqual(shows({ n: 5 }));
   expect(await exec(node, `DELETE FROM ${fruit} WHERE name = 'pear' RETURNING *`)).toEqual(
@@ -227,4 +237,23 @@ bothDatabases("statements of megabytes pass unharmed", async (kind) => {
   const text = "ü😀\u2028''".repeat(300_000);
   const sql = `${" ".repeat(1_000_000)}/*${"*".repeat(1_000_000)}*/ SELECT length('${text}') AS n`;
   expect(await rows(node, sql)).toEqual([{ n: 4 * 300_000 }]);
+});
+
+bothDatabases("the columns are named in order, also without rows, and each name once", async (kind) => {
+  await using node = await sharedNode({ database: kind });
+  const columnsOf = async (sql: string) => (await exec(node, sql)).columns;
+  // An object would put names that look like numbers first.
+  expect(await columnsOf('SELECT 1 AS b, 2 AS "7", 3 AS b, 4 AS "10"')).toEqual(["b", "7", "b_2", "10"]);
+  expect(await columnsOf("SELECT id, username FROM token WHERE 1 = 2")).toEqual(["id", "username"]);
+  expect(await columnsOf("SELECT 1 AS a; SELECT 2 AS b WHERE 1 = 2")).toEqual(["b"]);
+  expect(await columnsOf("SELECT 1 AS a; DELETE FROM js_result WHERE 1 = 2")).toEqual([]);
+  const call = (id: number, sql: string) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "node-server_exec_sql",
+    params: { token: node.superToken, sql },
+  });
+  const calls = [call(1, "SELECT 1 AS x WHERE 1 = 2"), call(2, "SELECT 2 AS y")];
+  const answers = (await (await node.post(JSON.stringify(calls))).json()) as Array<{ result: unknown }>;
+  expect(answers.map(({ result }) => result)).toMatchObject([{ columns: ["x"] }, { columns: ["y"] }]);
 });

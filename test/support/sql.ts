@@ -5,6 +5,7 @@ import { until } from "./until.ts";
 
 export interface SqlResult {
   readonly success: boolean;
+  readonly columns: readonly string[];
   readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>;
   readonly row_count: number;
   readonly truncated: boolean;

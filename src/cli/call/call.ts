@@ -56,7 +56,7 @@ async function callMethod(
   const server = await serverFor(ctx, method, params, options);
   if (declared.event !== undefined) return follow(ctx, server, method as SubscriptionName, params);
   const renewed = await renewedBy(server, method, params);
-  const { result } = await callExactly(server, method, params);
+  const result = await callExactly(server, method, params);
   const isForPeople = ctx.out.isTTY && !options.json;
   await ctx.print(isForPeople ? readable(result, paintFor(ctx)) : `${escapeControls(exactJson(result))}\n`);
   if (method === "token_roll_token_secret")

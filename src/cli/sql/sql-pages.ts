@@ -60,8 +60,8 @@ function isColumnList(tokens: readonly string[], at: number): boolean {
 }
 
 export interface SqlAnswer {
-  /** The columns, in the statement's order. */
-  readonly names: readonly string[];
+  /** In the statement's order. */
+  readonly columns: readonly string[];
   readonly data: readonly Row[];
   readonly row_count: number;
   readonly truncated: boolean;
@@ -92,7 +92,7 @@ export async function pagesOf(
   cut: SqlAnswer,
 ): Promise<AsyncGenerator<SqlAnswer> | undefined> {
   const pageable = toPageable(statement);
-  const sorted = pageable && (await inTotalOrder(ask, pageable, cut.names.length));
+  const sorted = pageable && (await inTotalOrder(ask, pageable, cut.columns.length));
   return sorted === undefined ? undefined : pages(ask, sorted, cut.data.length);
 }
 

@@ -116,8 +116,7 @@ async function askServer(
 ): Promise<SqlAnswer> {
   const params = param?.map(parseValue);
   const call = { sql: statement, ...(params === undefined ? {} : { params }) };
-  const { result, text } = await callExactly(server, "node-server_exec_sql", call, signal);
-  return { ...(result as Omit<SqlAnswer, "names">), names: columnsIn(text) };
+  return (await callExactly(server, "node-server_exec_sql", call, signal)) as SqlAnswer;
 }
 
 function reportCount(ctx: Context, rows: number, started: number): void {
@@ -141,10 +140,10 @@ async function show(
           .map((row, at) => `${count + at > 0 ? "," : ""}\n${escapeControls(exactJson(row))}`)
           .join(""),
       );
-    else if (csv) await ctx.print(csvText(page.names, page.data, { head: count === 0 }));
+    else if (csv) await ctx.print(csvText(page.columns, page.data, { head: count === 0 }));
     // The widths of a table's columns depend on all of its rows.
     else for (const row of page.data) whole.push(row);
-    names = page.names;
+    names = page.columns;
     count += page.data.length;
   }
   if (json) await ctx.print(count > 0 ? "\n]\n" : "]\n");
@@ -157,19 +156,4 @@ async function showTable(ctx: Context, names: readonly string[], rows: readonly 
   const { text, cut } = tableText(names, rows, { paint: paintFor(ctx), ...limit });
   await ctx.print(text);
   if (cut > 0) ctx.say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
-}
-
-/** The columns in the statement's order, read from the text: objects move names that look like numbers to the front. */
-function columnsIn(answer: string): string[] {
-  const start = answer.indexOf('"data":[{') + '"data":['.length;
-  if (start < '"data":['.length) return [];
-  const names: string[] = [];
-  let depth = 0;
-  for (const [piece] of answer.slice(start).matchAll(/"(?:[^"\\]|\\.)*"(?:\s*:)?|[{}[\]]/g)) {
-    if (piece === "{" || piece === "[") depth += 1;
-    else if (piece === "}" || piece === "]") depth -= 1;
-    else if (depth === 1 && piece.endsWith(":")) names.push(JSON.parse(piece.replace(/\s*:$/, "")) as string);
-    if (depth === 0) break;
-  }
-  return names;
 }

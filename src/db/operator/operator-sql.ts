@@ -85,15 +85,18 @@ function committedText(committed: number | null): string {
 /** RowWriter collects rows as JSON text, within bounds. */
 export class RowWriter {
   readonly #bounds: Bounds;
+  readonly #columns: readonly string[];
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
   /** The size of the JSON so far, including what surrounds the rows. */
-  #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER));
+  #bytes: number;
   #truncated = false;
 
   constructor(columns: readonly string[], bounds: Bounds) {
     this.#bounds = bounds;
-    this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
+    this.#columns = uniqueNames(columns);
+    this.#keys = this.#columns.map((name) => `${JSON.stringify(name)}:`);
+    this.#bytes = Buffer.byteLength(this.toJson(Number.MAX_SAFE_INTEGER));
   }
 
   /** Adds a row of JSON texts. Returns false if `maxRows` is reached and reading should stop. Throws ResponseTooBig. */
@@ -125,16 +128,14 @@ export class RowWriter {
 
   /** Returns the whole SQL result object as JSON. */
   toJson(rowCount: number): string {
-    return resultJson(this.#rows, rowCount, { truncated: this.#truncated });
+    const columns = JSON.stringify(this.#columns);
+    return `{"success":true,"columns":${columns},"data":[${this.#rows.join(",")}],"row_count":${rowCount},"truncated":${this.#truncated}}`;
   }
 }
 
-export function resultJson(
-  rows: readonly string[],
-  rowCount: number,
-  { truncated = false }: { readonly truncated?: boolean } = {},
-): string {
-  return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
+/** Returns the SQL result object of a statement without columns as JSON. */
+export function resultWithoutRows(affected: number): string {
+  return `{"success":true,"columns":[],"data":[],"row_count":${affected},"truncated":false}`;
 }
 
 /** `rowCountOf` returns the row count of a result object, which is not parsed for it. */

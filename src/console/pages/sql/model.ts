@@ -83,12 +83,6 @@ export function mayChange(sql: string, dialect: Dialect | undefined): boolean {
   return dialects.some((one) => tokenize(sql, one).some(changes));
 }
 
-/** Whether the last statement, whose result the server returns, reads rows. */
-export function asksForRows(sql: string, dialect: Dialect | undefined): boolean {
-  const last = tokenize(sql, dialect ?? "sqlite").at(-1);
-  return last !== undefined && !changes(last);
-}
-
 /**
  * Counts the statements of a text. A statement that defines a trigger or a routine counts as one with everything after it, because
  * its body contains semicolons.

@@ -15,7 +15,6 @@ import { Problem } from "../../ui/problem.tsx";
 import { save } from "../../ui/save.ts";
 import { toast } from "../../ui/toasts.tsx";
 import {
-  asksForRows,
   columnWidths,
   countFormulas,
   countStatements,
@@ -114,20 +113,16 @@ function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
   if (outcome.kind === "error") return t.sql.failedAfter(ms);
   if (outcome.kind === "plan") return t.sql.planTitle;
   const count = countStatements(outcome.sql, dialect);
-  return sentences(resultSentence(outcome, dialect, ms), count > 1 && t.sql.lastOf(count));
+  return sentences(resultSentence(outcome, ms), count > 1 && t.sql.lastOf(count));
 }
 
-function resultSentence(
-  outcome: Extract<Outcome, { kind: "result" }>,
-  dialect: Dialect | undefined,
-  ms: string,
-): string {
-  const { rows, rowCount } = outcome.result;
+function resultSentence(outcome: Extract<Outcome, { kind: "result" }>, ms: string): string {
+  const { rows, columns, rowCount } = outcome.result;
   const trip = t.sql.roundTrip(ms);
   if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
     return t.sql.rowsAffected(t.sql.countRows(rows.length), number(rowCount), trip);
   if (rows.length > 0) return t.sql.rowsTrip(t.sql.countRows(rows.length), trip);
-  if (asksForRows(outcome.sql, dialect)) return t.sql.noRows(trip);
+  if (columns.length > 0 && rowCount === 0) return t.sql.noRows(trip);
   return t.sql.done(t.sql.countRows(rowCount), trip);
 }
 

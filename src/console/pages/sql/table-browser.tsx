@@ -70,8 +70,7 @@ function TableRows({ table, dialect }: DialectTable) {
   const result = useMemo(() => {
     if (value === undefined) return undefined;
     const rows = value.data.slice(0, pageSize);
-    const names = rows[0] === undefined ? table.columns.map(({ name }) => name) : Object.keys(rows[0]);
-    return { rows, columns: names, rowCount: rows.length, truncated: false };
+    return { rows, columns: value.columns, rowCount: rows.length, truncated: false };
   }, [value]);
   const restart = () => setOffset(0);
   return (

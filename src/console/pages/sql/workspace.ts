@@ -114,8 +114,8 @@ export class SqlWorkspace {
     try {
       // No timeout here: the server's sql_timeout_ms applies.
       const answer = await this.#client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 });
-      const { data: rows, row_count: rowCount, truncated } = answer;
-      return { kind: "result", result: { rows, columns: Object.keys(rows[0] ?? {}), rowCount, truncated } };
+      const { columns, data: rows, row_count: rowCount, truncated } = answer;
+      return { kind: "result", result: { rows, columns, rowCount, truncated } };
     } catch (error) {
       if (signal.aborted) return { kind: "abandoned" };
       return { kind: "error", error, mark: markOf(error, start) };

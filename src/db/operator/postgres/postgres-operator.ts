@@ -14,7 +14,7 @@ import {
   type OperatorSql,
   positionData,
   RowWriter,
-  resultJson,
+  resultWithoutRows,
   type SqlRequest,
   stoppedFault,
 } from "../operator-sql.ts";
@@ -198,7 +198,7 @@ async function runStatement(
     fits: () => progress.committing(),
   });
   progress.ended(tag, isInTransaction);
-  if (columns.length === 0) return resultJson([], countIn(tag));
+  if (columns.length === 0) return resultWithoutRows(countIn(tag));
   const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
   return writer.toJson(count);
 }

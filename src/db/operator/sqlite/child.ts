@@ -4,7 +4,14 @@ import type { SQLInputValue, StatementSync } from "node:sqlite";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { openLibc } from "../../../base/local-fs/local-calls.ts";
 import { lowerPriority } from "../../../base/process.ts";
-import { type Bounds, doubleJson, positionData, RowWriter, resultJson, skipGap } from "../operator-sql.ts";
+import {
+  type Bounds,
+  doubleJson,
+  positionData,
+  RowWriter,
+  resultWithoutRows,
+  skipGap,
+} from "../operator-sql.ts";
 import { type BatchMemory, ChildBatch, openBatchMemory } from "./batch-memory.ts";
 import {
   channelVariable,
@@ -241,7 +248,7 @@ function runOne(
   if (!hasColumns) {
     statement.run(...bindings);
     const affected = connection.changesSince(before);
-    return { json: resultJson([], affected), affected, isComplete: true };
+    return { json: resultWithoutRows(affected), affected, isComplete: true };
   }
   // A statement that changes rows and returns them is rolled back if its answer is too large.
   const changes = /^(insert|update|delete|replace|with)\b/i.test(statement.sourceSQL);
@@ -265,15 +272,17 @@ function readRows(statement: StatementSync, bindings: SQLInputValue[], bounds: B
   for (const row of statement.iterate(...bindings)) {
     // Not before the first row: a statement that was prepared before a table changed may have other columns now.
     if (writer === undefined) {
-      const columns = statement.columns();
-      const names = columns.map(({ name }) => name);
-      writer = new RowWriter(names, bounds);
-      flags = columns.map(({ type }) => /^bool(ean)?$/i.test(type ?? ""));
+      flags = statement.columns().map(({ type }) => /^bool(ean)?$/i.test(type ?? ""));
+      writer = new RowWriter(namesOf(statement), bounds);
     }
     const cells = (row as unknown as unknown[]).map((value, at) => toJson(value, flags[at] === true));
     if (!writer.add(cells)) break;
   }
-  return writer ?? new RowWriter([], bounds);
+  return writer ?? new RowWriter(namesOf(statement), bounds);
+}
+
+function namesOf(statement: StatementSync): readonly string[] {
+  return statement.columns().map(({ name }) => name);
 }
 
 function toJson(value: unknown, isFlag: boolean): string {
