@@ -47,7 +47,7 @@ export const faultKinds = {
   NeedsWebSocket: {
     code: -32000,
     title: "Needs a WebSocket",
-    description: "Subscriptions work only over WebSocket.",
+    description: "Subscriptions and cursors work only over WebSocket.",
   },
   TooManySubscriptions: {
     code: -32006,
@@ -156,6 +156,7 @@ export const faultKinds = {
         "the text is the key of one token and the user name of another; `data.username_of` is the key of the latter",
       older_nodes:
         "nodes of an older version are running (`data.nodes`), and they do not know private buckets",
+      too_many_cursors: "the server has the maximum number of open cursors (`data.limit`)",
       deploy_closed: "the deploy accepts no more files",
       too_many_deploys:
         "the bucket already has the maximum number of deploys that wait for their publication (`data.limit`)",

@@ -10,6 +10,7 @@ import { credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retry.ts";
 import { hideCredentials, readServerUrl } from "./server-url.ts";
 import { runtimeSocketClass, type SocketClass } from "./socket.ts";
+import { SocketCalls } from "./socket-calls.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
 import {
   type CallOptions,
@@ -63,6 +64,13 @@ export interface ClientOptions {
   readonly fetch?: Fetch | undefined;
   /** Default: the runtime's. Node 20 has none: pass the class of the package `ws`. */
   readonly WebSocket?: SocketClass | undefined;
+}
+
+/** SqlRows are some of the rows of a query. */
+export interface SqlRows {
+  /** In the order of the query. */
+  readonly columns: readonly string[];
+  readonly data: ReadonlyArray<Readonly<Record<string, unknown>>>;
 }
 
 /** How long a subscription may take to begin, without `timeoutMs`. */
@@ -140,6 +148,40 @@ export class NodeServerClient {
       (stop) => joinLog(connections(plan, { reconnect: true, onConnected: () => readMemory(stop) }, stop)),
       signal,
     );
+  }
+
+  /**
+   * Yields all rows of a query piece by piece, however many there are, as the database had them when the loop began. The query is a single
+   * statement that returns rows. The token needs `{"node": "exec_sql"}` in scope global.
+   */
+  async *readSql(
+    query: ParamsOf<"sql_open">,
+    { signal }: Pick<CallOptions, "signal"> = {},
+  ): AsyncGenerator<SqlRows, void> {
+    signal?.throwIfAborted();
+    using calls = new SocketCalls({
+      url: this.#address,
+      Socket: this.#options.WebSocket ?? runtimeSocketClass(),
+      connectTimeoutMs: this.#options.timeoutMs ?? connectTimeoutMs,
+      integers: this.#integers,
+    });
+    const stop = () => calls[Symbol.dispose]();
+    signal?.addEventListener("abort", stop);
+    const call = async <M extends MethodName>(method: M, params: ParamsOf<M>) =>
+      (await calls.call(this.#toCall(method, params, await this.#token()))) as ResultOf<M>;
+    try {
+      const { cursor, columns } = await call("sql_open", query);
+      for (let isLast = false; !isLast; ) {
+        const { data, done } = await call("sql_read", { cursor });
+        isLast = done;
+        yield { columns, data };
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      throw error;
+    } finally {
+      signal?.removeEventListener("abort", stop);
+    }
   }
 
   /** The files of a bucket. The token needs all four permissions there. */

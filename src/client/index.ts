@@ -9,6 +9,7 @@ export {
   NodeServerClient,
   type ParamsOf,
   type ResultOf,
+  type SqlRows,
   type SubscriptionName,
   type TokenSource,
 } from "./client.ts";

@@ -86,8 +86,14 @@ export interface Methods {
   "node-server_certificates": { readonly params: { token?: string | undefined }; readonly result: Certificate[]; };
   /** Orders a new certificate for one of the names of `node-server_certificates` now, without waiting for its time, and returns its state before that. The certificate in force stays until the new one is there. The server orders at most 4 certificates an hour for a name, so that the certificate authority does not block it. */
   "node-server_renew_certificate": { readonly params: { token?: string | undefined; name: string }; readonly result: Certificate; };
-  /** Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write. */
+  /** Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true; `sql_open` reads all of them. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; columns: string[]; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
+  /** Opens a cursor on a query, which reads any number of rows piece by piece, all as the database has them now. The query must be a single statement that returns rows, and cannot change the database. The cursor belongs to this WebSocket. It is closed with the last row, after an error, if nothing is read for a minute, with the connection, and when its token is no longer valid. A server has at most 4 open cursors. */
+  "sql_open": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { cursor: string; columns: string[] }; };
+  /** Returns the next rows of a cursor: up to 10,000, and fewer if they are large. With the last ones `done` is true, and the cursor is closed. */
+  "sql_read": { readonly params: { token?: string | undefined; cursor: string }; readonly result: { data: { [name: string]: unknown }[]; done: boolean }; };
+  /** Closes a cursor of this connection. Returns false if the connection has no such cursor. */
+  "sql_close": { readonly params: { cursor: string }; readonly result: boolean; };
   /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that already contains files. */
   "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; public?: boolean | null | undefined; hosts?: string[] | null | undefined; clean_urls?: boolean | null | undefined }; readonly result: Bucket; };
   /** Returns a bucket's record, or null if the bucket does not exist. */
@@ -202,6 +208,8 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_certificates": "token",
   "node-server_renew_certificate": "token",
   "node-server_exec_sql": "token",
+  "sql_open": "token",
+  "sql_read": "token",
   "static-bucket_create": "token",
   "static-bucket_read": "token",
   "static-bucket_update": "token",
@@ -310,6 +318,15 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "node-server_exec_sql": [
     {"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}},
+  ],
+  "sql_open": [
+    {"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}},
+  ],
+  "sql_read": [
+    {"kind":"all","permissions":[{"node":"exec_sql"}],"scope":{"kind":"global"}},
+  ],
+  "sql_close": [
+    {"kind":"owner"},
   ],
   "static-bucket_create": [
     {"kind":"all","permissions":[{"static_bucket":"write"}],"scope":{"kind":"static_bucket","param":"name"}},

@@ -17,6 +17,7 @@ import type { StatementObserver } from "./driver.ts";
 import { type MigrationHook, migrate, type NewerMigration, readNewer } from "./migrations/migrate.ts";
 import type { Migration } from "./migrations/migrations.ts";
 import { type OperatorSql, rowCountOf } from "./operator/operator-sql.ts";
+import { SqlCursors } from "./operator/sql-cursors.ts";
 import { withoutValues, writingStatements } from "./operator/statement-text.ts";
 import type { Notifications } from "./postgres/notifications.ts";
 import { openPostgres } from "./postgres/postgres.ts";
@@ -88,6 +89,8 @@ export class Database {
   readonly notifications: Notifications;
   /** Runs an operator's own statements. */
   readonly operator: OperatorSql;
+  /** Cursors on queries of an operator. */
+  readonly cursors: SqlCursors;
 
   constructor(dialect: Dialect, log: Logger, observers: StatementObservers = {}) {
     this.#dialect = dialect;
@@ -110,6 +113,7 @@ export class Database {
     this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;
     this.operator = observed(dialect, log, observers.operator);
+    this.cursors = new SqlCursors(this.operator, dialect.clock);
   }
 
   /** Returns the error that a start fails with, with the name of the damaged row if it is about one. */
@@ -296,6 +300,17 @@ function observed(
         const result = await operator.run(request);
         ended(request.sql, startedAt, { rows: rowCountOf(result) });
         return result;
+      } catch (error) {
+        ended(request.sql, startedAt, { error });
+        throw error;
+      }
+    },
+    async open(request) {
+      const startedAt = performance.now();
+      try {
+        const cursor = await operator.open(request);
+        ended(request.sql, startedAt, {});
+        return cursor;
       } catch (error) {
         ended(request.sql, startedAt, { error });
         throw error;

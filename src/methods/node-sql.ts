@@ -1,26 +1,33 @@
 import { z } from "zod";
-import { globally } from "../auth/need.ts";
+import { globally, owner } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { method } from "./declare.ts";
 
-/** Methods of the `node-server` namespace that run SQL of the operator. */
+const sqlParams = {
+  sql: z.string(),
+  params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
+};
+
+const row = z.record(z.string(), z.unknown());
+
+const columns = z
+  .array(z.string())
+  .readonly()
+  .describe("the names of the columns, in order, also without rows; a repeated name is numbered");
+
+/** Methods that run SQL of the operator. */
 export const nodeSql = {
   "node-server_exec_sql": method({
-    doc: "Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write.",
+    doc: "Runs SQL on the main database and returns the result of the last statement. If the result has more than 10,000 rows, you get the first 10,000, and `truncated` is true; `sql_open` reads all of them. Closing the connection of the call stops the statement. Give this permission only to people you trust fully: on SQLite they can write any file that the server can write.",
     need: globally("node.exec_sql"),
     secretResult: true,
     effect: "destroys",
     warning: "This runs SQL on the server's own database. Changes cannot be undone.",
-    params: {
-      sql: z.string(),
-      params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
-    },
+    params: sqlParams,
     result: z.object({
       success: z.literal(true),
-      columns: z
-        .array(z.string())
-        .describe("the names of the columns, in order, also without rows; a repeated name is numbered"),
-      data: z.array(z.record(z.string(), z.unknown())),
+      columns,
+      data: z.array(row),
       row_count: z.int(),
       truncated: z.boolean(),
     }),
@@ -36,13 +43,10 @@ export const nodeSql = {
       },
     },
     run: async ({ database, limits, buckets, resultBudgetBytes, audit, disconnected }, { sql, params }) => {
-      if (params != null && !Array.isArray(params)) {
-        throw new Fault("InvalidInput", "params must be an array", { field: "params" });
-      }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
       const request = {
         sql,
-        params: params ?? null,
+        params: listOf(params),
         maxBytes: resultBudgetBytes,
         limit,
         timeoutMs,
@@ -62,4 +66,59 @@ export const nodeSql = {
       }
     },
   }),
+  sql_open: method({
+    doc: "Opens a cursor on a query, which reads any number of rows piece by piece, all as the database has them now. The query must be a single statement that returns rows, and cannot change the database. The cursor belongs to this WebSocket. It is closed with the last row, after an error, if nothing is read for a minute, with the connection, and when its token is no longer valid. A server has at most 4 open cursors.",
+    need: globally("node.exec_sql"),
+    effect: "changes",
+    params: sqlParams,
+    result: z.object({ cursor: z.string(), columns }),
+    fails: ["DatabaseError", "InvalidInput", "NeedsWebSocket", "TooManySubscriptions"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", sql: "SELECT id, token_key FROM token" },
+      result: { cursor: "mT3cQy0vKx8rW2hLp5nZ7bDf", columns: ["id", "token_key"] },
+    },
+    run: async ({ database, limits, audit, disconnected, hold, cancel }, { sql, params }) => {
+      const { sqlTimeoutMs: timeoutMs } = limits();
+      const request = { sql, params: listOf(params), timeoutMs, signal: disconnected };
+      const { id, stop } = hold();
+      const columns = await database.cursors.open(id, request, { stop, end: () => void cancel(id) });
+      // The database refuses changes, but not every function of it that has an effect elsewhere.
+      const statements = database.writingStatements(sql);
+      if (statements.length > 0) audit("sql.executed", { statements, outcome: "succeeded" });
+      return { cursor: id, columns };
+    },
+  }),
+  sql_read: method({
+    doc: "Returns the next rows of a cursor: up to 10,000, and fewer if they are large. With the last ones `done` is true, and the cursor is closed.",
+    need: globally("node.exec_sql"),
+    secretResult: true,
+    effect: "reads",
+    params: { cursor: z.string() },
+    result: z.object({ data: z.array(row), done: z.boolean() }),
+    fails: ["DatabaseError", "NotFound", "ResponseTooBig"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", cursor: "<CURSOR>" },
+      result: { data: [{ id: 1, token_key: "eIWPZ6CqJxc2xuH4" }], done: true },
+    },
+    run: ({ database, limits, resultBudgetBytes, disconnected }, { cursor }) => {
+      const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
+      const page = { maxBytes: resultBudgetBytes, limit, timeoutMs, signal: disconnected };
+      return database.cursors.read(cursor, page);
+    },
+  }),
+  sql_close: method({
+    doc: "Closes a cursor of this connection. Returns false if the connection has no such cursor.",
+    need: owner,
+    effect: "changes",
+    params: { cursor: z.string() },
+    result: z.boolean(),
+    example: { params: { cursor: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
+    run: ({ cancel }, { cursor }) => cancel(cursor),
+  }),
 };
+
+function listOf(params: unknown): readonly unknown[] | null {
+  if (params == null) return null;
+  if (Array.isArray(params)) return params;
+  throw new Fault("InvalidInput", "params must be an array", { field: "params" });
+}

@@ -8,7 +8,7 @@ import { envelopeBytes } from "./bodies.ts";
 import type { Request } from "./envelope.ts";
 import { type CallContext, credentialParam, type Lease, type Method } from "./method.ts";
 import type { RequestState } from "./request-state.ts";
-import type { SubscriptionReauthorizer } from "./session.ts";
+import type { Session, SubscriptionReauthorizer } from "./session.ts";
 
 /** Call is one call of a request, before it is authorised. */
 export interface Call<S> {
@@ -39,7 +39,7 @@ export class CallRunner<S extends object> {
 
   constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer, audit: AuditLog) {
     this.#acquire = acquire;
-    this.#contexts = new CallContexts(audit);
+    this.#contexts = new CallContexts(audit, reauthorizer);
     this.#reauthorizer = reauthorizer;
   }
 
@@ -103,15 +103,10 @@ export class CallRunner<S extends object> {
   #subscribe(
     method: Method<S> & { event: object },
     context: S & CallContext,
-    { call: { request, state }, need, params }: BegunCall<S>,
+    { call, need, params }: BegunCall<S>,
   ): string {
-    const { session } = state.source;
-    if (session === undefined) {
-      throw new Fault(
-        "NeedsWebSocket",
-        `${request.method} is a subscription; open a WebSocket on this address and call it there`,
-      );
-    }
+    const { request, state } = call;
+    const session = sessionOf(call);
     const { id, stop } = session.subscribe(request.method);
     state.opened = id;
     try {
@@ -127,6 +122,15 @@ export class CallRunner<S extends object> {
     }
     return id;
   }
+}
+
+function sessionOf({ request, state }: Pick<Call<unknown>, "request" | "state">): Session {
+  const { session } = state.source;
+  if (session !== undefined) return session;
+  throw new Fault(
+    "NeedsWebSocket",
+    `${request.method} lives as long as its connection; open a WebSocket on this address and call it there`,
+  );
 }
 
 function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">, caller: Caller): void {
@@ -184,26 +188,32 @@ type ContextClass<S> = new (begun: BegunCall<S>, caller: Caller) => S & CallCont
 /** CallContexts makes the contexts of calls. The services are members of the class, so that no call copies them. */
 class CallContexts<S extends object> {
   readonly #audit: AuditLog;
+  readonly #reauthorizer: SubscriptionReauthorizer;
   #services: S | undefined;
   #Context: ContextClass<S>;
 
-  constructor(audit: AuditLog) {
+  constructor(audit: AuditLog, reauthorizer: SubscriptionReauthorizer) {
     this.#audit = audit;
-    this.#Context = contextOver({} as S, audit);
+    this.#reauthorizer = reauthorizer;
+    this.#Context = contextOver({} as S, audit, reauthorizer);
   }
 
   newContext(begun: BegunCall<S>, caller: Caller): S & CallContext {
     const { services } = begun.lease;
     if (services !== this.#services) {
       this.#services = services;
-      this.#Context = contextOver(services, this.#audit);
+      this.#Context = contextOver(services, this.#audit, this.#reauthorizer);
     }
     return new this.#Context(begun, caller);
   }
 }
 
 /** contextOver returns a class of contexts. Members are made when the method reads them: most methods use one or two. */
-function contextOver<S extends object>(services: S, audit: AuditLog): ContextClass<S> {
+function contextOver<S extends object>(
+  services: S,
+  audit: AuditLog,
+  reauthorizer: SubscriptionReauthorizer,
+): ContextClass<S> {
   class Context implements CallContext {
     readonly #begun: BegunCall<S>;
 
@@ -235,6 +245,17 @@ function contextOver<S extends object>(services: S, audit: AuditLog): ContextCla
     get afterReply(): CallContext["afterReply"] {
       const { after } = this.#begun.call.state;
       return (work) => void after.push(work);
+    }
+
+    get hold(): CallContext["hold"] {
+      const { call, need } = this.#begun;
+      return () => {
+        const session = sessionOf(call);
+        const { id, stop } = session.subscribe(call.request.method);
+        call.state.opened = id;
+        reauthorizer.watch({ id, session, caller: this.caller, need, lastEvent: undefined }, stop);
+        return { id, stop };
+      };
     }
 
     get cancel(): CallContext["cancel"] {

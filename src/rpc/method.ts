@@ -34,6 +34,11 @@ export interface CallContext {
   assertStillAuthorised(): Promise<void>;
   /** Runs work once the answer has been sent. */
   afterReply(work: () => void | Promise<void>): void;
+  /**
+   * Opens something that ends with this connection, with the caller's permission, or when `cancel` is called with its id: then `stop`
+   * fires. Throws NeedsWebSocket.
+   */
+  hold(): { readonly id: string; readonly stop: AbortSignal };
   /** Ends a subscription of this connection; false if it has none with this id. */
   cancel(subscription: string): boolean;
 }

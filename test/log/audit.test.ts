@@ -165,8 +165,10 @@ eachDatabase(
       node.call("node-server_edit_config", { token: node.superToken, config_string }),
     );
     expect(edited).toEqual([{ event: "config.edited", ...who }]);
-    // The update has a story of its own, and a subscription is nothing that the server keeps.
+    // The update and cursors have stories of their own, and a subscription is nothing that the server keeps.
     called.push(
+      "sql_open",
+      "sql_close",
       "node-server_edit_config",
       "node-server_self_update",
       "node-server_unsubscribe_stream_log",

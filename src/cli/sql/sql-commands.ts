@@ -1,7 +1,10 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
+import { DatabaseError, type SqlRows } from "../../client/index.ts";
 import { WrongUsage } from "../errors.ts";
-import { type Ask, isSqlite, type SqlAnswer } from "./sql-pages.ts";
+
+/** Ask runs a statement. */
+type Ask = (statement: string) => Promise<SqlRows>;
 
 export const sqlHelp = `A statement may have several lines and ends with ;
 \\dt        list the tables and views
@@ -12,8 +15,8 @@ Ctrl+C clears the input or stops a running statement, Ctrl+D or \\q leaves.
 
 /** DescribeResult is what a backslash command found. */
 export interface DescribeResult {
-  readonly rows: SqlAnswer;
-  readonly indexes?: SqlAnswer;
+  readonly rows: SqlRows;
+  readonly indexes?: SqlRows;
 }
 
 /**
@@ -44,6 +47,17 @@ export async function describe(ask: Ask, command: string): Promise<DescribeResul
   if (rows.data.length === 0)
     throw new Fault("Other", `there is no table ${visible(name)}; \\dt lists the tables`);
   return { rows, indexes: await ask(catalogue.indexes(literal)) };
+}
+
+/** Asks in SQL, because a token that may run SQL need not have the permission for `get_database_type`. */
+async function isSqlite(ask: Ask): Promise<boolean> {
+  try {
+    await ask("SELECT sqlite_version() AS version");
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError) return false;
+    throw error;
+  }
 }
 
 interface Catalogue {

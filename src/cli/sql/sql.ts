@@ -1,14 +1,14 @@
 import { escapeControls, exactJson } from "../../base/json.ts";
+import { ClientError, LimitReached, type ResultOf, type SqlRows } from "../../client/index.ts";
 import { parseValue, readText } from "../call/declaration.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
-import { callExactly, findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
+import { callExactly, clientFor, findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { type DescribeResult, describe, readCommands, sqlHelp } from "./sql-commands.ts";
-import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { promptForSql } from "./sql-prompt.ts";
 import { hasSeveral } from "./sql-statement.ts";
 
@@ -91,32 +91,62 @@ async function showDescribed(
 /** Runs a statement and prints all of its rows. Fails when some are missing, so that no script mistakes a part for the whole. */
 async function runWhole(ctx: Context, server: Target, text: string, options: SqlOptions): Promise<number> {
   const started = performance.now();
-  const ask: Ask = (statement, { bare } = { bare: false }) =>
-    askServer(server, statement, bare ? {} : options);
-  const first = await ask(text);
-  const pages = first.truncated ? await pagesOf(ask, text, first) : undefined;
-  if (pages !== undefined) {
-    reportCount(ctx, await show(ctx, pages, options), started);
+  const answer = await askServer(server, text, options).catch((error: unknown) => {
+    if (error instanceof LimitReached) return error;
+    throw error;
+  });
+  const isAll = !(answer instanceof LimitReached || answer.truncated);
+  const pages = isAll ? [answer] : await pagesOf(server, text, options);
+  if (!(pages instanceof ClientError)) {
+    const shown = await show(ctx, pages, options);
+    reportCount(ctx, isAll ? answer.row_count : shown, started);
     return exitCodes.done;
   }
-  await show(ctx, [first], options);
-  reportCount(ctx, first.row_count, started);
-  if (!first.truncated) return exitCodes.done;
+  if (answer instanceof LimitReached) throw answer;
+  await show(ctx, [answer], options);
+  reportCount(ctx, answer.row_count, started);
   ctx.say(
-    `node-server: only the first ${countText(first.data.length, "row")} were printed, because this statement cannot be fetched page by page. Fetch it in parts, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
+    `node-server: only the first ${countText(answer.data.length, "row")} were printed: ${pages.message}`,
   );
   return exitCodes.failed;
 }
 
+/** All rows of a statement, by a cursor; or why there can be none. */
+async function pagesOf(
+  server: Target,
+  sql: string,
+  options: SqlOptions,
+): Promise<AsyncGenerator<SqlRows> | ClientError> {
+  const rows = clientFor(server).readSql({ sql, ...paramsOf(options) });
+  try {
+    const { value: first } = await rows.next();
+    return (async function* () {
+      if (first) yield first;
+      yield* rows;
+    })();
+  } catch (error) {
+    if (error instanceof ClientError) return error;
+    throw error;
+  }
+}
+
 async function askServer(
   server: Target,
-  statement: string,
-  { param }: SqlOptions,
+  sql: string,
+  options: SqlOptions,
   signal?: AbortSignal,
-): Promise<SqlAnswer> {
-  const params = param?.map(parseValue);
-  const call = { sql: statement, ...(params === undefined ? {} : { params }) };
-  return (await callExactly(server, "node-server_exec_sql", call, signal)) as SqlAnswer;
+): Promise<ResultOf<"node-server_exec_sql">> {
+  const call = { sql, ...paramsOf(options) };
+  return (await callExactly(
+    server,
+    "node-server_exec_sql",
+    call,
+    signal,
+  )) as ResultOf<"node-server_exec_sql">;
+}
+
+function paramsOf({ param }: SqlOptions): { readonly params?: readonly unknown[] } {
+  return param === undefined ? {} : { params: param.map(parseValue) };
 }
 
 function reportCount(ctx: Context, rows: number, started: number): void {
@@ -126,7 +156,7 @@ function reportCount(ctx: Context, rows: number, started: number): void {
 /** Prints the rows of all pages and returns their number. */
 async function show(
   ctx: Context,
-  pages: Iterable<SqlAnswer> | AsyncIterable<SqlAnswer>,
+  pages: Iterable<SqlRows> | AsyncIterable<SqlRows>,
   { csv, json }: SqlOptions,
 ): Promise<number> {
   const whole: Row[] = [];

@@ -11,6 +11,9 @@ import type { RawJson } from "../../base/json.ts";
 /** `maxRows` is the number of rows that one answer may have; further ones are left out, and `truncated` is true. */
 export const maxRows = 10_000;
 
+/** A cursor answers no more rows at once than take this many bytes, if the rows themselves are not larger. */
+const pageBytes = 1024 * 1024;
+
 /** Bounds limit the size of an answer. */
 export interface Bounds {
   /** The number of bytes that the result may take. */
@@ -19,15 +22,38 @@ export interface Bounds {
   readonly limit: number;
 }
 
-/** SqlRequest is one request of `node-server_exec_sql`. */
-export interface SqlRequest extends Bounds {
-  readonly sql: string;
-  /** Parameters, only for a single statement; null for none. */
-  readonly params: readonly unknown[] | null;
+/** Limits are what may end a request. */
+interface Limits {
   /** The time that all statements together may take; 0 means no limit. */
   readonly timeoutMs: number;
   /** Stops the statements: nobody waits for them any more. */
   readonly signal?: AbortSignal | undefined;
+}
+
+/** SqlRequest is one request of `node-server_exec_sql`. */
+export interface SqlRequest extends Bounds, Limits {
+  readonly sql: string;
+  /** Parameters, only for a single statement; null for none. */
+  readonly params: readonly unknown[] | null;
+}
+
+/** CursorRequest is the query of a cursor. */
+export type CursorRequest = Omit<SqlRequest, keyof Bounds>;
+/** PageRequest bounds the next rows of a cursor. */
+export type PageRequest = Bounds & Limits;
+
+/** SqlCursor reads the rows of one query piece by piece, as the database had them when it was opened. */
+export interface SqlCursor {
+  readonly columns: readonly string[];
+  /** Returns the next rows: at most `maxRows`, and fewer if they are large. After a failure the cursor cannot be used. */
+  next(request: PageRequest): Promise<CursorPage>;
+  close(): Promise<void>;
+}
+
+export interface CursorPage {
+  /** `{"data": […], "done": false}`. */
+  readonly json: RawJson;
+  readonly isLast: boolean;
 }
 
 /**
@@ -43,6 +69,11 @@ export interface OperatorSql {
    * (`abandonedFault`), and ResponseTooBig; a statement whose rows are too large for the answer is not committed.
    */
   run(request: SqlRequest): Promise<RawJson>;
+  /**
+   * Opens a cursor on a query, with a connection of its own and a transaction that only reads. Throws InvalidInput for anything but a
+   * single statement that returns rows.
+   */
+  open(request: CursorRequest): Promise<SqlCursor>;
   /** Returns every user table of the current schema with its size in bytes. */
   tableSizes(): Promise<ReadonlyMap<string, number>>;
   close(): Promise<void>;
@@ -122,6 +153,16 @@ export class RowWriter {
     return this.#rows.length;
   }
 
+  /** Whether the rows are enough for one piece of a cursor. */
+  get isPageFull(): boolean {
+    return this.#rows.length >= maxRows || this.#bytes >= pageBytes;
+  }
+
+  /** Returns the rows as the JSON of one piece of a cursor. */
+  toPage(isLast: boolean): string {
+    return `{"data":[${this.#rows.join(",")}],"done":${isLast}}`;
+  }
+
   get truncated(): boolean {
     return this.#truncated;
   }
@@ -144,7 +185,7 @@ export function rowCountOf({ text }: RawJson): number {
 }
 
 /** `uniqueNames` numbers repeated column names: in an object the second would hide the first. */
-function uniqueNames(columns: readonly string[]): string[] {
+export function uniqueNames(columns: readonly string[]): string[] {
   const taken = new Set<string>();
   return columns.map((column) => {
     let name = column;
@@ -152,6 +193,15 @@ function uniqueNames(columns: readonly string[]): string[] {
     taken.add(name);
     return name;
   });
+}
+
+/** `notOneQuery` returns the error for a cursor on anything else. */
+export function notOneQuery(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "a cursor reads the rows of a single statement that returns rows; use node-server_exec_sql for others",
+    { field: "sql" },
+  );
 }
 
 /** `doubleJson` writes a double as JSON; infinities and NaN, which JSON does not have, as strings. */

@@ -116,6 +116,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     limitAnswers: () => pool.limitAnswers(),
     operator: {
       run: (request) => reachability.observe(() => operator.run(request)),
+      open: (request) => reachability.observe(() => operator.open(request)),
       tableSizes: () => operator.tableSizes(),
       close: () => operator.close(),
     },

@@ -213,6 +213,10 @@ function watched(operator: SqliteOperator, watch: SqliteFileWatch): OperatorSql 
       watch.assertPresentInTick();
       return operator.run(request);
     },
+    async open(request) {
+      watch.assertPresentInTick();
+      return operator.open(request);
+    },
     async tableSizes() {
       watch.assertPresentInTick();
       return operator.tableSizes();

@@ -9,23 +9,37 @@ import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/json.ts";
 import {
   abandonedFault,
+  type CursorPage,
+  type CursorRequest,
   maxRows,
   maxStatements,
+  notOneQuery,
   type OperatorSql,
+  type PageRequest,
   positionData,
   RowWriter,
   resultWithoutRows,
+  type SqlCursor,
   type SqlRequest,
   stoppedFault,
+  uniqueNames,
 } from "../operator-sql.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-json.ts";
 import { PgSession, type PgTarget, type Position, parsePgUrl } from "./session.ts";
-import { changesRows, commitsByItself, endsTransaction, splitPgStatements } from "./statements.ts";
+import {
+  changesRows,
+  commitsByItself,
+  endsTransaction,
+  type Piece,
+  splitPgStatements,
+} from "./statements.ts";
 
 /** Bytes that a message may have beside the values. */
 const messageMargin = 65_536;
 /** The time that the server may take to end a statement after a request to cancel it. */
 const cancelGraceMs = 2000;
+/** Rows that a cursor asks for at once, before it looks at their size. `maxRows` is a multiple of it. */
+const cursorRows = 200;
 /** The time between two requests to cancel. */
 const cancelAgainMs = 50;
 
@@ -51,9 +65,7 @@ export class PostgresOperator implements OperatorSql {
   }
 
   async run(request: SqlRequest): Promise<RawJson> {
-    const pieces = splitPgStatements(request.sql);
-    if (pieces.length === 0)
-      throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+    const pieces = piecesOf(request.sql);
     if (request.params !== null && pieces.length > 1) {
       throw new Fault("InvalidInput", "params work only with a single statement", {
         field: "params",
@@ -65,15 +77,33 @@ export class PostgresOperator implements OperatorSql {
         let result = "";
         for (const [at, piece] of pieces.entries()) {
           stopped.throwIfAborted();
-          const position = (from: number) =>
-            positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
-          const statement = { name: `operator_${at}`, sql: piece.sql, position };
+          const statement = statementOf(request.sql, piece, `operator_${at}`);
           result = await runStatement(connection, statement, request, progress);
         }
         return new RawJson(result);
       });
     } finally {
       this.#semaphore.release();
+    }
+  }
+
+  async open(request: CursorRequest): Promise<SqlCursor> {
+    const [piece, ...others] = piecesOf(request.sql);
+    if (piece === undefined || others.length > 0) throw notOneQuery();
+    const connection = await this.#connect(request.timeoutMs);
+    try {
+      const statement = statementOf(request.sql, piece, "operator_cursor");
+      const query = await this.#limited(connection, request, () =>
+        PgQuery.open(connection, statement, request.params),
+      );
+      return {
+        columns: query.columns,
+        next: (page) => this.#limited(connection, page, () => query.next(page)),
+        close: () => this.#closeConnection(connection),
+      };
+    } catch (error) {
+      await this.#closeConnection(connection);
+      throw error;
     }
   }
 
@@ -86,9 +116,20 @@ export class PostgresOperator implements OperatorSql {
   }
 
   async #connected<T>(
-    { timeoutMs, signal }: Pick<SqlRequest, "timeoutMs" | "signal">,
+    request: Pick<SqlRequest, "timeoutMs" | "signal">,
     work: (connection: PgSession, progress: PgProgress, stopped: AbortSignal) => Promise<T>,
   ): Promise<T> {
+    const connection = await this.#connect(request.timeoutMs);
+    try {
+      return await this.#limited(connection, request, (progress, stopped) =>
+        work(connection, progress, stopped),
+      );
+    } finally {
+      await this.#closeConnection(connection);
+    }
+  }
+
+  async #connect(timeoutMs: number): Promise<PgSession> {
     // The server's own limit is the second safeguard: it applies also after this process has died.
     const limit: Record<string, string> =
       timeoutMs > 0 ? { statement_timeout: String(timeoutMs + 2 * cancelGraceMs) } : {};
@@ -101,6 +142,20 @@ export class PostgresOperator implements OperatorSql {
     };
     const connection = await PgSession.open(this.#target, settings, this.#options.connectTimeoutMs);
     this.#open.add(connection);
+    return connection;
+  }
+
+  async #closeConnection(connection: PgSession): Promise<void> {
+    this.#open.delete(connection);
+    await connection.close();
+  }
+
+  /** Cancels what the connection runs once the time is up, or nobody waits for it any more. */
+  async #limited<T>(
+    connection: PgSession,
+    { timeoutMs, signal }: Pick<SqlRequest, "timeoutMs" | "signal">,
+    work: (progress: PgProgress, stopped: AbortSignal) => Promise<T>,
+  ): Promise<T> {
     const progress = new PgProgress();
     let timedOut = false;
     const stopped = new AbortController();
@@ -118,7 +173,7 @@ export class PostgresOperator implements OperatorSql {
     signal?.addEventListener("abort", stop);
     try {
       if (signal?.aborted) throw abandonedFault(0);
-      return await work(connection, progress, stopped.signal);
+      return await work(progress, stopped.signal);
     } catch (error) {
       if (signal?.aborted) throw abandonedFault(progress.committedAfter(error));
       if (timedOut) throw stoppedFault(timeoutMs, progress.committedAfter(error));
@@ -126,8 +181,6 @@ export class PostgresOperator implements OperatorSql {
     } finally {
       timer?.[Symbol.dispose]();
       signal?.removeEventListener("abort", stop);
-      this.#open.delete(connection);
-      await connection.close();
     }
   }
 }
@@ -152,6 +205,17 @@ async function cancelUntilEnded(connection: PgSession): Promise<void> {
   }
 }
 
+function piecesOf(sql: string): readonly Piece[] {
+  const pieces = splitPgStatements(sql);
+  if (pieces.length > 0) return pieces;
+  throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+}
+
+function statementOf(whole: string, { sql, offset }: Piece, name: string): Statement {
+  const position = (from: number) => positionData(whole, offset + unitsIn(sql, from - 1));
+  return { name, sql, position };
+}
+
 interface Statement {
   readonly name: string;
   readonly sql: string;
@@ -165,8 +229,34 @@ async function runStatement(
   progress: PgProgress,
 ): Promise<string> {
   const { name, sql, position } = statement;
+  const { values, names, cells } = await describeFor(connection, statement, request.params);
+  // The row count of a statement that changes rows includes those that are not returned, so its portal is read to the end.
+  const changes = changesRows(sql);
+  const writer = new RowWriter(names, request);
+  connection.maxMessage = request.maxBytes + messageMargin;
+  progress.started(sql);
+  const { tag, isInTransaction } = await connection.execute({
+    name,
+    values,
+    maxRows: changes ? 0 : maxRows + 1,
+    position,
+    row: (row) => writer.add(cells(row)),
+    fits: () => progress.committing(),
+  });
+  progress.ended(tag, isInTransaction);
+  if (names.length === 0) return resultWithoutRows(countIn(tag));
+  const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
+  return writer.toJson(count);
+}
+
+/** Lets PostgreSQL parse a statement. Returns its parameters as it takes them, its columns, and what makes JSON of a row. */
+async function describeFor(
+  connection: PgSession,
+  { name, sql, position }: Statement,
+  given: SqlRequest["params"],
+) {
   const { paramTypes, columns } = await connection.describe(name, sql, position);
-  const params = request.params ?? [];
+  const params = given ?? [];
   if (paramTypes.length !== params.length) {
     throw new Fault(
       "InvalidInput",
@@ -178,29 +268,63 @@ async function runStatement(
   }
   const arrays = await knownArrays(connection, [...paramTypes, ...columns.map(({ type }) => type)]);
   const values = params.map((value, at) => jsonToPg(value, paramTypes[at] ?? 0, arrays));
-  // The row count of a statement that changes rows includes those that are not returned, so its portal is read to the end.
-  const changes = changesRows(sql);
-  const writer = new RowWriter(
-    columns.map(({ name }) => name),
-    request,
-  );
-  connection.maxMessage = request.maxBytes + messageMargin;
-  progress.started(sql);
-  const { tag, isInTransaction } = await connection.execute({
-    name,
+  return {
     values,
-    maxRows: changes ? 0 : maxRows + 1,
-    position,
-    row: (cells) =>
-      writer.add(
-        cells.map((cell, at) => (cell === null ? "null" : pgToJson(cell, columns[at]?.type ?? 0, arrays))),
-      ),
-    fits: () => progress.committing(),
-  });
-  progress.ended(tag, isInTransaction);
-  if (columns.length === 0) return resultWithoutRows(countIn(tag));
-  const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
-  return writer.toJson(count);
+    names: columns.map(({ name }) => name),
+    cells: (row: ReadonlyArray<string | null>) =>
+      row.map((cell, at) => (cell === null ? "null" : pgToJson(cell, columns[at]?.type ?? 0, arrays))),
+  };
+}
+
+type Described = Awaited<ReturnType<typeof describeFor>>;
+
+/** PgQuery is the query of a cursor, in a transaction of its connection. */
+class PgQuery {
+  readonly columns: readonly string[];
+  readonly #connection: PgSession;
+  readonly #statement: Statement;
+  readonly #described: Described;
+  /** Undefined once the first rows were read. */
+  #values: Described["values"] | undefined;
+
+  private constructor(connection: PgSession, statement: Statement, described: Described) {
+    this.#connection = connection;
+    this.#statement = statement;
+    this.#described = described;
+    this.#values = described.values;
+    this.columns = uniqueNames(described.names);
+  }
+
+  static async open(
+    connection: PgSession,
+    statement: Statement,
+    params: SqlRequest["params"],
+  ): Promise<PgQuery> {
+    await connection.query("BEGIN READ ONLY");
+    const described = await describeFor(connection, statement, params);
+    if (described.names.length === 0) throw notOneQuery();
+    return new PgQuery(connection, statement, described);
+  }
+
+  async next(page: PageRequest): Promise<CursorPage> {
+    const { name, position } = this.#statement;
+    const { names, cells } = this.#described;
+    const writer = new RowWriter(names, page);
+    this.#connection.maxMessage = page.maxBytes + messageMargin;
+    let isLast = false;
+    while (!isLast && !writer.isPageFull) {
+      const { isSuspended } = await this.#connection.execute({
+        name,
+        values: this.#values,
+        maxRows: cursorRows,
+        position,
+        row: (row) => writer.add(cells(row)),
+      });
+      this.#values = undefined;
+      isLast = !isSuspended;
+    }
+    return { json: new RawJson(writer.toPage(isLast)), isLast };
+  }
 }
 
 /**

@@ -46,13 +46,14 @@ type Cells = ReadonlyArray<string | null>;
 interface Execution {
   /** The name of a statement that was described. */
   readonly name: string;
-  readonly values: Cells;
+  /** Undefined continues the statement after the rows that it has returned so far, in the same transaction. */
+  readonly values: Cells | undefined;
   /** The number of rows to read; 0 for all. */
   readonly maxRows: number;
   readonly position: Position;
   row(cells: Cells): void;
   /** Called before the statement is committed. If it throws, it is not. */
-  fits(): void;
+  fits?(): void;
 }
 
 /** Query is what the library calls for the messages of the query that runs. */
@@ -140,18 +141,22 @@ export class PgSession {
     return { paramTypes, columns };
   }
 
-  /** execute runs a statement that was described. Returns its command tag, and whether a transaction is open afterwards. */
+  /**
+   * execute runs a statement that was described. Returns its command tag, whether a transaction is open afterwards, and whether
+   * there may be more rows.
+   */
   async execute({ name, values, maxRows, position, row, fits }: Execution) {
     const { connection } = this.#client;
     let tag = "";
+    let isSuspended = false;
     await this.#run(position, (done) => {
       const end = () => {
-        fits();
+        fits?.();
         connection.sync();
       };
       return {
         submit() {
-          connection.bind({ statement: name, values });
+          if (values !== undefined) connection.bind({ statement: name, values });
           connection.execute({ rows: maxRows });
           // Flush, not Sync, which commits.
           connection.flush();
@@ -161,7 +166,10 @@ export class PgSession {
           tag = text;
           end();
         },
-        handlePortalSuspended: end,
+        handlePortalSuspended() {
+          isSuspended = true;
+          end();
+        },
         handleEmptyQuery: end,
         handleCopyInResponse: () => connection.sendCopyFail("COPY from the client is not possible here"),
         handleCopyData() {
@@ -170,7 +178,7 @@ export class PgSession {
         handleReadyForQuery: done,
       };
     });
-    return { tag, isInTransaction: this.#client.getTransactionStatus() !== "I" };
+    return { tag, isInTransaction: this.#client.getTransactionStatus() !== "I", isSuspended };
   }
 
   /** query returns the rows of a statement of our own. */

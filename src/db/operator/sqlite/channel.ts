@@ -113,8 +113,8 @@ async function openPipes({ kind, command, env, data, end }: ChannelOptions): Pro
 }
 
 /**
- * FrameKind is what a frame between the server and a child carries. The server sends `ping`, `execute` and `sizes`; the child answers
- * each with `result` or `fault`. Before that it may send `committed` frames: the number of statements of the request that are committed,
+ * FrameKind is what a frame between the server and a child carries. The server sends `ping`, `execute`, `sizes`, and for a cursor
+ * `open` and `next`; the child answers each with `result` or `fault`. Before that it may send `committed` frames: the number of statements of the request that are committed,
  * because it may be killed before it can answer. A `batch` frame tells how many requests follow it as one batch. Only the answer of
  * its last request is sent for certain, or `skipped` if the server has taken that back; the others may be in the shared memory.
  */
@@ -127,6 +127,8 @@ export const frameKinds = {
   committed: 5,
   batch: 6,
   skipped: 7,
+  open: 8,
+  next: 9,
 } as const;
 export type FrameKind = (typeof frameKinds)[keyof typeof frameKinds];
 

@@ -7,10 +7,12 @@ import { lowerPriority } from "../../../base/process.ts";
 import {
   type Bounds,
   doubleJson,
+  notOneQuery,
   positionData,
   RowWriter,
   resultWithoutRows,
   skipGap,
+  uniqueNames,
 } from "../operator-sql.ts";
 import { type BatchMemory, ChildBatch, openBatchMemory } from "./batch-memory.ts";
 import {
@@ -65,6 +67,8 @@ class Answerer {
   readonly #descriptor: number;
   readonly #batch: ChildBatch | undefined;
   readonly #executor: SqliteExecutor;
+  /** Set in a child that was started for a cursor. */
+  #cursor: SqliteCursor | undefined;
   readonly #frames = new FrameReader((kind, text) => this.#received(kind, text));
   /** The number of requests in the present batch, and of those that have arrived. */
   #size = 1;
@@ -130,6 +134,11 @@ class Answerer {
       return this.#executor.execute(JSON.parse(text) as SqliteRequest, (committed) =>
         this.#send(encodeFrame(frameKinds.committed, String(committed))),
       );
+    if (kind === frameKinds.open) {
+      this.#cursor = new SqliteCursor(this.#path, JSON.parse(text) as SqliteQuery);
+      return JSON.stringify(this.#cursor.columns);
+    }
+    if (kind === frameKinds.next) return this.#cursor?.next(JSON.parse(text) as Bounds) ?? "";
     return kind === frameKinds.sizes ? JSON.stringify(sqliteTableSizes(this.#path)) : "";
   }
 
@@ -176,10 +185,13 @@ function dieWithParent(): void {
   libc?.prctl(setParentDeathSignal, sigkill, 0n, 0n, 0n);
 }
 
-export interface SqliteRequest extends Bounds {
+/** SqliteQuery is what a cursor is opened with. */
+export interface SqliteQuery {
   readonly sql: string;
   readonly bindings: readonly Binding[] | null;
 }
+
+export interface SqliteRequest extends Bounds, SqliteQuery {}
 
 /** OnCommitted is called before each next statement with the number of statements of the request that are committed. */
 type OnCommitted = (statements: number) => void;
@@ -199,11 +211,7 @@ export class SqliteExecutor {
 
   /** Runs every statement of a request and returns the result of the last one as JSON. */
   execute({ sql, bindings, maxBytes, limit }: SqliteRequest, onCommitted: OnCommitted): string {
-    // SQLite would read a NUL as the end of the text.
-    if (sql.includes("\0"))
-      throw new Fault("InvalidInput", "`sql` contains a NUL character", { field: "sql" });
-    let rest = skipGap(sql);
-    if (rest === "") throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+    let rest = firstStatement(sql);
     const connection = this.#connection ?? new OperatorConnection(this.#path);
     this.#connection = undefined;
     let isAsNew = false;
@@ -212,7 +220,7 @@ export class SqliteExecutor {
       for (let done = 1; rest !== ""; done += 1) {
         const prepared = connection.prepare(rest);
         refuseWrongParams(bindings, prepared.count, prepared.next !== "");
-        const values = prepared.order.map((at) => fromBinding(bindings?.[at] ?? null));
+        const values = valuesFor(prepared, bindings);
         const outcome = runOne(connection, prepared, values, { maxBytes, limit });
         result = outcome.json;
         rest = prepared.next;
@@ -221,13 +229,64 @@ export class SqliteExecutor {
       }
       return result;
     } catch (error) {
-      if (error instanceof Fault) throw error;
-      throw new Fault("DatabaseError", messageOf(error), errorPosition(this.#path, sql, rest));
+      throw databaseFault(error, () => errorPosition(this.#path, sql, rest));
     } finally {
       if (isAsNew && !connection.isWorn) this.#connection = connection;
       else connection.close();
     }
   }
+}
+
+/** SqliteCursor reads the rows of a query piece by piece. SQLite shows it the database as it was at the first row. */
+class SqliteCursor {
+  readonly columns: readonly string[];
+  readonly #rows: Iterator<unknown>;
+  readonly #flags: readonly boolean[];
+  #next: IteratorResult<unknown>;
+
+  constructor(path: string, { sql, bindings }: SqliteQuery) {
+    const first = firstStatement(sql);
+    try {
+      const prepared = new OperatorConnection(path, { readOnly: true }).prepare(first);
+      if (!prepared.hasColumns || prepared.next !== "") throw notOneQuery();
+      refuseWrongParams(bindings, prepared.count, false);
+      const { statement } = prepared;
+      this.#rows = statement.iterate(...valuesFor(prepared, bindings));
+      this.#next = this.#rows.next();
+      this.columns = uniqueNames(namesOf(statement));
+      this.#flags = flagsOf(statement);
+    } catch (error) {
+      throw databaseFault(error, () => errorPosition(path, sql, first));
+    }
+  }
+
+  next(bounds: Bounds): string {
+    const writer = new RowWriter(this.columns, bounds);
+    try {
+      for (; this.#next.done !== true && !writer.isPageFull; this.#next = this.#rows.next())
+        writer.add(cellsOf(this.#next.value, this.#flags));
+    } catch (error) {
+      throw databaseFault(error, () => ({}));
+    }
+    return writer.toPage(this.#next.done === true);
+  }
+}
+
+/** Returns the text from its first statement on. */
+function firstStatement(sql: string): string {
+  // SQLite would read a NUL as the end of the text.
+  if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` contains a NUL character", { field: "sql" });
+  const rest = skipGap(sql);
+  if (rest === "") throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+  return rest;
+}
+
+function valuesFor({ order }: PreparedStatement, bindings: SqliteQuery["bindings"]): SQLInputValue[] {
+  return order.map((at) => fromBinding(bindings?.[at] ?? null));
+}
+
+function databaseFault(error: unknown, position: () => Record<string, number>): Fault {
+  return error instanceof Fault ? error : new Fault("DatabaseError", messageOf(error), position());
 }
 
 interface Outcome {
@@ -272,13 +331,21 @@ function readRows(statement: StatementSync, bindings: SQLInputValue[], bounds: B
   for (const row of statement.iterate(...bindings)) {
     // Not before the first row: a statement that was prepared before a table changed may have other columns now.
     if (writer === undefined) {
-      flags = statement.columns().map(({ type }) => /^bool(ean)?$/i.test(type ?? ""));
+      flags = flagsOf(statement);
       writer = new RowWriter(namesOf(statement), bounds);
     }
-    const cells = (row as unknown as unknown[]).map((value, at) => toJson(value, flags[at] === true));
-    if (!writer.add(cells)) break;
+    if (!writer.add(cellsOf(row, flags))) break;
   }
   return writer ?? new RowWriter(namesOf(statement), bounds);
+}
+
+/** For each column whether it is declared to have booleans. */
+function flagsOf(statement: StatementSync): readonly boolean[] {
+  return statement.columns().map(({ type }) => /^bool(ean)?$/i.test(type ?? ""));
+}
+
+function cellsOf(row: unknown, flags: readonly boolean[]): readonly string[] {
+  return (row as unknown[]).map((value, at) => toJson(value, flags[at] === true));
 }
 
 function namesOf(statement: StatementSync): readonly string[] {

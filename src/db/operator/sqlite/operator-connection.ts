@@ -31,11 +31,11 @@ export class OperatorConnection {
   readonly #queries = new Map<string, PreparedStatement>();
   #prepared = 0;
 
-  constructor(path: string) {
+  constructor(path: string, { readOnly = false }: { readonly readOnly?: boolean } = {}) {
     // Without `mode=rw` SQLite would create a file that does not exist, readable by everybody.
     const file = pathToFileURL(path);
-    file.searchParams.set("mode", "rw");
-    this.#database = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true });
+    file.searchParams.set("mode", readOnly ? "ro" : "rw");
+    this.#database = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true, readOnly });
     this.#counters = this.#database.prepare("SELECT changes() AS last, total_changes() AS total");
   }
 

@@ -7,9 +7,18 @@
 import type { Clock } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/json.ts";
-import { abandonedFault, maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
+import {
+  abandonedFault,
+  type CursorPage,
+  type CursorRequest,
+  maxStatements,
+  type OperatorSql,
+  type PageRequest,
+  type SqlCursor,
+  type SqlRequest,
+} from "../operator-sql.ts";
 import { type ChannelKind, channelKind, frameKinds } from "./channel.ts";
-import type { SqliteRequest } from "./child.ts";
+import type { SqliteQuery, SqliteRequest } from "./child.ts";
 import { toBinding } from "./operator-connection.ts";
 import { type ChildRequest, SqliteChild } from "./sqlite-child.ts";
 
@@ -50,6 +59,8 @@ export class SqliteOperator implements OperatorSql {
   #isDispatchDue = false;
   #idleTimer: Disposable | undefined;
   #isClosed = false;
+  /** Children that have a cursor, each for as long as it is open. */
+  readonly #cursors = new Set<SqliteChild>();
 
   constructor(path: string, options: SqliteOperatorOptions) {
     this.#path = path;
@@ -64,6 +75,43 @@ export class SqliteOperator implements OperatorSql {
     );
   }
 
+  /** A cursor has a child of its own, which is ended to close it. */
+  async open({ sql, params, timeoutMs, signal }: CursorRequest): Promise<SqlCursor> {
+    if (this.#isClosed) throw closed();
+    const query: SqliteQuery = { sql, bindings: params === null ? null : params.map(toBinding) };
+    const child = new SqliteChild({
+      channel: channelKind,
+      ...this.#options,
+      path: this.#path,
+      onIdle: () => {},
+      onReturned(requests) {
+        for (const request of requests) request.failed(closed());
+      },
+      onExit: (gone) => this.#cursors.delete(gone),
+    });
+    this.#cursors.add(child);
+    const ask = (request: Omit<ChildRequest, "succeeded" | "failed">) =>
+      new Promise<string>((succeeded, failed) =>
+        child.run([{ ...request, succeeded, failed }], { areQuick: false }),
+      );
+    try {
+      await child.start();
+      const columns = await ask({ kind: frameKinds.open, text: JSON.stringify(query), timeoutMs, signal });
+      return {
+        columns: JSON.parse(columns) as readonly string[],
+        async next({ maxBytes, limit, timeoutMs, signal }: PageRequest): Promise<CursorPage> {
+          const text = JSON.stringify({ maxBytes, limit });
+          const page = await ask({ kind: frameKinds.next, text, timeoutMs, signal });
+          return { json: new RawJson(page), isLast: page.endsWith('"done":true}') };
+        },
+        close: () => child.end(),
+      };
+    } catch (error) {
+      await child.end();
+      throw error;
+    }
+  }
+
   async tableSizes(): Promise<ReadonlyMap<string, number>> {
     const sizes = await this.#ask({ kind: frameKinds.sizes, text: "", timeoutMs: 0 });
     return new Map(JSON.parse(sizes) as Array<[string, number]>);
@@ -73,7 +121,7 @@ export class SqliteOperator implements OperatorSql {
     this.#isClosed = true;
     this.#idleTimer?.[Symbol.dispose]();
     for (const request of this.#waiting.splice(0)) request.failed(closed());
-    await Promise.all([...this.#all].map((child) => child.end()));
+    await Promise.all([...this.#all, ...this.#cursors].map((child) => child.end()));
   }
 
   #ask(request: Omit<ChildRequest, "succeeded" | "failed">): Promise<string> {
