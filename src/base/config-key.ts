@@ -79,3 +79,16 @@ export function choicesOf({ type }: Key): readonly (string | number | boolean)[]
   if (inner instanceof z.ZodBoolean) return [true, false];
   return inner instanceof z.ZodEnum ? inner.options : [];
 }
+
+/** `boundsOf` returns the least and the greatest number that a key can have, as far as it has bounds. */
+export function boundsOf({ type }: Key): { readonly minimum?: number; readonly maximum?: number } {
+  const inner = innerType(type);
+  if (!(inner instanceof z.ZodNumber)) return {};
+  // All numbers of the configuration are whole.
+  const { minimum: least, exclusiveMinimum: above, maximum } = z.toJSONSchema(inner);
+  const minimum = typeof above === "number" ? above + 1 : least;
+  return {
+    ...(minimum !== undefined && minimum > Number.MIN_SAFE_INTEGER && { minimum }),
+    ...(maximum !== undefined && maximum < Number.MAX_SAFE_INTEGER && { maximum }),
+  };
+}

@@ -51,6 +51,7 @@ export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
   type BucketUsage,
+  type ConfigKey,
   credentialParams,
   type DenialReason,
   type Deploy,

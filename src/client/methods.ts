@@ -8,6 +8,8 @@ export type Certificate = { name: string; state: "waiting" | "issuing" | "issued
 
 export type ClusterNode = { uuid: string; boot: string; name: string; url: string | null; version: string; since: number; last_seen: number; alive: boolean; ready: boolean; files: string; processes: number };
 
+export type ConfigKey = { table?: string; name: string; type: string; description: string; is_required: boolean; default?: string; choices: string[]; minimum?: number; maximum?: number; example?: string };
+
 export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
 
 export type Deploy = { deploy: string; state: "open" | "ready" | "published" | "previous"; made_at: number; by: string; note: string; files: number | null; bytes: number | null; published_at: number | null; changed: boolean };
@@ -60,6 +62,8 @@ export interface Methods {
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
   /** Returns the configuration file as it is on disk. */
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
+  /** Returns the keys of the configuration: their types, bounds, defaults and meanings. Values are as they are written in the file. A reload applies every key; none needs a restart. */
+  "node-server_config_schema": { readonly params: { token?: string | undefined }; readonly result: ConfigKey[]; };
   /** Checks a complete configuration, with the same errors as `node-server_edit_config`, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column. `warnings` lists valid settings that are probably not intended. */
   "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: { valid: true; warnings: ConfigWarning[] }; };
   /** Checks a complete configuration, writes it to the file, and applies it after the answer has been sent. A key that an environment variable or an option of the command line sets keeps that value. If the server cannot apply the configuration, it continues as before and logs the reason. */
@@ -195,6 +199,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_uptime": "token",
   "node-server_list_all_agent_uuid": "token",
   "node-server_read_config": "token",
+  "node-server_config_schema": "token",
   "node-server_check_config": "token",
   "node-server_edit_config": "token",
   "node-server_log": "token",
@@ -275,6 +280,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
     {"kind":"anywhere","permissions":[{"node":"list_all_agent_uuid"},{"monitoring_uuid":"list"}]},
   ],
   "node-server_read_config": [
+    {"kind":"super"},
+  ],
+  "node-server_config_schema": [
     {"kind":"super"},
   ],
   "node-server_check_config": [

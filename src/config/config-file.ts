@@ -8,6 +8,7 @@ import { replaceIn, writeWhole } from "../base/local-fs/replace-file.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { checkText, parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
+import { describeKeys, type KeyDescription } from "./schema.ts";
 
 /** Flags that refuse a link, which could lead elsewhere, and do not block on a FIFO. */
 const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -35,6 +36,11 @@ export class ConfigFile {
   /** Returns the raw text, as it is on the disk. */
   read(): Promise<string> {
     return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
+  }
+
+  /** The keys that the file may have. */
+  get keys(): readonly KeyDescription[] {
+    return describeKeys();
   }
 
   /** Returns the warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { isHostName, parseAddress } from "../base/address.ts";
-import { type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
+import { boundsOf, choicesOf, defaultOf, type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { type IpNetwork, parseIpNetwork } from "../base/ip-networks.ts";
@@ -558,6 +558,43 @@ export const settings: readonly Setting[] = sections.flatMap(([table, keys]) =>
     key,
   })),
 );
+
+/** KeyDescription is a key for people and programs that write a configuration. Values are as they are written in the file. */
+export interface KeyDescription {
+  /** Undefined for keys above the first table. */
+  readonly table?: string | undefined;
+  readonly name: string;
+  /** The name of the type in the docs. */
+  readonly type: string;
+  readonly description: string;
+  readonly is_required: boolean;
+  readonly default?: string | undefined;
+  /** All values, if they are few. */
+  readonly choices: readonly string[];
+  /** The bounds of a number. */
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly example?: string | undefined;
+}
+
+/** Returns all keys in the order of the file. */
+export function describeKeys(): readonly KeyDescription[] {
+  return settings.map(({ table, name, key }) => ({
+    table,
+    name,
+    type: key.typeLabel,
+    description: key.description,
+    is_required: !key.type.isOptional(),
+    default: written(defaultOf(key)),
+    choices: choicesOf(key).map((choice) => JSON.stringify(choice)),
+    ...boundsOf(key),
+    example: written(key.initial ?? key.example),
+  }));
+}
+
+function written(value: unknown): string | undefined {
+  return value === undefined ? undefined : JSON.stringify(value);
+}
 
 export const configSchema = z
   .object({

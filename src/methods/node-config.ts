@@ -6,6 +6,21 @@ const configWarning = z
   .object({ field: z.string(), why: z.string(), line: z.int().optional(), column: z.int().optional() })
   .meta({ id: "ConfigWarning" });
 
+const configKey = z
+  .object({
+    table: z.string().optional().describe("undefined for keys above the first table"),
+    name: z.string(),
+    type: z.string(),
+    description: z.string(),
+    is_required: z.boolean(),
+    default: z.string().optional(),
+    choices: z.array(z.string()).readonly().describe("all values, if they are few"),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    example: z.string().optional(),
+  })
+  .meta({ id: "ConfigKey" });
+
 /** `nodeConfig` are the methods of the `node-server` namespace about the configuration file. */
 export const nodeConfig = {
   "node-server_read_config": method({
@@ -18,6 +33,29 @@ export const nodeConfig = {
     fails: ["ConfigNotFound", "InvalidInput", "IoError"],
     example: { params: { token: "<SUPER_TOKEN>" }, result: 'ws_listener = "127.0.0.1:2211"\n…' },
     run: ({ configFile }) => configFile.read(),
+  }),
+  "node-server_config_schema": method({
+    doc: "Returns the keys of the configuration: their types, bounds, defaults and meanings. Values are as they are written in the file. A reload applies every key; none needs a restart.",
+    need: superToken,
+    effect: "reads",
+    params: {},
+    result: z.array(configKey).readonly(),
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: [
+        {
+          name: "drain_seconds",
+          type: "seconds",
+          description: "How long the server keeps serving before it stops or restarts…",
+          is_required: false,
+          default: "0",
+          choices: [],
+          minimum: 0,
+          maximum: 3600,
+        },
+      ],
+    },
+    run: ({ configFile }) => configFile.keys,
   }),
   "node-server_check_config": method({
     doc: "Checks a complete configuration, with the same errors as `node-server_edit_config`, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column. `warnings` lists valid settings that are probably not intended.",

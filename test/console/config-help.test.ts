@@ -1,16 +1,17 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
-import { settings } from "../../src/config/schema.ts";
-import documented from "../../src/console/pages/config/config-keys.json";
-import { keyAt, suggestConfig } from "../../src/console/pages/config/config-keys.ts";
+import { describeKeys, settings } from "../../src/config/schema.ts";
+import { type ConfigKeys, keyAt, suggestConfig } from "../../src/console/pages/config/config-keys.ts";
 import { configKeys as zh } from "../../src/console/text/zh/config-keys.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import "./texts.ts";
 
+const documented = describeKeys() as ConfigKeys;
+
 /** Labels that are suggested at the mark `|`. */
 function suggested(marked: string): string[] {
   const at = marked.indexOf("|");
-  return suggestConfig(marked.replace("|", ""), at)?.options.map(({ label }) => label) ?? [];
+  return suggestConfig(documented, marked.replace("|", ""), at)?.options.map(({ label }) => label) ?? [];
 }
 
 test("keys of the table are suggested that are not set yet", () => {
@@ -40,13 +41,13 @@ test("values are suggested, but never in place of one that was written", () => {
 
 test("the key of a line is known by its table, also in a comment", () => {
   const text = 'console = true\n[files]\n# url = "x"\n[database]\nmax_connections = 5';
-  expect([1, 2, 3, 5].map((line) => keyAt(text, line)?.name)).toEqual([
+  expect([1, 2, 3, 5].map((line) => keyAt(documented, text, line)?.name)).toEqual([
     "console",
     undefined,
     "url",
     "max_connections",
   ]);
-  expect(keyAt("[logging]\nconsole = true", 2)).toBeUndefined();
+  expect(keyAt(documented, "[logging]\nconsole = true", 2)).toBeUndefined();
 });
 
 test("every key has a description and a type in Chinese, with the same names and values in it", () => {

@@ -16,6 +16,7 @@ import {
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { ConfigFile } from "../../src/config/config-file.ts";
+import { settings } from "../../src/config/schema.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { newHome, sqliteUrl } from "../support/process.ts";
 import { within } from "../support/until.ts";
@@ -27,6 +28,22 @@ const editRefused = (node: TestNode, config_string: string) =>
   node.refused("node-server_edit_config", { token: node.superToken, config_string });
 const messages = (node: TestNode) => node.node.ring.entries().map(({ message }) => message);
 const loud = { logging: 'memory_log_filter = "info"' };
+
+test("config_schema lists every key with what a person or a program must know to write it", async () => {
+  await using node = await testNode();
+  const keys = (await node.call("node-server_config_schema", { token: node.superToken })) as Array<
+    Record<string, unknown>
+  >;
+  expect(keys.map(({ table, name }) => [table, name])).toEqual(
+    settings.map(({ table, name }) => [table, name]),
+  );
+  const find = (wanted: string) => keys.find(({ name }) => name === wanted);
+  expect(find("ws_listener")).toMatchObject({ type: "address", is_required: true, choices: [] });
+  expect(find("drain_seconds")).toMatchObject({ default: "0", minimum: 0, maximum: 3600 });
+  expect(find("proxy_header")).toMatchObject({ choices: ['"x-forwarded-for"', '"forwarded"'] });
+  expect(find("max_connections")).toMatchObject({ table: "database", minimum: 1, maximum: 10_000 });
+  expect((await node.refused("node-server_config_schema", { token: "wrong:token" })).code).toBe(102);
+});
 
 test("read_config answers the file as it is on the disk, byte for byte", async () => {
   await using node = await testNode();

@@ -1,25 +1,8 @@
+import type { ConfigKey } from "../../../client/index.ts";
 import type { Suggestion, Suggestions } from "../../editor/props.ts";
 import { t } from "../../text/text.ts";
-import documented from "./config-keys.json";
-
-/** Key of the configuration with its documentation. `npm run docs` prints the list from the server's own declarations. */
-export interface ConfigKey {
-  /** Undefined for keys above the first table. */
-  readonly table?: string;
-  readonly name: string;
-  readonly type: string;
-  /** Documentation in English; `descriptionOf` has it in the language of the console. */
-  readonly description: string;
-  /** Default as it is written in the file. */
-  readonly default?: string;
-  readonly isRequired?: boolean;
-  /** All values as they are written in the file, if they are few. */
-  readonly choices: readonly string[];
-  readonly example?: string;
-}
-
-const keys = documented as readonly ConfigKey[];
-const tables = [...new Set(keys.flatMap(({ table }) => table ?? []))];
+/** Keys of the configuration, as the server declares them. */
+export type ConfigKeys = readonly ConfigKey[];
 
 /** Documentation of a key, with code between backticks. Links lead to files of the repository, so only their texts are left. */
 export function descriptionOf({ table, name, description }: ConfigKey): string {
@@ -37,13 +20,13 @@ const header = /^[ \t]*\[[ \t]*([\w-]*)[ \t]*\]/;
 const setting = /^[ \t]*(#?)[ \t]*([\w-]+)[ \t]*=[ \t]*/;
 
 /** Key that a line sets, with the table that the line is in; undefined for other lines. Lines start at 1. */
-export function keyAt(text: string, line: number): ConfigKey | undefined {
+export function keyAt(keys: ConfigKeys, text: string, line: number): ConfigKey | undefined {
   const lines = text.split("\n").slice(0, line);
   const name = setting.exec(lines.at(-1) ?? "")?.[2];
-  return name === undefined ? undefined : findKey(tableOf(lines), name);
+  return name === undefined ? undefined : findKey(keys, tableOf(lines), name);
 }
 
-function findKey(table: string | undefined, name: string): ConfigKey | undefined {
+function findKey(keys: ConfigKeys, table: string | undefined, name: string): ConfigKey | undefined {
   return keys.find((key) => key.table === table && key.name === name);
 }
 
@@ -65,7 +48,7 @@ function namesIn(text: string, table: string | undefined): ReadonlySet<string> {
 }
 
 /** Suggestions for what is being written at an offset of the text: a table, a key that is not set yet, or a value. */
-export function suggestConfig(text: string, at: number): Suggestions | undefined {
+export function suggestConfig(keys: ConfigKeys, text: string, at: number): Suggestions | undefined {
   const lines = text.slice(0, at).split("\n");
   const before = lines.at(-1) ?? "";
   const [after = ""] = text.slice(at).split("\n", 1);
@@ -74,13 +57,13 @@ export function suggestConfig(text: string, at: number): Suggestions | undefined
   if (begun !== undefined)
     return suggestionsFor(
       begun,
-      tables.map((label) => ({ label })),
+      [...new Set(keys.flatMap(({ table: named }) => named ?? []))].map((label) => ({ label })),
     );
   const [, name] = /^[ \t]*([\w-]+)$/.exec(before) ?? [];
-  if (name !== undefined) return suggestionsFor(name, keySuggestions({ text, table, after }));
+  if (name !== undefined) return suggestionsFor(name, keySuggestions(keys, { text, table, after }));
   const found = setting.exec(before);
   if (found === null || found[1] === "#") return undefined;
-  const key = findKey(table, found[2] ?? "");
+  const key = findKey(keys, table, found[2] ?? "");
   return key === undefined ? undefined : valueSuggestions(key, before.slice(found[0].length));
 }
 
@@ -91,7 +74,7 @@ interface KeyContext {
   readonly after: string;
 }
 
-function keySuggestions({ text, table, after }: KeyContext): Suggestion[] {
+function keySuggestions(keys: ConfigKeys, { text, table, after }: KeyContext): Suggestion[] {
   const isSet = namesIn(text, table);
   return keys
     .filter((key) => key.table === table && !isSet.has(key.name))

@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { InvalidInput, type NodeServerClient } from "../../../client/index.ts";
+import { type ConfigKey, InvalidInput, type NodeServerClient } from "../../../client/index.ts";
 import { untilReachable } from "../../connection.ts";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle, Position } from "../../editor/props.ts";
@@ -15,7 +15,7 @@ import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
-import { type ConfigKey, descriptionOf, keyAt, suggestConfig, typeOf } from "./config-keys.ts";
+import { type ConfigKeys, descriptionOf, keyAt, suggestConfig, typeOf } from "./config-keys.ts";
 import { type ConfigDraft, draftOf, type SaveResult } from "./draft.ts";
 import {
   type DiffLine,
@@ -30,6 +30,8 @@ import {
   withContext,
 } from "./model.ts";
 
+const noKeys: ConfigKeys = [];
+
 export default function ConfigPage() {
   const session = useSession();
   const draft = draftOf(session);
@@ -40,13 +42,22 @@ export default function ConfigPage() {
   const [refusedText, setRefusedText] = useState<string>();
   const [showsSecrets, setShowsSecrets] = useState(false);
   const [cursorLine, setCursorLine] = useState(1);
-  const { error, reload } = useLoad(
-    async (signal) => {
+  const {
+    value: keys = noKeys,
+    error,
+    reload,
+  } = useLoad(
+    async (signal): Promise<ConfigKeys> => {
+      const declared = session.client.call("node-server_config_schema", {}, { signal });
       // An existing draft is kept. Saving checks whether the file has changed since.
       if (!draft.isChanged) draft.reset(await draft.read(signal));
+      return declared;
     },
     [draft],
   );
+  // The editor keeps the function that it was made with.
+  const known = useRef(keys);
+  known.current = keys;
   const isRead = draft.file.value !== undefined;
   const text = draft.text.value;
   const checked = useCheck(session.client, isRead ? text : undefined);
@@ -107,7 +118,7 @@ export default function ConfigPage() {
               onChange={(next) => {
                 draft.text.value = next;
               }}
-              suggest={suggestConfig}
+              suggest={(before, at) => suggestConfig(known.current, before, at)}
               onCursor={({ line }) => setCursorLine(line)}
               marks={marks}
               secrets={showsSecrets ? undefined : secrets}
@@ -115,7 +126,7 @@ export default function ConfigPage() {
               handle={editor}
             />
           </div>
-          <KeyHelp documented={keyAt(text, cursorLine)} />
+          <KeyHelp documented={keyAt(keys, text, cursorLine)} />
           <ProblemList
             checked={checked}
             isRefused={refusedText === text}
@@ -148,7 +159,7 @@ function KeyHelp({ documented }: { readonly documented: ConfigKey | undefined })
             <span class="muted">
               {typeOf(documented)}
               {documented.default !== undefined && `, ${t.config.defaultIs(documented.default)}`}
-              {documented.isRequired && `, ${t.config.required}`}
+              {documented.is_required && `, ${t.config.required}`}
             </span>
           </p>
           <p>{withCode(descriptionOf(documented))}</p>
