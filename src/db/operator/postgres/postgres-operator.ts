@@ -276,18 +276,18 @@ async function describeFor(
   };
 }
 
-type Described = Awaited<ReturnType<typeof describeFor>>;
+type StatementShape = Awaited<ReturnType<typeof describeFor>>;
 
 /** PgQuery is the query of a cursor, in a transaction of its connection. */
 class PgQuery {
   readonly columns: readonly string[];
   readonly #connection: PgSession;
   readonly #statement: Statement;
-  readonly #described: Described;
+  readonly #described: StatementShape;
   /** Undefined once the first rows were read. */
-  #values: Described["values"] | undefined;
+  #values: StatementShape["values"] | undefined;
 
-  private constructor(connection: PgSession, statement: Statement, described: Described) {
+  private constructor(connection: PgSession, statement: Statement, described: StatementShape) {
     this.#connection = connection;
     this.#statement = statement;
     this.#described = described;
