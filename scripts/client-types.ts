@@ -1,12 +1,17 @@
 import { z } from "zod";
+import { keyAndSecret, keyPattern } from "../src/auth/credentials.ts";
 import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { faultKinds } from "../src/base/fault.ts";
+import { invisible } from "../src/base/skeleton.ts";
 import { events } from "../src/log/events.ts";
+import { auditTarget, contractTargets, dbTargets } from "../src/log/filter.ts";
 import { methods } from "../src/methods/index.ts";
+import { maxPathsBytes } from "../src/methods/links.ts";
 import { type NamedTypes, requirementsOf, typeText } from "../src/rpc/discover.ts";
 import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
 import { endReasons } from "../src/rpc/session.ts";
 import type { Services } from "../src/services.ts";
+import { tagPattern } from "../src/update/release.ts";
 
 /** `src/client/methods.ts`: what the client knows of the server, as types that need nothing else. */
 export function clientTypes(): string {
@@ -40,6 +45,15 @@ export function clientTypes(): string {
   );
   const families = [...ownFamilies].map(([family, actions]) => `  ${family}: ${JSON.stringify(actions)},`);
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
+  const bounds = Object.entries(boundRows).map(
+    ([name, bound]) => `  ${name}: ${typeof bound === "number" ? bound : boundOf(...bound)},`,
+  );
+  const patterns = Object.entries({
+    tokenKey: keyPattern,
+    wholeToken: keyAndSecret,
+    invisible,
+    releaseTag: tagPattern,
+  }).map(([name, pattern]) => `  ${name}: ${pattern},`);
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 
 ${types.join("\n\n")}
@@ -67,6 +81,20 @@ ${families.join("\n")}
 /** Families of the wider system. Tokens may have them, but this server does not use them. */
 export const otherPermissionFamilies = ${JSON.stringify(otherFamilies)} as const;
 
+/** The largest values that the server takes, or the smallest. Lengths are in characters. */
+export const bounds = {
+${bounds.join("\n")}
+} as const;
+
+/** Forms of names. An \`invisible\` character may not be in a name of a token or a user. */
+export const patterns = {
+${patterns.join("\n")}
+} as const;
+
+/** Targets of the log. \`db\` stands for those of libraries. */
+export const logTargets = ${JSON.stringify([...contractTargets, auditTarget])} as const;
+export const libraryTargets = ${JSON.stringify(dbTargets)} as const;
+
 /** Every kind of error, with its number. */
 export const errorKinds = {
 ${kinds.join("\n")}
@@ -80,6 +108,41 @@ export type DenialReason = (typeof denialReasons)[number];
 export const endReasons = ${JSON.stringify(Object.keys(endReasons))} as const;
 export type EndReason = (typeof endReasons)[number];
 `;
+}
+
+type Keyword = "minimum" | "maximum" | "minLength" | "maxLength" | "maxItems";
+
+/** Bounds by the names that the client gives them: a number, or the method whose param has it, the path of the param, and the keyword. */
+const boundRows: Readonly<
+  Record<string, number | readonly [method: keyof typeof methods, path: string, keyword: Keyword]>
+> = {
+  minPasswordLength: ["token_change_password", "new_password", "minLength"],
+  maxPasswordLength: ["token_change_password", "new_password", "maxLength"],
+  maxTokenNameLength: ["token_create", "token_creation.name", "maxLength"],
+  maxUsernameLength: ["token_create", "token_creation.username", "maxLength"],
+  maxLinkSeconds: ["static-bucket-file_link", "expires_in", "maximum"],
+  maxLinkPaths: ["static-bucket-file_link", "paths", "maxItems"],
+  maxLinkPathsBytes: maxPathsBytes,
+  maxVersions: ["static-bucket-file_history", "limit", "maximum"],
+};
+
+/** The JSON Schema of a param, as far as it is looked at here. */
+interface ParamSchema extends Partial<Record<Keyword, number>> {
+  readonly properties?: Readonly<Record<string, ParamSchema>>;
+  readonly anyOf?: readonly ParamSchema[];
+}
+
+function boundOf(method: keyof typeof methods, path: string, keyword: Keyword): number {
+  let schema = z.toJSONSchema(methods[method].accepts, {
+    io: "input",
+    unrepresentable: "any",
+  }) as ParamSchema;
+  // A param that may be null is one of two.
+  const plain = ({ anyOf: [first] = [], ...own }: ParamSchema) => first ?? own;
+  for (const name of path.split(".")) schema = plain(schema.properties?.[name] ?? {});
+  const bound = schema[keyword];
+  if (bound === undefined) throw new Error(`${method} has no ${keyword} for ${path}`);
+  return bound;
 }
 
 /** `src/client/events.ts`: the events of the server's own life and their fields. */

@@ -15,7 +15,8 @@ export const secretLength = 32;
 /** `keyPattern` matches every generated key. */
 export const keyPattern = new RegExp(`^[A-Za-z0-9]{${keyLength}}$`);
 
-const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
+/** `keyAndSecret` matches every generated `<key>:<secret>`. */
+export const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
 
 /** `fitsTokenText` returns whether `<username>|<password>` can name this user. */
 export function fitsTokenText(username: string): boolean {

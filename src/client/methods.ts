@@ -500,6 +500,30 @@ export const permissionFamilies = {
 /** Families of the wider system. Tokens may have them, but this server does not use them. */
 export const otherPermissionFamilies = ["kv","task","crontab","crontab_result","terminal","js_worker","js_result","static_monitoring","dynamic_monitoring","dynamic_monitoring_summary"] as const;
 
+/** The largest values that the server takes, or the smallest. Lengths are in characters. */
+export const bounds = {
+  minPasswordLength: 6,
+  maxPasswordLength: 1024,
+  maxTokenNameLength: 100,
+  maxUsernameLength: 128,
+  maxLinkSeconds: 31622400,
+  maxLinkPaths: 2000,
+  maxLinkPathsBytes: 65536,
+  maxVersions: 10000,
+} as const;
+
+/** Forms of names. An `invisible` character may not be in a name of a token or a user. */
+export const patterns = {
+  tokenKey: /^[A-Za-z0-9]{16}$/,
+  wholeToken: /^([A-Za-z0-9]{16}):[A-Za-z0-9]{32}$/,
+  invisible: /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u,
+  releaseTag: /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/,
+} as const;
+
+/** Targets of the log. `db` stands for those of libraries. */
+export const logTargets = ["server","rpc","db","kv","monitoring","task","token","terminal","js_worker","js_result","js_runtime","crontab","crontab_result","audit"] as const;
+export const libraryTargets = ["sea_orm","sea_orm_migration","sqlx"] as const;
+
 /** Every kind of error, with its number. */
 export const errorKinds = {
   Parse: -32700,

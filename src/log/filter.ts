@@ -2,7 +2,7 @@ import { Fault } from "../base/fault.ts";
 import { detail, type Level, type LogEntry, levels } from "./entry.ts";
 
 /** The targets of database libraries, which the virtual target `db` stands for. */
-const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
+export const dbTargets: readonly string[] = ["sea_orm", "sea_orm_migration", "sqlx"];
 /** `contractTargets` are the targets that the contract names, including those of services that this server does not have. */
 export const contractTargets: readonly string[] = [
   ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],

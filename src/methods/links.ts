@@ -14,7 +14,8 @@ const defaultSeconds = 7 * daySeconds;
 const kind = z.enum(["download", "upload", "zip"]);
 /** What is selected is kept in a row of the database. */
 const maxPaths = 2000;
-const maxPathsBytes = 64 * 1024;
+/** `maxPathsBytes` is the size of all selected paths of a link. */
+export const maxPathsBytes = 64 * 1024;
 
 /** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
 export const links = {

@@ -17,9 +17,12 @@ export function parseTag(text: string): Tag {
   return tag;
 }
 
+/** `tagPattern` matches the tags of releases. */
+export const tagPattern = /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/;
+
 /** `tagOrUndefined` is `parseTag` for callers that word the error themselves. */
 export function tagOrUndefined(text: string): Tag | undefined {
-  const version = /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/.exec(text)?.[1];
+  const version = tagPattern.exec(text)?.[1];
   return version === undefined ? undefined : { text, version };
 }
 

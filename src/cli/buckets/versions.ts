@@ -1,6 +1,7 @@
 import { Fault, faultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import {
+  bounds,
   InvalidInput,
   type NodeServerClient,
   NotFound,
@@ -19,9 +20,6 @@ import { countText, numberText, secondText, sizeText } from "../terminal/quantit
 import { printTable, sizeCell } from "../terminal/table.ts";
 import { inParallel } from "../transfer/engine.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
-
-/** Versions of one answer. */
-const maxPerPage = 10_000;
 
 type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path">;
 
@@ -80,12 +78,12 @@ async function findMissing(
   do {
     const page = await client.callAny(
       "static-bucket-file_history",
-      { name, path, limit: maxPerPage, files_only: true, ...(after && { after }) },
+      { name, path, limit: bounds.maxVersions, files_only: true, ...(after && { after }) },
       signal,
     );
     const versions = page as readonly Version[];
     for (const { path, version } of versions) if (!newest.has(path)) newest.set(path, { path, version });
-    const last = versions.length < maxPerPage ? undefined : versions.at(-1);
+    const last = versions.length < bounds.maxVersions ? undefined : versions.at(-1);
     after = last && { version: last.version, path: last.path };
   } while (after !== undefined);
   const present = await presentPaths(client, { name, path }, signal);

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from "commander";
 import { Fault } from "../../base/fault.ts";
-import type { NodeServerClient } from "../../client/index.ts";
+import { bounds, type NodeServerClient } from "../../client/index.ts";
 import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
 import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -55,13 +55,10 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
   },
 });
 
-/** A link cannot be valid for longer. */
-const maxExpiryMs = 366 * 86_400_000;
-
 function parseExpiry(text: string): number {
   const ms = parseDuration(text);
-  if (ms <= maxExpiryMs) return ms;
-  throw new InvalidArgumentError("a link is valid for at most 366d.");
+  if (ms <= bounds.maxLinkSeconds * 1000) return ms;
+  throw new InvalidArgumentError(`a link is valid for at most ${bounds.maxLinkSeconds / 86_400}d.`);
 }
 
 /** The address to send to people: at the bucket's own host name if it has one and the token may know it. */

@@ -1,4 +1,11 @@
-import { credentialParams, type LogEntry, type LogEvent, RpcError } from "../../../client/index.ts";
+import {
+  credentialParams,
+  type LogEntry,
+  type LogEvent,
+  libraryTargets,
+  logTargets,
+  RpcError,
+} from "../../../client/index.ts";
 import { listed, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
 
@@ -369,15 +376,8 @@ function cut(
 }
 
 const levelNames = ["off", "error", "warn", "info", "debug", "trace"];
-/** Targets of the server's log and of the services that share its filter. `db` covers the libraries below. */
-const targets = [
-  ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "audit", "terminal"],
-  ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
-];
-const libraries = ["sea_orm", "sea_orm_migration", "sqlx"];
-
-/** All levels and targets that a filter can name. A test compares the list with the server's. */
-export const knownNames: readonly string[] = [...levelNames, ...targets, ...libraries];
+/** All levels and targets that a filter can name. */
+const knownNames: readonly string[] = [...levelNames, ...logTargets, ...libraryTargets];
 
 /**
  * Sentence about names in a filter that are neither levels nor known targets, or undefined. The server accepts such a filter, because
@@ -391,7 +391,7 @@ export function unknownNames(filter: string): string | undefined {
   if (unknown.length === 0) return undefined;
   return t.logs.unknownNames(listed(unknown), {
     levels: listed(levelNames),
-    targets: listed(targets),
+    targets: listed(logTargets),
   });
 }
 

@@ -1,4 +1,11 @@
-import type { Limit, ParamsOf, Permission, Token } from "../../../client/index.ts";
+import {
+  bounds,
+  type Limit,
+  type ParamsOf,
+  type Permission,
+  patterns,
+  type Token,
+} from "../../../client/index.ts";
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 import { sentences, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
@@ -163,27 +170,24 @@ export function generatePassword(): string {
 /** Reason why the server would refuse a password; undefined for a valid or empty one. */
 export function passwordProblem(password: string): string | undefined {
   if (password === "") return undefined;
-  if (password.length < 6) return t.tokens.sixOrMore;
-  return password.length > 1024 ? t.tokens.atMost1024 : undefined;
+  if (password.length < bounds.minPasswordLength) return t.tokens.sixOrMore;
+  return password.length > bounds.maxPasswordLength ? t.tokens.atMost1024 : undefined;
 }
-
-/** Invisible characters, as in `auth/username.ts` of the server, which checks more. */
-const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
 /** Reason why the server would refuse a name, for common mistakes; undefined for an empty one. */
 export function nameProblem(name: string): string | undefined {
-  if (name.length > 100) return t.tokens.atMost100;
-  if (invisible.test(name)) return t.tokens.noInvisible;
+  if (name.length > bounds.maxTokenNameLength) return t.tokens.atMost100;
+  if (patterns.invisible.test(name)) return t.tokens.noInvisible;
   if (name.trim() !== name) return t.tokens.noOuterSpace;
   return undefined;
 }
 
 /** Reason why the server would refuse a user name, for common mistakes; undefined for an empty one. */
 export function usernameProblem(name: string): string | undefined {
-  if (name.length > 128) return t.tokens.atMost128;
-  if (invisible.test(name)) return t.tokens.noInvisible;
+  if (name.length > bounds.maxUsernameLength) return t.tokens.atMost128;
+  if (patterns.invisible.test(name)) return t.tokens.noInvisible;
   if (name.trim() !== name) return t.tokens.noOuterSpace;
-  if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name)) return t.tokens.looksLikeKey;
+  if (patterns.tokenKey.test(name) || patterns.wholeToken.test(name)) return t.tokens.looksLikeKey;
   return undefined;
 }
 

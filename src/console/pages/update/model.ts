@@ -1,9 +1,9 @@
-import { eventOf, type LogEntry, type NodeServerClient } from "../../../client/index.ts";
+import { eventOf, type LogEntry, type NodeServerClient, patterns } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 
 /** Problem with the tag of a release; undefined when it is valid. */
 export function tagProblem(text: string): string | undefined {
-  return /^v\d{1,9}\.\d{1,9}\.\d{1,9}$/.test(text) ? undefined : t.update.badTag;
+  return patterns.releaseTag.test(text) ? undefined : t.update.badTag;
 }
 
 /** How far an update is, as far as the log tells. */

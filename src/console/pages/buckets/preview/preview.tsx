@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import { bounds } from "../../../../client/index.ts";
 import { bytes, number, time } from "../../../format.ts";
 import { type Session, serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
@@ -181,9 +182,6 @@ function PreviewContent({ openBucket, path, entry, onChanged }: PreviewContentPr
 
 /** Validity of a download link: the download has to begin within it. */
 const linkSeconds = 300;
-/** As many selected names as the server takes. */
-const maxZipNames = 2000;
-const maxZipNamesBytes = 64 * 1024;
 
 export interface DownloadSelection {
   /** Folder of the entries. */
@@ -236,8 +234,8 @@ export function downloadRefusal({ access }: OpenBucket, wanted: DownloadSelectio
   if (access.readers === "nobody") return t.files.zipOff;
   const { path, paths = [] } = zipOf(wanted);
   const size = paths.reduce((sum, name) => sum + new Blob([name]).size, path.length);
-  const fits = paths.length <= maxZipNames && size < maxZipNamesBytes;
-  return fits ? undefined : t.files.tooManyDownloads(maxZipNames);
+  const fits = paths.length <= bounds.maxLinkPaths && size < bounds.maxLinkPathsBytes;
+  return fits ? undefined : t.files.tooManyDownloads(bounds.maxLinkPaths);
 }
 
 /** Folder of an archive, and what of it; without `paths` all of it. */

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { FileVersion } from "../../../../client/index.ts";
+import { bounds, type FileVersion } from "../../../../client/index.ts";
 import { ago, bytes, time } from "../../../format.ts";
 import { changeQuery, route } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
@@ -15,8 +15,6 @@ import { withKey, writeConfig } from "../../config/reload.ts";
 
 /** Versions of one request. */
 const pageSize = 1000;
-/** The server lists no more in one answer. */
-const maxVersions = 10_000;
 /** As in a new configuration. */
 const newDays = 30;
 
@@ -77,8 +75,8 @@ export function TrashTab({ name }: { readonly name: string }) {
               </div>
             </div>
             <VersionTable name={name} versions={versions} onChange={list.reload} />
-            {versions.length >= wanted && wanted < maxVersions && (
-              <Button onClick={() => setWanted(maxVersions)}>{t.bucketTabs.showOlder}</Button>
+            {versions.length >= wanted && wanted < bounds.maxVersions && (
+              <Button onClick={() => setWanted(bounds.maxVersions)}>{t.bucketTabs.showOlder}</Button>
             )}
           </>
         );
