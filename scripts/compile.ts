@@ -49,6 +49,9 @@ export async function compile({
           : { target: runtime.target as Bun.Build.CompileTarget, executablePath: runtime.path }),
       },
       minify: true,
+      // In pieces, so that a start reads only what it runs.
+      splitting: true,
+      format: "esm",
       bytecode,
       plugins,
       define: { BUILD_RECORD: JSON.stringify(buildRecord(version, triple)) },

@@ -124,12 +124,30 @@ export function addOptions(to: Command, rows: readonly OptionRow[]): void {
   }
 }
 
-/** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
-export function addCommand(
-  parent: Command,
-  row: CommandRow,
-  { ctx, onExit }: { readonly ctx: Context; readonly onExit: (code: number) => void },
-): void {
+/** The name of a row without its arguments. */
+export function nameOf({ name }: Pick<CommandRow, "name">): string {
+  return name.split(" ", 1)[0] ?? "";
+}
+
+/** A row as the help of the program lists it. */
+export function termOf({ name, options = [] }: CommandRow): string {
+  return options.length === 0 ? name : name.replace(/^\S+/, "$& [options]");
+}
+
+interface AddOptions {
+  readonly ctx: Context;
+  /** Receives the exit code of the command that ran. */
+  readonly onExit: (code: number) => void;
+}
+
+/** Adds a row by its name alone, for the list of commands: to add all options of all commands takes longer than most commands run. */
+export function addName(parent: Command, { name, summary, group, hidden = false }: CommandRow): void {
+  const added = parent.command(name, { hidden }).description(summary);
+  if (group !== undefined) added.helpGroup(group);
+}
+
+/** Adds the command of a row, and those below it, to a commander program. */
+export function addCommand(parent: Command, row: CommandRow, { ctx, onExit }: AddOptions): void {
   const { isDefault = false, hidden = false, ownHelp, notes } = row;
   const added = parent.command(row.name, { isDefault, hidden }).description(row.summary);
   if (row.group !== undefined) added.helpGroup(row.group);

@@ -1,9 +1,9 @@
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help } from "commander";
 import { Fault, messageOf } from "../base/fault.ts";
 import { nearest } from "../base/nearest.ts";
 import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
-import { addCommand, addOptions, exitCodes, programDescription } from "./command.ts";
+import { addCommand, addName, addOptions, exitCodes, nameOf, programDescription, termOf } from "./command.ts";
 import { type Context, type Output, PipeClosed } from "./context.ts";
 import { errorFacts, explainFileError, WrongUsage } from "./errors.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
@@ -44,6 +44,9 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
       getOutHasColors: () => false,
       getErrHasColors: () => false,
     })
+    .configureHelp({
+      subcommandTerm: (command) => terms.get(pathOf(command)) ?? new Help().subcommandTerm(command),
+    })
     .description(programDescription)
     .version(build.cargo_version, "-V, --version", "print the version")
     .exitOverride()
@@ -51,13 +54,12 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
       chosen = command;
     });
   addOptions(program, globalOptions);
+  const onExit = (exitCode: number) => {
+    code = exitCode;
+  };
   for (const row of commands)
-    addCommand(program, row, {
-      ctx,
-      onExit: (exitCode) => {
-        code = exitCode;
-      },
-    });
+    if (args.includes(nameOf(row))) addCommand(program, row, { ctx, onExit });
+    else addName(program, row);
   adviseHelp(program);
   refuseUnknownCommands(program);
   try {
@@ -124,6 +126,20 @@ async function messageFor(ctx: Context, error: unknown, command: Command | undef
 
 function bugText(error: unknown): string {
   return `this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}`;
+}
+
+/** How the help lists each command, by its whole name. */
+const terms = new Map(
+  commands.flatMap((row) => [
+    [nameOf(row), termOf(row)] as const,
+    ...(row.commands ?? []).map((sub) => [`${nameOf(row)} ${nameOf(sub)}`, termOf(sub)] as const),
+  ]),
+);
+
+/** `buckets list`: the name of a command after those of the groups that it is in. */
+function pathOf(command: Command): string {
+  const { parent } = command;
+  return parent?.parent == null ? command.name() : `${parent.name()} ${command.name()}`;
 }
 
 /** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
