@@ -31,6 +31,7 @@ import {
   requireFile,
   type StatementObservers,
 } from "./db/database.ts";
+import { Freshness } from "./db/freshness.ts";
 import { ServerLock } from "./db/sqlite/sqlite-lock.ts";
 import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
@@ -260,7 +261,8 @@ export class BackendPart implements Part<BackendSettings> {
 
   /** Closes the database if the store of the files cannot be used. */
   async #openBuckets(database: Database, settings: BackendSettings, serverUuid: string): Promise<Buckets> {
-    const shared = { staleSeconds: settings.database.stale_seconds, log: this.#log };
+    const freshness = new Freshness(database, settings.database.stale_seconds * 1000);
+    const shared = { freshness, log: this.#log };
     try {
       const storage = await openStorage(database, { ...storageSettings(settings), serverUuid, ...shared });
       return new Buckets(database, { storage, ...shared, keepDeploys: settings.keep_deploys });
@@ -373,7 +375,7 @@ export class BackendPart implements Part<BackendSettings> {
     next.database.notifications.listen((topic) => {
       if (topic === "tokens") this.#options.onTokensChanged();
       else if (topic === "certificates") this.#options.onCertificatesChanged();
-      else next.services.buckets.records.pollSoon();
+      else next.services.buckets.records.poll.soon();
     });
   }
 }

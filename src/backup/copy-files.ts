@@ -13,6 +13,7 @@ import type { Bucket } from "../buckets/record.ts";
 import { objectReaders } from "../buckets/trees/rows/open-readers.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/load-target.ts";
+import { Freshness } from "../db/freshness.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
 import type { FileOfBlob, StoreIdentityRows } from "../db/rows/store-rows.ts";
 import type { LogHub } from "../log/hub.ts";
@@ -211,7 +212,7 @@ function openTarget(
     keepRemovedDays: files.url === undefined ? 0 : keepRemovedDays,
     syncUploads: true,
     serverUuid,
-    staleSeconds: 0,
+    freshness: new Freshness(database),
     mayBeEmpty: true,
     log: hub.logger("server"),
   });

@@ -1,25 +1,18 @@
 import { BatchLoader } from "../base/batch-loader.ts";
-import { atMost, type Clock } from "../base/clock.ts";
 import { Task } from "../base/task.ts";
+import { type Freshness, Remembered, type Stamp } from "../db/freshness.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
-/**
- * A cached record is valid for `maxAgeMs` after the query that read it began: another server, or an operator's SQL, may change
- * it. Changes of this process are seen at once.
- */
-export const maxAgeMs = 1000;
-/** A request that a known record could answer waits no longer than this for the database, which may be silent for seconds. */
-export const maxReadWaitMs = 200;
 /** The interval at which all buckets in use are read, where the database has to be asked. */
 const pollMs = 400;
 /** The interval of two polls if a hint came between them. */
 const hintMs = 20;
 /** A bucket that nobody asked for during this many polls (10 seconds) is left out. */
 const maxIdlePolls = 25;
-/** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
+/** Limits of cached records, and of names that no bucket has. */
 const maxRecords = 10_000;
 const maxMissing = 1000;
 
@@ -34,8 +27,7 @@ export function hostKey(host: string): BucketKey {
 
 /** A cached answer for one key: a record, or that there is none. */
 interface CacheEntry {
-  readonly record: Bucket | undefined;
-  /** When the read began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
+  readonly value: Bucket | undefined;
   readonly readAt: number;
   /** The number of changes that this process had made when the read began. */
   readonly changes: number;
@@ -43,56 +35,40 @@ interface CacheEntry {
   idlePolls: number;
 }
 
-export interface BucketCacheOptions {
-  /** Reads the buckets with these keys, and all that have host names, from the database. */
-  readonly read: (
-    keys: ReadonlySet<BucketKey>,
-    begunAt: number,
-  ) => Promise<ReadonlyMap<BucketKey, BucketState>>;
-  /** Called when a request has waited too long for a read: known records count then as if the database were away. */
-  readonly onSilence: () => void;
-  /** The time for which `loadOrStale` returns old records while the database is away. */
-  readonly staleMs: number;
-  /** Whether the buckets in use are read every `pollMs`, so that requests seldom wait for a read. */
-  readonly polls: boolean;
-  readonly clock: Clock;
-}
+/** ReadBuckets reads the buckets with these keys, and all that have host names, from the database. */
+type ReadBuckets = (
+  keys: ReadonlySet<BucketKey>,
+  begun: Stamp,
+) => Promise<ReadonlyMap<BucketKey, BucketState>>;
 
 /**
  * BucketCache caches the records of buckets. A read is one query for all keys that were asked for before it was sent. There is one
- * read at a time, so an earlier result never replaces a later one. It has more than 15 methods because every question about a record
- * (by name, by host, fresh or stale, with or without waiting) is answered by the same rules of age.
+ * read at a time, so an earlier result never replaces a later one.
  */
 export class BucketCache {
-  readonly #options: BucketCacheOptions;
-  readonly #found = new Map<BucketKey, CacheEntry>();
-  readonly #missing = new Map<BucketKey, CacheEntry>();
+  readonly poll: BucketPoll;
+  readonly #read: ReadBuckets;
+  readonly #freshness: Freshness;
+  readonly #entries = new Remembered<BucketKey, CacheEntry>({ found: maxRecords, missing: maxMissing });
   readonly #reads: BatchLoader<BucketKey, BucketState>;
   #hosts: ReadonlyMap<string, string> = new Map();
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
-  /** When a read last failed because the database is away, or kept a request waiting; undefined since a read succeeded. */
-  #awayAt: number | undefined;
-  readonly #poll: Task;
-  /** When the last poll began. */
-  #polledAt = Number.NEGATIVE_INFINITY;
-  #isHinted = false;
 
-  constructor(options: BucketCacheOptions) {
-    this.#options = options;
+  constructor(read: ReadBuckets, freshness: Freshness) {
+    this.#read = read;
+    this.#freshness = freshness;
     this.#reads = new BatchLoader((keys) => this.#readBatch(keys));
-    this.#poll = new Task({
-      clock: options.clock,
-      run: () => this.#pollAll(),
-      // Its failure is in `#awayAt`.
-      failed: () => {},
+    this.poll = new BucketPoll(freshness, {
+      entries: this.#entries.found,
+      read: (keys) => this.#reads.loadMany(keys),
     });
   }
 
   /** Whether a record may be older than a request that it answers: then a request that wants the present state needs `read`. */
   get mayLag(): boolean {
-    return this.#options.polls;
+    return this.#freshness.mayLag;
   }
 
   /**
@@ -100,10 +76,9 @@ export class BucketCache {
    * Synchronous; waits for no read.
    */
   isCurrent(bucket: Bucket): boolean {
-    if (this.#fresh(bucket.name)?.record === bucket) return true;
-    if (this.#awayAt === undefined || this.#stale(bucket.name)?.record !== bucket) return false;
-    this.#readIfDue(bucket.name, this.#awayAt);
-    return true;
+    const entry = this.#entry(bucket.name);
+    if (entry?.value !== bucket) return false;
+    return this.#isFresh(entry) || (this.#freshness.isAway && this.#isUsable(entry));
   }
 
   /**
@@ -122,10 +97,11 @@ export class BucketCache {
 
   /** rootOrStale returns the bucket at the root of a host, as `loadOrStale` does for a key. */
   async rootOrStale(host: string): Promise<Bucket | undefined> {
-    const key = this.#rootKey(host);
+    const keyOf = () => (this.#hosts.has(host) ? hostKey(host) : httpRoot);
+    const key = keyOf();
     const record = await this.loadOrStale(key);
     // The read may have found other host names.
-    const present = this.#rootKey(host);
+    const present = keyOf();
     return present === key ? record : this.loadOrStale(present);
   }
 
@@ -144,11 +120,7 @@ export class BucketCache {
 
   /** rootName returns the name of the bucket at the root of a host, as the last read found it. Synchronous, for the access log. */
   rootName(host: string): string | undefined {
-    return this.#hosts.get(host) ?? this.#found.get(httpRoot)?.record?.name;
-  }
-
-  #rootKey(host: string): BucketKey {
-    return this.#hosts.has(host) ? hostKey(host) : httpRoot;
+    return this.#hosts.get(host) ?? this.#entries.get(httpRoot)?.value?.name;
   }
 
   /** read reads the state of a bucket; undefined when there is no such bucket. Throws while the database is away. */
@@ -158,98 +130,53 @@ export class BucketCache {
 
   /**
    * loadOrStale returns a record that is still valid, or else reads it. While the database is away, or does not answer soon, it
-   * returns the last known record, unless that is older than `staleMs`.
+   * returns the last known record, unless that is too old.
    */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
-    const entry = this.#fresh(key);
-    if (entry !== undefined) return entry.record;
-    const stale = this.#stale(key);
-    if (stale !== undefined && this.#awayAt !== undefined) {
-      this.#readIfDue(key, this.#awayAt);
-      return stale.record;
-    }
-    const reading = this.read(key).then((state) => state?.record);
-    try {
-      return await (stale === undefined ? reading : this.#answeredSoon(reading, stale));
-    } catch (error) {
-      const known = this.#stale(key);
-      if (known === undefined || !isUnavailable(error)) throw error;
-      return known.record;
-    }
+    const entry = this.#entry(key);
+    if (entry !== undefined && this.#isFresh(entry)) return entry.value;
+    const read = async () => (await this.read(key))?.record;
+    return this.#freshness.readOrKnown(read, () => {
+      const known = this.#entry(key);
+      return known !== undefined && this.#isUsable(known) ? known : undefined;
+    });
   }
 
-  /** Returns the result of a read that ends soon, else the known record. The read goes on; its end shows whether the database is back. */
-  async #answeredSoon(
-    reading: Promise<Bucket | undefined>,
-    { record }: CacheEntry,
-  ): Promise<Bucket | undefined> {
-    const { clock, onSilence } = this.#options;
-    const found = await atMost(reading, { ms: maxReadWaitMs, late: "late" as const, clock });
-    if (found !== "late") return found;
-    this.#awayAt = clock.monotonic();
-    onSilence();
-    return record;
-  }
-
-  /** expire makes the next callers read again. Until a read succeeds, `loadOrStale` may still return the old records. */
-  expire(): void {
+  /**
+   * changed makes the next callers read again. If it is not certain that the records were changed, `loadOrStale` may return the old ones
+   * until a read succeeds.
+   */
+  changed({ isCertain }: { readonly isCertain: boolean }): void {
     this.#changes += 1;
-  }
-
-  /** forget drops the records: they have changed, and the old ones must not be used any more. */
-  forget(): void {
-    this.expire();
-    this.#oldestUsable = this.#changes;
-  }
-
-  /** pollSoon makes the next poll come at once: another node may have changed something. Without a poll, nothing happens. */
-  pollSoon(): void {
-    this.#isHinted = true;
-    this.#pollLater(this.#polledAt);
-  }
-
-  close(): void {
-    void this.#poll.close();
-  }
-
-  /** Checks whether the database is back. Nobody waits for the read, whose outcome is in `#awayAt`. */
-  #readIfDue(key: BucketKey, awayAt: number): void {
-    if (this.#options.clock.monotonic() - awayAt >= maxAgeMs) this.read(key).catch(() => {});
+    if (isCertain) this.#oldestUsable = this.#changes;
   }
 
   #entry(key: BucketKey): CacheEntry | undefined {
-    const entry = this.#found.get(key) ?? this.#missing.get(key);
+    const entry = this.#entries.get(key);
     if (entry !== undefined) entry.idlePolls = 0;
     return entry;
   }
 
-  #fresh(key: BucketKey): CacheEntry | undefined {
-    const entry = this.#entry(key);
-    return entry?.changes === this.#changes && this.#isYounger(entry, maxAgeMs) ? entry : undefined;
+  #isFresh({ changes, readAt }: CacheEntry): boolean {
+    return changes === this.#changes && this.#freshness.isYoung(readAt);
   }
 
-  #stale(key: BucketKey): CacheEntry | undefined {
-    const entry = this.#entry(key);
-    return entry !== undefined &&
-      entry.changes >= this.#oldestUsable &&
-      this.#isYounger(entry, this.#options.staleMs)
-      ? entry
-      : undefined;
-  }
-
-  #isYounger({ readAt }: CacheEntry, ageMs: number): boolean {
-    return readAt + ageMs > this.#options.clock.monotonic();
+  #isUsable({ changes, readAt }: CacheEntry): boolean {
+    return changes >= this.#oldestUsable && this.#freshness.isUsable(readAt);
   }
 
   async #readBatch(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, BucketState>> {
-    const begun = { readAt: this.#options.clock.monotonic(), changes: this.#changes };
+    const begun = this.#freshness.stamp();
+    const changes = this.#changes;
     try {
-      const read = await this.#options.read(keys, begun.readAt);
-      this.#awayAt = undefined;
+      const read = await this.#read(keys, begun);
+      this.#freshness.asked({ isAnswered: true });
       const states = new Map<BucketKey, BucketState>();
       const hosts = new Map<string, string>();
       for (const [key, state] of read) {
-        const record = this.#same(state.record);
+        const old = this.#entries.get(state.record.name)?.value;
+        // A record that did not change stays the same object, so that what was derived from it is still valid.
+        const record = Bun.deepEquals(old, state.record) ? (old as Bucket) : state.record;
         states.set(key, { ...state, record });
         for (const host of record.hosts) {
           hosts.set(host, record.name);
@@ -257,70 +184,86 @@ export class BucketCache {
         }
       }
       if (!Bun.deepEquals(this.#hosts, hosts)) this.#hosts = hosts;
-      for (const key of keys) this.#keep(key, { ...begun, record: states.get(key)?.record });
+      // A change while the rows were on their way makes them old news.
+      if (changes === this.#changes)
+        for (const key of keys)
+          keep(this.#entries, key, { value: states.get(key)?.record, readAt: begun.readAt, changes });
       return states;
     } catch (error) {
-      this.#awayAt = isUnavailable(error) ? this.#options.clock.monotonic() : undefined;
+      this.#freshness.asked({ isAnswered: !isUnavailable(error) });
       throw error;
     } finally {
-      this.#pollLater(begun.readAt);
+      this.poll.dueAfter(begun.readAt);
     }
   }
+}
 
-  /** Makes the next poll due `pollMs` after a read began, at the latest: a read of some buckets does not delay the poll of all. */
-  #pollLater(begunAt: number): void {
-    if (!this.#options.polls) return;
-    this.#poll.dueIn(begunAt + (this.#isHinted ? hintMs : pollMs) - this.#options.clock.monotonic());
+function keep(
+  entries: Remembered<BucketKey, CacheEntry>,
+  key: BucketKey,
+  read: Omit<CacheEntry, "idlePolls">,
+): void {
+  const { value } = read;
+  const idlePolls = entries.found.get(key)?.idlePolls ?? 0;
+  // A name of any length can be asked for; only those that a bucket can have are worth the memory.
+  if (value === undefined && key !== httpRoot && !isBucketName(key)) entries.delete(key);
+  else entries.put(key, { ...read, idlePolls });
+  if (value !== undefined && key !== value.name) entries.put(value.name, { ...read, idlePolls });
+}
+
+interface BucketPollOptions {
+  /** What is known of buckets, by key. */
+  readonly entries: ReadonlyMap<BucketKey, CacheEntry>;
+  readonly read: (keys: readonly BucketKey[]) => Promise<unknown>;
+}
+
+/** BucketPoll reads the buckets in use again and again where the database has to be asked, so that requests seldom wait for a read. */
+class BucketPoll {
+  readonly #freshness: Freshness;
+  readonly #options: BucketPollOptions;
+  readonly #task: Task;
+  /** When the last poll began. */
+  #polledAt = Number.NEGATIVE_INFINITY;
+  #isHinted = false;
+
+  constructor(freshness: Freshness, options: BucketPollOptions) {
+    this.#freshness = freshness;
+    this.#options = options;
+    this.#task = new Task({
+      clock: freshness.clock,
+      run: () => this.#run(),
+      // The cache has noted what its failure means.
+      failed: () => {},
+    });
   }
 
-  async #pollAll(): Promise<void> {
-    this.#polledAt = this.#options.clock.monotonic();
+  /** soon makes the next poll come at once: another node may have changed something. */
+  soon(): void {
+    this.#isHinted = true;
+    this.dueAfter(this.#polledAt);
+  }
+
+  /** dueAfter makes the next poll due `pollMs` after a read began, at the latest: a read of some buckets does not delay the poll of all. */
+  dueAfter(begunAt: number): void {
+    if (!this.#freshness.mayLag) return;
+    this.#task.dueIn(begunAt + (this.#isHinted ? hintMs : pollMs) - this.#freshness.now);
+  }
+
+  close(): void {
+    void this.#task.close();
+  }
+
+  async #run(): Promise<void> {
+    this.#polledAt = this.#freshness.now;
     const isHinted = this.#isHinted;
     this.#isHinted = false;
-    const keys: BucketKey[] = [];
-    for (const [key, entry] of this.#found) {
+    // While the database is away, this tells when it is back, whatever is in use.
+    const keys: BucketKey[] = this.#freshness.isAway ? [httpRoot] : [];
+    for (const [key, entry] of this.#options.entries) {
       if (!isHinted) entry.idlePolls += 1;
       if (entry.idlePolls <= maxIdlePolls) keys.push(key);
     }
     // Nobody asked for it, so its statements are not in the log.
-    if (keys.length > 0) await quietly(() => this.#reads.loadMany(keys));
+    if (keys.length > 0) await quietly(() => this.#options.read(keys));
   }
-
-  /** A record that did not change stays the same object, so that what was derived from it is still valid. */
-  #same(row: Bucket): Bucket {
-    const old = this.#found.get(row.name)?.record;
-    return old !== undefined && Bun.deepEquals(old, row) ? old : row;
-  }
-
-  #keep(key: BucketKey, read: Omit<CacheEntry, "idlePolls">): void {
-    // A change while the rows were on their way makes them old news.
-    if (read.changes !== this.#changes) return;
-    const { record } = read;
-    const idlePolls = this.#found.get(key)?.idlePolls ?? 0;
-    const entry: CacheEntry = { ...read, idlePolls };
-    if (record === undefined) {
-      this.#found.delete(key);
-      // A name of any length can be asked for; only those that a bucket can have are worth the memory.
-      if (key === httpRoot || isBucketName(key)) putLast(this.#missing, key, entry);
-      dropOldest(this.#missing, maxMissing);
-      return;
-    }
-    this.#missing.delete(key);
-    putLast(this.#found, record.name, entry);
-    if (key !== record.name) putLast(this.#found, key, { ...entry });
-    dropOldest(this.#found, maxRecords);
-  }
-}
-
-/** Puts an entry last. */
-function putLast(entries: Map<BucketKey, CacheEntry>, key: BucketKey, entry: CacheEntry): void {
-  entries.delete(key);
-  entries.set(key, entry);
-}
-
-/** Drops the first entry when there are too many. */
-function dropOldest(entries: Map<BucketKey, CacheEntry>, max: number): void {
-  if (entries.size <= max) return;
-  const [first] = entries.keys();
-  if (first !== undefined) entries.delete(first);
 }

@@ -8,11 +8,11 @@
 import { Fault } from "../base/fault.ts";
 import type { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
+import type { Freshness, Stamp } from "../db/freshness.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import { linksNamespace } from "../db/rows/link-rows.ts";
 import { metadataRows } from "../db/rows/metadata-rows.ts";
 import { uploadsNamespace } from "../db/rows/upload-rows.ts";
-import { isUnavailable } from "../db/unavailable.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles, type FileActivity } from "./bucket-files.ts";
@@ -39,8 +39,7 @@ import { removeAll } from "./tree-ops.ts";
 interface BucketsOptions {
   /** Closed with the buckets. */
   readonly storage: BucketStorage;
-  /** How long plain HTTP is served from the last known records while the database is away. */
-  readonly staleSeconds: number;
+  readonly freshness: Freshness;
   /** How many published trees of a bucket are kept, the present one included. */
   readonly keepDeploys: number;
   readonly log: Logger;
@@ -75,18 +74,12 @@ export class Buckets {
   readonly storage: Pick<BucketStorage, "health" | "verifyIdentity" | "stopCopies">;
   readonly #uploadExpiry: Task;
 
-  constructor(database: Database, { storage, staleSeconds, keepDeploys, log }: BucketsOptions) {
+  constructor(database: Database, { storage, freshness, keepDeploys, log }: BucketsOptions) {
     const { clock } = database;
     this.#database = database;
     this.#storage = storage;
     this.storage = storage;
-    this.#cache = new BucketCache({
-      read: (keys, begunAt) => this.#readStates(keys, begunAt),
-      onSilence: () => storage.heads?.databaseIsAway(),
-      staleMs: staleSeconds * 1000,
-      polls: !database.canReadSync,
-      clock,
-    });
+    this.#cache = new BucketCache((keys, begun) => this.#readStates(keys, begun), freshness);
     this.#trees = new OpenedTrees({
       database,
       storage,
@@ -137,7 +130,7 @@ export class Buckets {
   /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
   async close(): Promise<void> {
     this.usage.close();
-    this.#cache.close();
+    this.#cache.poll.close();
     await this.#uploadExpiry.close();
     await this.deploys.maintenance.close();
     await this.#storage.close();
@@ -299,12 +292,12 @@ export class Buckets {
   async changing<T>(change: Promise<T>): Promise<T> {
     try {
       const result = await change;
-      this.#cache.forget();
+      this.#cache.changed({ isCertain: true });
       this.#database.notifications.send("buckets");
       this.usage.recordsChanged();
       return result;
     } catch (error) {
-      this.#cache.expire();
+      this.#cache.changed({ isCertain: false });
       throw error;
     }
   }
@@ -318,24 +311,17 @@ export class Buckets {
 
   async #readStates(
     keys: ReadonlySet<BucketKey>,
-    begunAt: number,
+    begun: Stamp,
   ): Promise<ReadonlyMap<BucketKey, BucketState>> {
-    const { heads } = this.#storage;
     const names = [...keys].filter((key) => key !== httpRoot);
     const states = new Map<BucketKey, BucketState>();
-    try {
-      const found = await this.#database.buckets.states(names, { root: keys.has(httpRoot) });
-      for (const state of found) {
-        const { record, head } = state;
-        states.set(record.name, state);
-        if (record.is_http_root) states.set(httpRoot, state);
-        heads?.headRead(record.path, head, begunAt);
-      }
-      return states;
-    } catch (error) {
-      if (isUnavailable(error)) heads?.databaseIsAway();
-      throw error;
+    for (const state of await this.#database.buckets.states(names, { root: keys.has(httpRoot) })) {
+      const { record, head } = state;
+      states.set(record.name, state);
+      if (record.is_http_root) states.set(httpRoot, state);
+      this.#storage.heads?.headRead(record.path, head, begun);
     }
+    return states;
   }
 }
 

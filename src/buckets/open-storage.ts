@@ -1,5 +1,6 @@
 import { type BlobSettings, openBlobs, openContent, proveBlobs } from "../blobs/open-blobs.ts";
 import type { Database, DatabaseSettings } from "../db/database.ts";
+import type { Freshness } from "../db/freshness.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { storageMaintenance } from "./maintenance/storage-maintenance.ts";
 import { StoreIdentity } from "./maintenance/store-identity.ts";
@@ -28,7 +29,7 @@ export interface StorageSettings {
   readonly keepRemovedDays: number;
   readonly syncUploads: boolean;
   readonly serverUuid: string;
-  readonly staleSeconds: number;
+  readonly freshness: Freshness;
   /** Whether a blob store may be empty though the database names content: it is about to be copied there. */
   readonly mayBeEmpty?: boolean;
   readonly log: Logger;
@@ -57,7 +58,7 @@ export async function openStorage(database: Database, settings: StorageSettings)
     maintenance: storageMaintenance({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
     syncUploads,
     keepRemovedDays: settings.keepRemovedDays,
-    staleSeconds: settings.staleSeconds,
+    freshness: settings.freshness,
     log,
   });
 }

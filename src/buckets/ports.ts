@@ -2,6 +2,7 @@ import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";
 import type { Content, HeldContent } from "../blobs/content.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
+import type { Stamp } from "../db/freshness.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";
 import type { DeployChanges } from "../db/rows/deploy-rows.ts";
 import type { HeadValue } from "../db/rows/entry-values.ts";
@@ -438,15 +439,10 @@ export interface StoreHealth {
   check(): Promise<void>;
 }
 
-/**
- * HeadListener receives the heads of buckets' files as they are read with the records of buckets. `begunAt` is when the read
- * began, by `performance.now()`.
- */
+/** HeadListener receives the heads of buckets' files as they are read with the records of buckets. */
 export interface HeadListener {
-  /** `head` is undefined if the bucket has none. */
-  headRead(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
-  /** Known answers may be used for longer, until the next `headRead`. */
-  databaseIsAway(): void;
+  /** `head` is undefined if the bucket has none. `begun` is the stamp of the read. */
+  headRead(bucketPath: string, head: HeadValue | undefined, begun: Stamp): void;
 }
 
 export interface OpenBucket {

@@ -1,9 +1,9 @@
 // Db is the only module that writes SQL, and Database in this file is its one interface, the same for SQLite and
 // PostgreSQL. dialect.ts names every difference between the two, which sqlite/ and postgres/ implement on the
 // connections of driver.ts. rows/ has the typed records that other modules read and write, migrations/ the tables.
-// operator/ runs the operator's own SQL apart from the server's, dump/ copies a whole database. row-cache.ts caches
-// rows while the database is unchanged. unavailable.ts and write-watch.ts are about a database that fails, and
-// probe.ts tells what a start would find.
+// operator/ runs the operator's own SQL apart from the server's, dump/ copies a whole database. freshness.ts says how
+// long what was read may be used. unavailable.ts and write-watch.ts are about a database that fails, and probe.ts
+// tells what a start would find.
 
 import { existsSync } from "node:fs";
 import type { Transaction } from "kysely";

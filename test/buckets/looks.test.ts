@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { BucketCache, type BucketKey } from "../../src/buckets/bucket-cache.ts";
-import { PolledHeads } from "../../src/buckets/trees/rows/heads.ts";
+import { Heads } from "../../src/buckets/trees/rows/heads.ts";
+import { Freshness, type Stamp } from "../../src/db/freshness.ts";
 import type { BucketState } from "../../src/db/rows/bucket-rows.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -8,7 +9,7 @@ import { until } from "../support/until.ts";
 
 interface HeldLook extends PromiseWithResolvers<ReadonlyMap<BucketKey, BucketState>> {
   readonly keys: readonly BucketKey[];
-  readonly begunAt: number;
+  readonly begun: Stamp;
 }
 
 const stateOf = (name: string, version: number): BucketState => ({
@@ -26,21 +27,22 @@ const stateOf = (name: string, version: number): BucketState => ({
   head: { version, root: "root", at: 0 },
 });
 
+/** What a node knows of a database that has to be asked. */
+const polled = (clock: ManualClock, staleMs: number) =>
+  new Freshness({ canReadSync: false, dataVersion: undefined, clock }, staleMs);
+
 /** A cache whose looks end when the test says so. */
 function heldCache({ staleMs = 60_000 } = {}) {
   const clock = new ManualClock();
   const looks: HeldLook[] = [];
-  const cache = new BucketCache({
-    onSilence() {},
-    staleMs,
-    polls: true,
-    clock,
-    read: (keys, begunAt) => {
+  const cache = new BucketCache(
+    (keys, begun) => {
       const look = Promise.withResolvers<ReadonlyMap<BucketKey, BucketState>>();
-      looks.push({ keys: [...keys], begunAt, ...look });
+      looks.push({ keys: [...keys], begun, ...look });
       return look.promise;
     },
-  });
+    polled(clock, staleMs),
+  );
   return {
     cache,
     clock,
@@ -49,7 +51,7 @@ function heldCache({ staleMs = 60_000 } = {}) {
     finish: (look: HeldLook, version: number) =>
       look.resolve(new Map(look.keys.map((key) => [key, stateOf(String(key), version)]))),
     looks,
-    [Symbol.dispose]: () => cache.close(),
+    [Symbol.dispose]: () => cache.poll.close(),
   };
 }
 
@@ -78,7 +80,7 @@ test("a plain request whose bucket is not known waits for a look of its own", as
   await held.clock.advance(1);
   held.finish(first, 1);
   const second = await held.look(1);
-  expect(second.begunAt).toBeGreaterThan(first.begunAt);
+  expect(second.begun.readAt).toBeGreaterThan(first.begun.readAt);
   held.finish(second, 1);
   expect(await record).toBe((await strict)?.record);
 });
@@ -123,7 +125,7 @@ test("a record that this process changed is not answered by a look that began be
   using held = heldCache();
   const asked = held.cache.read("a");
   const first = await held.look(0);
-  held.cache.forget();
+  held.cache.changed({ isCertain: true });
   held.finish(first, 1);
   const record = (await asked)?.record;
   expect(record && held.cache.isCurrent(record)).toBe(false);
@@ -137,59 +139,62 @@ test("while the database is away the last record is used for its time, and by no
   const failing = held.cache.read("a");
   (await held.look(1)).reject(unavailable(undefined));
   await expect(failing).rejects.toThrow();
-  held.cache.expire();
+  held.cache.changed({ isCertain: false });
   expect(await held.cache.loadOrStale("a")).toBe(record);
   expect(record && held.cache.isCurrent(record)).toBe(true);
-  held.cache.forget();
+  held.cache.changed({ isCertain: true });
   expect(record && held.cache.isCurrent(record)).toBe(false);
 });
 
+const at = (readAt: number): Stamp => ({ readAt, epoch: undefined });
+const polledHeads = (clock: ManualClock, staleMs = 0) =>
+  new Heads({ readSync: () => undefined }, polled(clock, staleMs));
 const head = (version: number, root = "root") => ({ version, root, at: 0 });
 
 test("of two looks the one that began later counts, whichever ends first", async () => {
   const clock = new ManualClock();
-  const heads = new PolledHeads(0, clock);
+  const heads = polledHeads(clock);
   const now = clock.monotonic();
-  heads.headRead("site", head(6), now - 10);
-  heads.headRead("site", head(5), now - 20);
+  heads.headRead("site", head(6), at(now - 10));
+  heads.headRead("site", head(5), at(now - 20));
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
 });
 
 test("a look that began before a change of this node does not bring the old version back, a later one decides", async () => {
   const clock = new ManualClock();
-  const heads = new PolledHeads(0, clock);
-  heads.headRead("site", head(5), clock.monotonic());
+  const heads = polledHeads(clock);
+  heads.headRead("site", head(5), at(clock.monotonic()));
   const begunBefore = clock.monotonic();
   heads.saw("site", head(6));
-  heads.headRead("site", head(5), begunBefore);
+  heads.headRead("site", head(5), at(begunBefore));
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
   await clock.advance(1);
-  heads.headRead("site", head(5), clock.monotonic());
+  heads.headRead("site", head(5), at(clock.monotonic()));
   expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([true, false]);
 });
 
 test("a bucket that was emptied meanwhile has no current version until a later look", async () => {
   const clock = new ManualClock();
-  const heads = new PolledHeads(0, clock);
+  const heads = polledHeads(clock);
   const begunAt = clock.monotonic();
   heads.saw("site", head(7, "new root"));
-  heads.headRead("site", head(6), begunAt);
+  heads.headRead("site", head(6), at(begunAt));
   const states = [head(6), head(7), head(7, "new root")];
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, false]);
   await clock.advance(1);
-  heads.headRead("site", head(7, "new root"), clock.monotonic());
+  heads.headRead("site", head(7, "new root"), at(clock.monotonic()));
   expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, true]);
 });
 
 test("a version is current for a second after its look began, and for longer only while the database is away", async () => {
   const clock = new ManualClock();
-  const heads = new PolledHeads(60_000, clock);
-  heads.headRead("site", head(5), clock.monotonic() - 1001);
+  const heads = polledHeads(clock, 60_000);
+  heads.headRead("site", head(5), at(clock.monotonic() - 1001));
   expect(heads.isCurrent("site", head(5))).toBe(false);
-  heads.databaseIsAway();
+  heads.freshness.asked({ isAnswered: false });
   expect(heads.isCurrent("site", head(5))).toBe(true);
-  heads.headRead("other", head(1), clock.monotonic());
+  heads.freshness.asked({ isAnswered: true });
   expect(heads.isCurrent("site", head(5))).toBe(false);
-  heads.headRead("site", head(5), clock.monotonic());
+  heads.headRead("site", head(5), at(clock.monotonic()));
   expect(heads.isCurrent("site", head(5))).toBe(true);
 });

@@ -17,7 +17,7 @@ const mutants: ReadonlyArray<readonly [title: string, rule: string, mutations: r
     "with records that are valid for five seconds",
     "stale read",
     [
-      { module: "buckets/bucket-cache.ts", from: /const maxAgeMs = 1000/, to: "const maxAgeMs = 5000" },
+      { module: "db/freshness.ts", from: /const maxAgeMs = 1000/, to: "const maxAgeMs = 5000" },
       { module: "buckets/bucket-cache.ts", from: /const pollMs = 400/, to: "const pollMs = 4500" },
     ],
   ],

@@ -9,6 +9,7 @@ import { DiskStorage } from "../../src/buckets/trees/disk/disk-storage.ts";
 import type { Staging } from "../../src/buckets/trees/disk/staging.ts";
 import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
 import { openDatabase } from "../../src/db/database.ts";
+import { Freshness } from "../../src/db/freshness.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";
 
@@ -67,7 +68,12 @@ export async function diskBuckets(
     log,
     clock: database.clock,
   });
-  const buckets = new Buckets(database, { storage, staleSeconds: 0, keepDeploys: 10, log });
+  const buckets = new Buckets(database, {
+    storage,
+    freshness: new Freshness(database),
+    keepDeploys: 10,
+    log,
+  });
   const own = { name: "site", path: "site" };
   return {
     buckets,

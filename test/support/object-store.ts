@@ -3,9 +3,10 @@ import { join } from "node:path";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
 import { FolderBlobs, FolderContent, FolderPaths } from "../../src/blobs/folder.ts";
 import { Metadata } from "../../src/buckets/metadata/metadata.ts";
-import { type Heads, openHeads } from "../../src/buckets/trees/rows/heads.ts";
+import { Heads } from "../../src/buckets/trees/rows/heads.ts";
 import { RowTree, type RowTreeDeps } from "../../src/buckets/trees/rows/row-tree.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
+import { Freshness } from "../../src/db/freshness.ts";
 import { metadataRows } from "../../src/db/rows/metadata-rows.ts";
 import { isUnavailable } from "../../src/db/unavailable.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -54,7 +55,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
       await blobs.check(AbortSignal.timeout(60_000));
       await database.transact((transaction) => database.heads.create("site", transaction));
       const log = hub.logger("test");
-      const heads = openHeads({ database, staleMs: 60_000 });
+      const heads = new Heads(database.heads, new Freshness(database, 60_000));
       const stop = new AbortController();
       let changed = 0;
       const store = new RowTree(
@@ -86,11 +87,12 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
         store,
         stop,
         async look() {
-          const begunAt = performance.now();
+          const begun = heads.freshness.stamp();
           try {
-            heads.headRead("site", await database.heads.read("site"), begunAt);
+            heads.headRead("site", await database.heads.read("site"), begun);
+            heads.freshness.asked({ isAnswered: true });
           } catch (error) {
-            if (isUnavailable(error)) heads.databaseIsAway();
+            heads.freshness.asked({ isAnswered: !isUnavailable(error) });
           }
         },
         changes: () => changed,

@@ -12,8 +12,9 @@ interface LockedHead {
   readonly nowMs: number;
 }
 
-interface VersionRow {
+interface StateRow {
   readonly version: number | null;
+  readonly root: string;
 }
 
 interface LockedRow {
@@ -25,7 +26,7 @@ interface LockedRow {
 export class HeadRows {
   readonly #dialect: Dialect;
   /** Compiled once. Its parameters are the namespace and the path. */
-  readonly #versionOf: CompiledQuery<VersionRow>;
+  readonly #stateOf: CompiledQuery<StateRow>;
   /** Compiled once; the parameters of the time come first. */
   readonly #locked: CompiledQuery<LockedRow>;
   readonly #update: CompiledQuery<unknown>;
@@ -33,7 +34,10 @@ export class HeadRows {
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
     const one = dialect.query.selectFrom("kv").where("namespace", "=", "0").where("key", "=", "1");
-    this.#versionOf = one.select(sql<number | null>`value ->> 'version'`.as("version")).compile();
+    this.#stateOf = one
+      .select(sql<number | null>`value ->> 'version'`.as("version"))
+      .select(sql<string>`value ->> 'root'`.as("root"))
+      .compile();
     this.#locked = one
       .select(["value", dialect.nowMs.as("now"), dialect.boundedWait.as("wait")])
       .modifyEnd(dialect.forUpdate)
@@ -56,11 +60,11 @@ export class HeadRows {
     return new Map(rows.map(({ key, version }) => [key, Number(version)]));
   }
 
-  /** Returns the version of a bucket without waiting; undefined if it has no head, or where the database cannot do that. */
-  versionSync(bucketPath: string): number | undefined {
-    const query = { ...this.#versionOf, parameters: [headsNamespace, bucketPath] };
-    const version = this.#dialect.readSync?.<VersionRow>(query)[0]?.version;
-    return version == null ? undefined : Number(version);
+  /** Returns the version and root of a bucket without waiting; undefined if it has no head, or where the database cannot do that. */
+  readSync(bucketPath: string): Pick<HeadValue, "version" | "root"> | undefined {
+    const query = { ...this.#stateOf, parameters: [headsNamespace, bucketPath] };
+    const row = this.#dialect.readSync?.<StateRow>(query)[0];
+    return row?.version == null ? undefined : { version: Number(row.version), root: row.root };
   }
 
   read(bucketPath: string, transaction?: Transaction<Schema>): Promise<HeadValue | undefined> {

@@ -9,7 +9,7 @@ import { type CompiledQuery, type SqlBool, sql, type Transaction } from "kysely"
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Collection, type Condition, damagedRow, type Query } from "../collection.ts";
 import { type Dialect, namespaceScope, type Schema } from "../dialect.ts";
-import { RowCache } from "../row-cache.ts";
+import { RowCache } from "../freshness.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;

@@ -4,7 +4,7 @@ import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
 import type { Query } from "../collection.ts";
 import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
-import { RowCache } from "../row-cache.ts";
+import { RowCache } from "../freshness.ts";
 import { superTokenRolls } from "./kv-rows.ts";
 
 /** The number of keys per query: databases limit the number of parameters. */

@@ -45,15 +45,7 @@ interface EntryReaderOptions extends SnapshotRows {
   readonly located?: Map<TreePath, LocatedPath>;
   /** Of a reader of one tree: its root, once it is known. */
   readonly pin?: { root: string | undefined } & PinOptions;
-  readonly misses?: Map<TreePath, Head>;
 }
-
-/**
- * Missing paths for which it is remembered in which state of the bucket they were missing, and the length of such a path: anybody
- * may ask for any.
- */
-const maxMisses = 1000;
-const maxMissChars = 512;
 
 /**
  * EntryReader reads a bucket whose names are rows. Every call reads the rows as they are now; only content comes from the blob store.
@@ -62,17 +54,15 @@ const maxMissChars = 512;
 export class EntryReader implements FileReader {
   readonly #options: EntryReaderOptions;
   readonly #rows: EntryRows;
-  readonly #misses: Map<TreePath, Head>;
 
   constructor(options: EntryReaderOptions) {
     this.#options = options;
     this.#rows = options.entries;
-    this.#misses = options.misses ?? new Map();
   }
 
   /** The id of the root is what names a tree. */
   pinned(tree?: string, options: PinOptions = {}): EntryReader {
-    return new EntryReader({ ...this.#options, pin: { root: tree, ...options }, misses: this.#misses });
+    return new EntryReader({ ...this.#options, pin: { root: tree, ...options } });
   }
 
   get tree(): string | undefined {
@@ -94,7 +84,7 @@ export class EntryReader implements FileReader {
   async #read(path: TreePath): Promise<LocatedPath> {
     const { bucketPath, heads, head, located: known } = this.#options;
     if (head !== undefined) return locate(this.#rows, head, path);
-    const begunAt = heads.known.now;
+    const begunAt = heads.freshness.now;
     const located = await locate(this.#rows, bucketPath, path);
     heads.saw(bucketPath, located.head);
     // What a transaction reads may be undone with it.
@@ -104,18 +94,16 @@ export class EntryReader implements FileReader {
 
   #readOrKnown(path: TreePath): Promise<LocatedPath> {
     const { bucketPath, heads } = this.#options;
-    return heads.known.readOrKnown(() => this.#read(path), {
-      isAway: heads.isAway,
-      known: () => heads.known.locate(bucketPath, path, heads.last(bucketPath)),
-      onSilence: () => heads.databaseIsAway(),
-    });
+    const known = () => {
+      const value = heads.known.locate(bucketPath, path, heads.last(bucketPath));
+      return value && { value };
+    };
+    return heads.freshness.readOrKnown(() => this.#read(path), known);
   }
 
   async find(path: TreePath): Promise<ObjectEntry | undefined> {
     const located = await this.locate(path);
-    const entry = this.#toEntry(located, located.path, entryOf(located));
-    if (entry === undefined) this.#missed(path, located.head);
-    return entry;
+    return this.#toEntry(located, located.path, entryOf(located));
   }
 
   async resolve(asked: TreePath): Promise<ResolvedPath> {
@@ -181,7 +169,9 @@ export class EntryReader implements FileReader {
   }
 
   snapshotOfMissing(path: TreePath): FileSnapshot {
-    return new EntrySnapshot(this.#options, { path, value: undefined, head: this.#misses.get(path) });
+    const { heads, bucketPath } = this.#options;
+    const head = heads.known.headWithout(bucketPath, path);
+    return new EntrySnapshot(this.#options, { path, value: undefined, head });
   }
 
   async diskUsage(): Promise<DiskUsage | undefined> {
@@ -206,12 +196,6 @@ export class EntryReader implements FileReader {
       const path = listedPath(folder, name);
       return path === undefined ? [] : (this.#toEntry({ head }, path, value) ?? []);
     });
-  }
-
-  #missed(path: TreePath, head: Head): void {
-    if (path.length > maxMissChars) return;
-    if (this.#misses.size >= maxMisses) this.#misses.clear();
-    this.#misses.set(path, head);
   }
 
   #toEntry(

@@ -145,12 +145,12 @@ export class EntrySnapshot implements FileSnapshot {
     const { heads, entries, bucketPath } = this.#rows;
     const names = segmentsOf(this.#path);
     if (names.length === 0) return false;
-    const now = heads.readSync(() => entries.followSync(bucketPath, names));
+    const now = heads.freshness.readSync(() => entries.followSync(bucketPath, names));
     if (now !== undefined) {
       const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
       return this.#isAs(value, now.head);
     }
-    const known = heads.isAway
+    const known = heads.freshness.isAway
       ? heads.known.locate(bucketPath, this.#path, heads.last(bucketPath))
       : undefined;
     return known !== undefined && this.#isAs(known.chain[names.length], known.head);

@@ -1,10 +1,8 @@
-import { atMost, type Clock } from "../../../base/clock.ts";
+import { type Freshness, putLast, Remembered } from "../../../db/freshness.ts";
 import { folderNamespace, isFolderValue } from "../../../db/rows/entry-rows.ts";
 import type { EntryValue, HeadValue } from "../../../db/rows/entry-values.ts";
-import { isUnavailable } from "../../../db/unavailable.ts";
-import { maxReadWaitMs } from "../../bucket-cache.ts";
 import { childPath, type Segment, segmentsOf, type TreePath, treeRoot } from "../../path.ts";
-import { type LocatedPath, rootValue } from "./locate.ts";
+import { entryOf, type LocatedPath, rootValue } from "./locate.ts";
 
 /** Limits of what is remembered, of all buckets. Names that do not exist are counted apart: anybody may ask for any. */
 const maxRows = 20_000;
@@ -13,11 +11,10 @@ const maxPathChars = 512;
 
 /** LastHead is what is known of the head of a bucket without asking the database. */
 export interface LastHead {
-  /** Undefined where it is not known. */
-  readonly version: number | undefined;
-  readonly root: string | undefined;
+  readonly version: number;
+  readonly root: string;
   /** When it was last known to be the present one, by a clock that nobody sets. */
-  readonly readAt: number;
+  readonly trueAt: number;
 }
 
 /** KnownRow is what was found under a name of a folder. Times are of a clock that nobody sets. */
@@ -61,33 +58,37 @@ interface OwnChange {
   readonly rows: readonly WrittenRow[] | undefined;
 }
 
-interface KnownOptions {
-  readonly isAway: boolean;
-  readonly known: () => LocatedPath | undefined;
-  readonly onSilence: () => void;
-}
-
 /**
  * KnownRows remembers the rows that were read, for answers of plain HTTP while the database is away. A row is valid until it was
  * changed, as far as this process has made or seen the change, and no longer than for `staleMs` after it was last known to be true.
  */
 export class KnownRows {
-  readonly #staleMs: number;
-  readonly #clock: Clock;
+  readonly #freshness: Freshness;
   readonly #trees = new Map<string, KnownTree>();
-  readonly #found = new Map<string, KnownRow>();
-  readonly #missing = new Map<string, KnownRow>();
+  readonly #rows = new Remembered<string, KnownRow>({ found: maxRows, missing: maxRows });
 
-  constructor(staleMs: number, clock: Clock) {
-    this.#staleMs = staleMs;
-    this.#clock = clock;
+  constructor(freshness: Freshness) {
+    this.#freshness = freshness;
   }
 
   /** locate finds a path as it was last known; undefined if that is not known, or too old. `last` is what is known of the head. */
   locate(bucketPath: string, path: TreePath, last: LastHead | undefined): LocatedPath | undefined {
     const tree = this.#trees.get(bucketPath);
-    if (tree === undefined || last === undefined) return undefined;
-    if (last.root !== undefined && last.root !== tree.head.root) return undefined;
+    if (tree === undefined || last?.root !== tree.head.root) return undefined;
+    return this.#follow(tree, path, (row) => {
+      const isOfHead = row.version >= tree.since && last.version === tree.head.version;
+      return this.#freshness.isUsable(isOfHead ? Math.max(row.readAt, last.trueAt) : row.readAt);
+    });
+  }
+
+  /** headWithout returns the newest state of a bucket that is known to have nothing at a path, however long ago that was. */
+  headWithout(bucketPath: string, path: TreePath): HeadValue | undefined {
+    const tree = this.#trees.get(bucketPath);
+    const located = tree && this.#follow(tree, path, () => true);
+    return located && entryOf(located) === undefined ? located.head : undefined;
+  }
+
+  #follow(tree: KnownTree, path: TreePath, mayUse: (row: KnownRow) => boolean): LocatedPath | undefined {
     const names: Segment[] = [];
     const chain: EntryValue[] = [rootValue(tree.head)];
     let { version } = tree.head;
@@ -98,8 +99,8 @@ export class KnownRows {
         names.push(asked);
         continue;
       }
-      const row = this.#row(tree, folder.id, asked, last);
-      if (row === undefined) return undefined;
+      const row = this.#rows.get(keyOf(folderNamespace(folder.id), asked));
+      if (row?.tree !== tree || row.asked !== asked || !mayUse(row)) return undefined;
       if (row.version < tree.since) version = Math.min(version, row.version);
       if (row.value !== undefined) chain.push(row.value);
       names.push(row.name);
@@ -107,37 +108,6 @@ export class KnownRows {
     // It may be the state of an older version: then it must not count as that of the newest one when the database is back.
     const head = { ...tree.head, version };
     return { head, names, path: names.reduce(childPath, treeRoot), chain };
-  }
-
-  /** now returns the time by which reads begin. */
-  get now(): number {
-    return this.#clock.monotonic();
-  }
-
-  /**
-   * readOrKnown returns what `read` finds of a path. While the database is away, or silent for `maxReadWaitMs`, it returns what is
-   * known of the path; `onSilence` is called before it does so because of silence.
-   */
-  async readOrKnown(
-    read: () => Promise<LocatedPath>,
-    { isAway, known, onSilence }: KnownOptions,
-  ): Promise<LocatedPath> {
-    const expected = isAway ? known() : undefined;
-    if (expected !== undefined) return expected;
-    try {
-      const reading = read();
-      const soon = await atMost(reading, { ms: maxReadWaitMs, clock: this.#clock });
-      if (soon !== undefined) return soon;
-      const found = known();
-      if (found === undefined) return await reading;
-      reading.catch(() => {});
-      onSilence();
-      return found;
-    } catch (error) {
-      const found = isUnavailable(error) ? known() : undefined;
-      if (found === undefined) throw error;
-      return found;
-    }
   }
 
   /** remember keeps a path that a read has found; the read began at `readAt`. */
@@ -167,9 +137,7 @@ export class KnownRows {
     }
     if (known?.previousRoot === head.root && head.version < known.head.version) return undefined;
     const tree = { head, since: head.version, own: 0, previousRoot: known?.head.root };
-    this.#trees.delete(bucketPath);
-    this.#trees.set(bucketPath, tree);
-    dropOldest(this.#trees, maxTrees);
+    putLast(this.#trees, { key: bucketPath, entry: tree, max: maxTrees });
     return tree;
   }
 
@@ -182,13 +150,13 @@ export class KnownRows {
     const tree = this.saw(bucketPath, after);
     if (tree === undefined) return;
     tree.own = Math.max(tree.own, after.version);
-    const readAt = this.now;
+    const readAt = this.#freshness.now;
     for (const { namespace, key: name, value } of rows ?? []) {
       const key = keyOf(namespace, name);
-      const row = this.#found.get(key) ?? this.#missing.get(key);
+      const row = this.#rows.get(key);
       if (row?.tree !== tree) continue;
       // A name in another Unicode form may lead to something else now.
-      if (row.asked !== name) this.#drop(key);
+      if (row.asked !== name) this.#rows.delete(key);
       else this.#keep(key, { ...row, name: row.asked as Segment, value, version: after.version, readAt });
     }
   }
@@ -196,40 +164,17 @@ export class KnownRows {
   /** mayBeChanged is to be called with what a change has written of which nobody knows whether it was made. */
   mayBeChanged(bucketPath: string, rows: OwnChange["rows"]): void {
     if (rows === undefined) this.#trees.delete(bucketPath);
-    for (const { namespace, key } of rows ?? []) this.#drop(keyOf(namespace, key));
-  }
-
-  #row(tree: KnownTree, folder: string, asked: Segment, last: LastHead): KnownRow | undefined {
-    const key = keyOf(folderNamespace(folder), asked);
-    const row = this.#found.get(key) ?? this.#missing.get(key);
-    if (row?.tree !== tree || row.asked !== asked) return undefined;
-    const isOfHead = row.version >= tree.since && last.version === tree.head.version;
-    const trueAt = isOfHead ? Math.max(row.readAt, last.readAt) : row.readAt;
-    return trueAt + this.#staleMs > this.now ? row : undefined;
+    for (const { namespace, key } of rows ?? []) this.#rows.delete(keyOf(namespace, key));
   }
 
   #keep(key: string, row: KnownRow): void {
-    const known = this.#found.get(key) ?? this.#missing.get(key);
+    const known = this.#rows.get(key);
     if (known?.tree === row.tree && known.asked === row.asked && known.version > row.version) return;
-    this.#drop(key);
-    const rows = row.value === undefined ? this.#missing : this.#found;
-    rows.set(key, row);
-    dropOldest(rows, maxRows);
-  }
-
-  #drop(key: string): void {
-    this.#found.delete(key);
-    this.#missing.delete(key);
+    this.#rows.put(key, row);
   }
 }
 
 /** All Unicode forms of a name have one key: a change of one of them may be about the others. */
 function keyOf(namespace: string, name: string): string {
   return `${namespace}\0${name.normalize("NFC")}`;
-}
-
-function dropOldest(entries: Map<string, unknown>, max: number): void {
-  if (entries.size <= max) return;
-  const [first] = entries.keys();
-  if (first !== undefined) entries.delete(first);
 }

@@ -3,13 +3,14 @@ import type { Task } from "../../../base/task.ts";
 import type { BlobStore, BlobStoreFault } from "../../../blobs/blob-store.ts";
 import type { ContentSource } from "../../../blobs/content.ts";
 import type { Database } from "../../../db/database.ts";
+import type { Freshness } from "../../../db/freshness.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { outsideSpans } from "../../../log/span.ts";
 import { keepsFiles } from "../../history/faults.ts";
 import { rowHistory } from "../../history/rows/part-blobs.ts";
 import type { StoreIdentity } from "../../maintenance/store-identity.ts";
 import type { BucketStorage, History, LocationClaim, OpenBucket, StoreHealth, Tree } from "../../ports.ts";
-import { type Heads, openHeads } from "./heads.ts";
+import { Heads } from "./heads.ts";
 import { RowTree, type RowTreeDeps } from "./row-tree.ts";
 
 const dayMs = 24 * 3600 * 1000;
@@ -32,8 +33,7 @@ interface ObjectStorageOptions {
   readonly syncUploads: boolean;
   /** How long what was deleted or replaced is kept. */
   readonly keepRemovedDays: number;
-  /** How long plain HTTP is served from what is known while the database is away. */
-  readonly staleSeconds: number;
+  readonly freshness: Freshness;
   readonly log: Logger;
 }
 
@@ -54,10 +54,10 @@ export class ObjectStorage implements BucketStorage {
   #notedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: ObjectStorageOptions) {
-    const { database, blobs, content, syncUploads, keepRemovedDays, staleSeconds, log } = options;
+    const { database, blobs, content, syncUploads, keepRemovedDays, freshness, log } = options;
     this.#options = options;
     this.health = options.health;
-    this.heads = openHeads({ database, staleMs: staleSeconds * 1000 });
+    this.heads = new Heads(database.heads, freshness);
     this.#deps = {
       database,
       blobs,

@@ -2,12 +2,13 @@ import type { BlobStore } from "../../../blobs/blob-store.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../../../blobs/open-blobs.ts";
 import { UncachedContent } from "../../../blobs/remote-content.ts";
 import { Database, type DatabaseSettings, openDialect } from "../../../db/database.ts";
+import { Freshness } from "../../../db/freshness.ts";
 import type { HeadValue } from "../../../db/rows/entry-values.ts";
 import type { LogHub } from "../../../log/hub.ts";
 import type { FileReader, PublishedFiles } from "../../ports.ts";
 import type { Bucket } from "../../record.ts";
 import { EntryReader } from "./entry-reader.ts";
-import { openHeads } from "./heads.ts";
+import { Heads } from "./heads.ts";
 
 export interface ObjectReaders extends PublishedFiles {
   /** Reads what is published at each moment. */
@@ -39,7 +40,7 @@ export async function openObjectReaders(
 /** objectReaders reads the files of buckets over a database that is open. It writes nothing, and closes nothing. */
 export function objectReaders(database: Database, blobs: BlobStore, hub: LogHub): ObjectReaders {
   const log = hub.logger("server");
-  const heads = openHeads({ database, staleMs: 0 });
+  const heads = new Heads(database.heads, new Freshness(database));
   const content = new UncachedContent(blobs);
   const readerOf = ({ name: bucket, path }: Pick<Bucket, "name" | "path">, head?: HeadValue) =>
     new EntryReader({ bucket, bucketPath: path, head, heads, content, log, entries: database.entries });
