@@ -264,11 +264,11 @@ export class Collections<T> {
   /** Values of other namespaces may be of any form, so the condition is not evaluated for them. */
   #ours(where: Condition | undefined): Condition {
     const isOurs = this.#isOurs();
-    return where === undefined ? isOurs : sql<SqlBool>`case when ${isOurs} then ${where} end`;
+    return where === undefined ? isOurs : sql<SqlBool>`(${isOurs} and case when ${isOurs} then ${where} end)`;
   }
 
   #isOurs(): Condition {
-    return sql.raw<SqlBool>(beginsWith(this.#prefix));
+    return this.#dialect.hasPrefix("namespace", this.#prefix);
   }
 }
 

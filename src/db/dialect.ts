@@ -1,4 +1,4 @@
-import type { ColumnType, CompiledQuery, Generated, Kysely, RawBuilder, Transaction } from "kysely";
+import type { ColumnType, CompiledQuery, Generated, Kysely, RawBuilder, SqlBool, Transaction } from "kysely";
 import type { Clock } from "../base/clock.ts";
 import type { PortableValue } from "./dump/portable.ts";
 import type { ColumnTypes } from "./migrations/tables.ts";
@@ -65,6 +65,8 @@ export interface Dialect {
   jsonInteger(column: string, member: string): RawBuilder<number | bigint | null>;
   /** Returns a member of a JSON object as text, as an SQL expression; NULL where the object has none. */
   jsonText(column: string, member: string): RawBuilder<string | null>;
+  /** Returns the condition that a text begins with a prefix. Where the collation of the database allows it, an index finds such rows. */
+  hasPrefix(column: string, prefix: string): RawBuilder<SqlBool>;
   /** The number that the key of a row of `kv` begins with, as the text of an SQL expression that an index can have. */
   readonly numberOfKey: string;
   /** Whether the value of a row of `kv` is JSON, as the text of an SQL condition: SQLite takes any text. */

@@ -1,4 +1,6 @@
 import { expect } from "bun:test";
+import { type SqlBool, sql } from "kysely";
+import { Collection, Collections } from "../../src/db/collection.ts";
 import { UploadRows } from "../../src/db/rows/upload-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { bothDatabases } from "../support/node.ts";
@@ -55,5 +57,29 @@ bothDatabases(
     for (const id of "deg") await finish(id);
     await begin("i", "two");
     expect(await remembered("abcdegi")).toBe("egi");
+  },
+);
+
+bothDatabases(
+  "the collections of a prefix are those whose namespace begins with it, as it is written",
+  async (kind) => {
+    await using opened = await openTestDatabase(kind);
+    const { dialect } = opened;
+    const [ours, others] = [
+      ["things/", "things/1", "things/ä", "things/0/1", "things/\u{10ffff}"],
+      ["things", "things0", "things.", "Things/1", "thing/1", "things0/1", "/things/1"],
+    ];
+    for (const namespace of [...ours, ...others])
+      await new Collection(dialect, namespace).insert("key", { n: 1 });
+    // A value that the condition could not be asked of.
+    await new Collection(dialect, "things.else").insert("key", "text");
+    const things = new Collections(dialect, "things/");
+    const ids = ours.map((namespace) => namespace.slice("things/".length)).sort();
+    expect((await things.ids()).sort()).toEqual(ids);
+    const isOne = sql<SqlBool>`${dialect.jsonInteger("value", "n")} = 1`;
+    expect((await things.find(isOne)).map(({ id }) => id).sort()).toEqual(ids);
+    await things.deleteAll(isOne);
+    expect(await things.ids()).toEqual([]);
+    for (const namespace of others) expect(await new Collection(dialect, namespace).has()).toBe(true);
   },
 );

@@ -140,6 +140,7 @@ export const postgresSql = {
   mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
   jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
   jsonText: (column, member) => raw`${raw.ref(column)} ->> cast(${member} as text)`,
+  hasPrefix: (column, prefix) => raw`starts_with(${raw.ref(column)}, cast(${prefix} as text))`,
   numberOfKey: `CAST(substring("key" from '^[0-9]{1,18}') AS bigint)`,
   isJson: "true",
   byCodePoints: (expression) => `(${expression}) COLLATE "C"`,

@@ -127,6 +127,11 @@ export const sqliteSql = {
   mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
   jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
   jsonText: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+  // Texts are compared by their bytes, so those with a prefix follow each other.
+  hasPrefix: (column, prefix) => {
+    const next = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
+    return raw`(${raw.ref(column)} >= ${prefix} and ${raw.ref(column)} < ${next})`;
+  },
   numberOfKey: 'CAST("key" AS INTEGER)',
   isJson: 'json_valid("value")',
   byCodePoints: (expression) => expression,
