@@ -1,4 +1,5 @@
-import { type Kysely, type RawBuilder, type SqlBool, sql } from "kysely";
+import { type Kysely, type QueryResult, type RawBuilder, type SqlBool, sql } from "kysely";
+import { nextTurn } from "../../base/turns.ts";
 import { beginsWith, Collection, damagedRow, type KeyedValue } from "../collection.ts";
 import { type Dialect, type Schema, storeScope } from "../dialect.ts";
 import {
@@ -109,6 +110,12 @@ interface StoredRow {
   readonly value: unknown;
 }
 
+/** DamageRow is what one statement found in a batch of rows: the ids of the last one, and of one that cannot be read. */
+interface DamageRow {
+  readonly last: number | bigint | null;
+  readonly damaged: number | bigint | null;
+}
+
 /** RemovedVersion is what one change of a bucket has deleted or replaced. */
 interface RemovedVersion {
   readonly version: number;
@@ -139,15 +146,31 @@ export class ContentNames {
     return (await sql.raw(namesContent(this.#dialect)).execute(this.#query)).rows.length > 0;
   }
 
-  /** Throws for a row of files that cannot be read: what it names is not in the indexes, and must not be deleted as unnamed. */
+  /**
+   * Throws for a row of files that cannot be read: what it names is not in the indexes, and must not be deleted as unnamed. No index has
+   * such rows, so all are read, a batch in a statement.
+   */
   async refuseDamaged(): Promise<void> {
-    const row = await this.#query
+    const isDamaged = sql.raw(`${beginsWith(filesPrefix)} AND NOT (${this.#dialect.isJson})`);
+    for (let last = 0; ; await nextTurn()) {
+      const { rows }: QueryResult<DamageRow> = await sql<DamageRow>`
+        select max(id) as last, min(case when ${isDamaged} then id end) as damaged
+        from (select id, namespace, value from kv where id > ${last} order by id limit ${batchRows}) as batch`.execute(
+        this.#query,
+      );
+      const [found] = rows;
+      if (found?.damaged != null) throw damagedRow(await this.#rowOf(Number(found.damaged)));
+      if (found?.last == null) return;
+      last = Number(found.last);
+    }
+  }
+
+  #rowOf(id: number) {
+    return this.#query
       .selectFrom("kv")
       .select(["namespace", "key"])
-      .where(sql<SqlBool>`${sql.raw(beginsWith(filesPrefix))} AND NOT (${sql.raw(this.#dialect.isJson)})`)
-      .limit(1)
-      .executeTakeFirst();
-    if (row !== undefined) throw damagedRow(row);
+      .where("id", "=", id)
+      .executeTakeFirstOrThrow();
   }
 
   /** Returns those of these blobs that any row names, as they are at one moment. */
