@@ -9,6 +9,9 @@ import { newDatabase, tempFolder } from "../support/node.ts";
 import { postgresRelay } from "../support/postgres-relay.ts";
 import { until } from "../support/until.ts";
 
+/** What counts as changed after a connection was made. */
+const topics: readonly Topic[] = ["buckets", "certificates", "tokens"];
+
 async function openHearers() {
   const folder = await tempFolder();
   const { url, drop } = await newDatabase("postgres", folder.path);
@@ -18,7 +21,7 @@ async function openHearers() {
   const [one, two] = [await open(url), await open(relay.url)];
   const heard: Topic[] = [];
   two.notifications.listen((topic) => heard.push(topic));
-  await until("it listens", () => heard.length === 2);
+  await until("it listens", () => heard.length === topics.length);
   return {
     url,
     relay,
@@ -40,15 +43,16 @@ test("a hint reaches other nodes, not its sender, and many become few", async ()
   const { one, two, heard } = nodes;
   const ownHints: Topic[] = [];
   one.notifications.listen((topic) => ownHints.push(topic));
-  await until("both listen", () => ownHints.length === 2);
+  await until("both listen", () => ownHints.length === topics.length);
+  ownHints.length = 0;
   heard.length = 0;
   for (let at = 0; at < 500; at += 1) one.notifications.send("buckets");
   one.notifications.send("tokens");
   await until("both topics came", () => heard.includes("buckets") && heard.includes("tokens"));
   expect(heard.length).toBeLessThan(10);
   two.notifications.send("tokens");
-  await until("the other hears too", () => ownHints.length === 3);
-  expect(ownHints[2]).toBe("tokens");
+  await until("the other hears too", () => ownHints.length > 0);
+  expect(ownHints).toEqual(["tokens"]);
 });
 
 test("what is no hint is ignored, and after a reconnect everything counts as changed", async () => {
@@ -64,8 +68,8 @@ test("what is no hint is ignored, and after a reconnect everything counts as cha
   heard.length = 0;
   relay.cut();
   await relay.mend();
-  await until("it listens again", () => heard.length >= 2);
-  expect(new Set(heard)).toEqual(new Set<Topic>(["buckets", "tokens"]));
+  await until("it listens again", () => heard.length >= topics.length);
+  expect(new Set(heard)).toEqual(new Set(topics));
 });
 
 test("a node that hears no hints, as behind a pooler, serves what another changed all the same", async () => {
