@@ -269,7 +269,7 @@ export const token = {
     secretResult: true,
     fails: ["IoError"],
     example: {
-      params: { token: "<TOKEN>" },
+      params: { token: "<SUPER_TOKEN>" },
       result: {
         access_key_id: "c3vRzqVb0Ytn1cUa",
         secret_access_key: "h5mYxLw2n0cB7QvV1sKq3tG8dJ4rF6aP-Zu9_eXo",

@@ -174,13 +174,21 @@ export class MultipartUploads {
     const { rows, contents, log } = this.#options;
     const outcomeOf = ({ created, stats }: WrittenFile) => ({ created, etag, modified: stats.modifiedMs });
     let unneeded: string[] | undefined;
-    const written = await put({
-      onWritten: async (file, within) => {
-        unneeded = await rows.finish(name, { outcome: outcomeOf(file), keepMs: outcomeMs, within });
-        if (unneeded === undefined) throw isBusy();
-      },
-    });
-    const outcome = outcomeOf(written);
+    let outcome: UploadOutcome;
+    try {
+      const written = await put({
+        onWritten: async (file, within) => {
+          unneeded = await rows.finish(name, { outcome: outcomeOf(file), keepMs: outcomeMs, within });
+          if (unneeded === undefined) throw isBusy();
+        },
+      });
+      outcome = outcomeOf(written);
+    } catch (error) {
+      // Another request may have put it in place, or this one without learning it.
+      const known = (await rows.get(name).catch(() => undefined))?.outcome;
+      if (known === undefined) throw error;
+      outcome = known;
+    }
     try {
       unneeded ??= await rows.finish(name, { outcome, keepMs: outcomeMs });
       await contents.discard(name.id, unneeded ?? []);

@@ -83,6 +83,9 @@ function fromFault(fault: Fault): S3Error {
     return new S3Error("OperationAborted", `${detail}; S3 has no lock tokens: wait until the lock ends`);
   if (fault instanceof ConditionFault) return new S3Error("PreconditionFailed", detail);
   if (isOutOfDescriptors(fault) || reason === "unavailable") return unavailable(detail);
+  // Its text is for the operator, and a stranger may be the one who asks.
+  if (reason === "no_link_key")
+    return new S3Error("InternalError", "the server has no key for secrets of S3; its log says why");
   if (isBlobMissing(fault)) return new S3Error("InternalError", detail);
   if (isDiskFull(fault)) return new S3Error("InsufficientStorage", detail);
   switch (fault.kind) {
@@ -111,6 +114,8 @@ function codeOfInput(reason: string): S3Code {
     case "name_too_long":
     case "too_deep":
       return "KeyTooLongError";
+    case "upload_busy":
+      return "OperationAborted";
     case "too_many_uploads":
       return "SlowDown";
     default:

@@ -59,6 +59,9 @@ export function recordChanges(record: ObjectRecord): ReadonlyMap<string, string>
   return new Map([[propertyName, opening + escapeXml(JSON.stringify(record)) + closing]]);
 }
 
+/** withoutRecord is the change of properties that deletes a record. */
+export const withoutRecord: ReadonlyMap<string, string | undefined> = new Map([[propertyName, undefined]]);
+
 /** contentRecord returns what is stored of content that was put as a file with these stats. */
 export function contentRecord({ etag }: FileStats, content: Omit<ContentRecord, "of">): ContentRecord {
   const { checksums, ...rest } = content;

@@ -17,6 +17,7 @@ import {
   recordChanges,
   recordHeaders,
   type S3Object,
+  withoutRecord,
 } from "./object-record.ts";
 import {
   filePath,
@@ -419,7 +420,7 @@ async function removeKey(call: S3Call, key: string, headers: Headers): Promise<v
     audit("file.deleted", { bucket: bucket.name, path });
     return;
   }
-  await files.describe(path, { properties: recordChanges({}), times: {} }, conditions);
+  await files.describe(path, { properties: withoutRecord, times: {} }, conditions);
 }
 
 /** deleteObjects removes up to a thousand objects, each by itself. */

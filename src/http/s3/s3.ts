@@ -240,9 +240,9 @@ export const s3: Protocol<S3Who, Target> = {
     if (known === undefined) throw error;
     return errorResponse(known, { method: request.method, resource: path, requestId: newRequestId() });
   },
-  finish(response) {
+  finish(response, request) {
     const { headers } = response;
-    for (const [name, value] of Object.entries(cors)) headers.set(name, value);
+    if (hasSignature(request)) for (const [name, value] of Object.entries(cors)) headers.set(name, value);
     if (!headers.has("x-amz-request-id")) headers.set("x-amz-request-id", newRequestId());
   },
   logged: (target) => ({ bucket: target?.bucket, path: target?.key }),
@@ -252,15 +252,16 @@ function newRequestId(): string {
   return crypto.randomUUID().replaceAll("-", "").slice(0, 16).toUpperCase();
 }
 
-/**
- * Pages of every origin may send requests that are signed: no browser adds a signature by itself. Without one, only the reader of a file of a
- * public bucket gets an answer, who gets it over plain HTTP as well.
- */
+/** Pages of every origin may send requests that are signed: no browser adds a signature by itself. */
 const cors = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
     "ETag, Content-Length, Content-Range, Content-Type, Last-Modified, x-amz-request-id, x-amz-bucket-region, x-amz-checksum-crc32, x-amz-checksum-crc32c, x-amz-checksum-crc64nvme, x-amz-checksum-sha1, x-amz-checksum-sha256, x-amz-mp-parts-count",
 };
+
+function hasSignature({ headers, url }: Request): boolean {
+  return headers.has("authorization") || url.includes("X-Amz-Signature=");
+}
 
 function preflight(): Response {
   return new Response(null, {
@@ -346,7 +347,14 @@ async function answer(
       return buckets.filesOf(source);
     },
   };
-  return inSpan(`s3::${operation.name}`, { ...whoFields(caller), bucket: name, path: key }, () => run(call));
+  const response = await inSpan(
+    `s3::${operation.name}`,
+    { ...whoFields(caller), bucket: name, path: key },
+    () => run(call),
+  );
+  // As over plain HTTP: pages of other origins read a public bucket only if its record says so.
+  if (signature === undefined && opened.bucket.cors) response.headers.set("access-control-allow-origin", "*");
+  return response;
 }
 
 /** A bucket that a request without a signature may read. Others are as if they did not exist. */
@@ -367,6 +375,7 @@ function targetOf(request: Request, rawPath: string, { host }: S3Settings): Targ
   if (host !== undefined && name.endsWith(`.${host}`))
     return { bucket: name.slice(0, -host.length - 1), key: decoded(rawPath.slice(1)), bucketUrl: origin };
   const slash = rawPath.indexOf("/", 1);
+  if (/%00/.test(rawPath)) throw new S3Error("InvalidURI", "the address contains a NUL character");
   const bucket = decoded(slash === -1 ? rawPath.slice(1) : rawPath.slice(1, slash));
   const key = slash === -1 ? "" : decoded(rawPath.slice(slash + 1));
   return { bucket, key, bucketUrl: `${origin}/${bucket}` };

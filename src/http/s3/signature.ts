@@ -155,6 +155,9 @@ function readCredential(text: string, malformed: (why: string) => S3Error) {
  * must not be able to make another request of it, such as a copy.
  */
 function assertSigned(headers: Headers, signedHeaders: string, except?: string): void {
+  // The same names as tokens of RFC 9110: others could not be looked up.
+  if (!/^[\w!#$%&'*+.^`|~-]+(?:;[\w!#$%&'*+.^`|~-]+)*$/.test(signedHeaders))
+    throw new S3Error("AccessDenied", "the signature must name the headers that it covers");
   const signed = new Set(signedHeaders.split(";"));
   if (!signed.has("host")) throw new S3Error("AccessDenied", "the signature must cover the header host");
   for (const name of headers.keys())
