@@ -353,4 +353,13 @@ export const cases: Readonly<Record<string, Case>> = {
     ],
     bad: [...notNumber, ["0", /1 or more/], ["600001", /600000 or less/]],
   },
+  "s3.listener": {
+    good: [['"127.0.0.1:2213"', { host: "127.0.0.1", port: 2213 }]],
+    bad: [...notText, ['"127.0.0.1"', /an address and a port, such as/]],
+  },
+  "s3.host": {
+    good: [['"S3.Example.com"', "s3.example.com"]],
+    bad: [...notText, ['"https://s3.example.com"', /: must be a host name such as/]],
+  },
+  "s3.anonymous": { good: [["true", true]], bad: notBoolean },
 };

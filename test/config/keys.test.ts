@@ -138,7 +138,7 @@ function fileWith(key: string, toml: string): string {
     "[database]",
     ...(name === "database_url" ? [] : ['database_url = "sqlite:x"']),
     ...(table === "database" ? [line] : []),
-    ...(table === "files" ? ["[files]", line] : []),
+    ...(table === "files" || table === "s3" ? [`[${table}]`, line] : []),
     "",
   ].join("\n");
 }

@@ -1,0 +1,117 @@
+import { expect } from "bun:test";
+import { createHash } from "node:crypto";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { everyStore } from "../support/node.ts";
+import { codeOf, s3Client, s3Options, s3Site, textsIn } from "../support/s3.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const openNode = sharedNodes();
+const md5 = (content: string | Buffer) => createHash("md5").update(content).digest("hex");
+type Client = Pick<Awaited<ReturnType<typeof s3Site>>, "s3">;
+
+async function begin({ s3 }: Client, path: string, headers: Record<string, string> = {}): Promise<string> {
+  const answer = await s3({ method: "POST", path, query: { uploads: "" }, headers });
+  return textsIn(await answer.text(), "UploadId")[0] ?? "";
+}
+
+function part({ s3 }: Client, path: string, of: { uploadId: string; number: number; body: string }) {
+  const query = { partNumber: String(of.number), uploadId: of.uploadId };
+  return s3({ method: "PUT", path, query, body: of.body });
+}
+
+function complete({ s3 }: Client, path: string, uploadId: string, parts: Array<[number, string]>) {
+  const body = `<CompleteMultipartUpload>${parts
+    .map(([number, etag]) => `<Part><PartNumber>${number}</PartNumber><ETag>"${etag}"</ETag></Part>`)
+    .join("")}</CompleteMultipartUpload>`;
+  return s3({ method: "POST", path, query: { uploadId }, body });
+}
+
+everyStore("parts arrive in any order, and become one object", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const site = await s3Site(node);
+  const { s3, put, bucket } = site;
+  const path = `/${bucket}/d/whole`;
+  const uploadId = await begin(site, path, { "content-type": "text/x-whole", "x-amz-meta-a": "1" });
+  const send = async (number: number, body: string) =>
+    expect((await part(site, path, { uploadId, number, body })).headers.get("etag")).toBe(`"${md5(body)}"`);
+  await send(7, "seven");
+  await send(2, "wrong");
+  await send(2, "two");
+  await put(`/${bucket}/source`, "0123456789");
+  const copied = await s3({
+    method: "PUT",
+    path,
+    query: { partNumber: "9", uploadId },
+    headers: { "x-amz-copy-source": `${bucket}/source`, "x-amz-copy-source-range": "bytes=3-5" },
+  });
+  expect(textsIn(await copied.text(), "ETag")).toEqual([`&quot;${md5("345")}&quot;`]);
+  const listed = await (await s3({ path, query: { uploadId, "max-parts": "2" } })).text();
+  expect(textsIn(listed, "PartNumber")).toEqual(["2", "7"]);
+  expect(textsIn(listed, "NextPartNumberMarker")).toEqual(["7"]);
+  const uploads = await (await s3({ path: `/${bucket}`, query: { uploads: "" } })).text();
+  expect(textsIn(uploads, "UploadId")).toEqual([uploadId]);
+  expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
+  const parts: Array<[number, string]> = [
+    [2, md5("two")],
+    [7, md5("seven")],
+    [9, md5("345")],
+  ];
+  expect(await codeOf(await complete(site, path, uploadId, [...parts].reverse()))).toBe(
+    "400 InvalidPartOrder",
+  );
+  expect(await codeOf(await complete(site, path, uploadId, [[2, md5("wrong")]]))).toBe("400 InvalidPart");
+  const etag = `${md5(Buffer.concat(parts.map(([, one]) => Buffer.from(one, "hex"))))}-3`;
+  for (const attempt of ["first", "again"]) {
+    const answer = await (await complete(site, path, uploadId, parts)).text();
+    expect([attempt, ...textsIn(answer, "ETag")]).toEqual([attempt, `&quot;${etag}&quot;`]);
+  }
+  const whole = await s3({ path });
+  expect(await whole.text()).toBe("twoseven345");
+  expect([
+    whole.headers.get("etag"),
+    whole.headers.get("content-type"),
+    whole.headers.get("x-amz-meta-a"),
+  ]).toEqual([`"${etag}"`, "text/x-whole", "1"]);
+  const second = await s3({ path, query: { partNumber: "2" } });
+  expect([second.status, await second.text(), second.headers.get("x-amz-mp-parts-count")]).toEqual([
+    206,
+    "seven",
+    "3",
+  ]);
+  expect(
+    textsIn(await (await s3({ path: `/${bucket}`, query: { uploads: "" } })).text(), "UploadId"),
+  ).toEqual([]);
+});
+
+everyStore("an aborted upload leaves nothing, and nobody else can use one", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const site = await s3Site(node);
+  const { s3, bucket } = site;
+  const path = `/${bucket}/a`;
+  const uploadId = await begin(site, path);
+  await part(site, path, { uploadId, number: 1, body: "content" });
+  const token = await node.newToken([
+    {
+      scopes: [{ static_bucket: bucket }],
+      permissions: [{ static_bucket_file: "write" }, { static_bucket_file: "list" }],
+    },
+  ]);
+  const other = await s3Client(node, token);
+  expect(await codeOf(await part(other, path, { uploadId, number: 2, body: "x" }))).toBe("404 NoSuchUpload");
+  expect(
+    textsIn(await (await other.s3({ path: `/${bucket}`, query: { uploads: "" } })).text(), "UploadId"),
+  ).toEqual([]);
+  expect((await s3({ method: "DELETE", path, query: { uploadId } })).status).toBe(204);
+  expect(await codeOf(await part(site, path, { uploadId, number: 2, body: "x" }))).toBe("404 NoSuchUpload");
+  expect(await codeOf(await complete(site, path, uploadId, [[1, md5("content")]]))).toBe("404 NoSuchUpload");
+  if (node.store === "disk") expect(namesIn(join(node.folder, "static", "~uploads"))).not.toContain(uploadId);
+});
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    return [];
+  }
+}
