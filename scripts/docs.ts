@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { choicesOf, defaultOf, type Key } from "../src/base/config-key.ts";
+import { defaultOf, type Key } from "../src/base/config-key.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import type { CommandRow } from "../src/cli/command.ts";
 import { commands } from "../src/cli/program.ts";
@@ -28,7 +28,6 @@ export async function generatedDocs(): Promise<Record<string, string>> {
     "docs/errors.md": wrapMarkdown(errorsPage()),
     "docs/config.md": wrapMarkdown(configPage()),
     "docs/events.md": wrapMarkdown(eventsPage()),
-    "src/console/pages/config/config-keys.json": consoleKeys(),
     "src/client/methods.ts": clientTypes(),
     "src/client/events.ts": clientEvents(),
   };
@@ -250,22 +249,6 @@ These keys of earlier versions are still read, and each gets a warning. The next
 them, too; later ones do not.
 
 | Key | What to do |\n|---|---|\n${rows.join("\n")}`;
-}
-
-/** Keys with their documentation, for the console's editor of the configuration. Values are as they are written in the file. */
-function consoleKeys(): string {
-  const written = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
-  const keys = settings.map(({ table, name, key }) => ({
-    table,
-    name,
-    type: key.typeLabel,
-    description: key.description,
-    default: written(defaultOf(key)),
-    isRequired: key.type.isOptional() ? undefined : true,
-    choices: choicesOf(key).map(written),
-    example: written(key.initial ?? key.example),
-  }));
-  return `${JSON.stringify(keys, null, 2)}\n`;
 }
 
 function environmentPart(): string {
