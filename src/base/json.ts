@@ -22,10 +22,10 @@ const { rawJSON: rawNumber } = JSON as typeof JSON & { rawJSON(text: string): un
 
 /**
  * jsonLine writes a value as JSON with an end of line. Clients choose some of the text, so characters that a terminal may obey are
- * escaped. `indent` is the number of spaces per level.
+ * escaped.
  */
-export function jsonLine(value: unknown, indent?: number): string {
-  return `${escapeControls(JSON.stringify(value, null, indent))}\n`;
+export function jsonLine(value: unknown): string {
+  return `${escapeControls(JSON.stringify(value))}\n`;
 }
 
 /** escapeControls escapes in a JSON text the control characters that JSON allows in it, by which a terminal could be controlled. */

@@ -101,9 +101,8 @@ export class Context {
     await promise;
   };
 
-  /** Writes a value as JSON to standard output, on one line unless it is indented. */
-  readonly printJson = (value: unknown, indent?: number): Promise<void> =>
-    this.print(jsonLine(value, indent));
+  /** Writes a value as JSON to standard output, on one line. */
+  readonly printJson = (value: unknown): Promise<void> => this.print(jsonLine(value));
 
   /** Writes a line, or several, for people to standard error. A server may have chosen some of the text, so it cannot control the terminal. */
   readonly say = (line: string): void => {

@@ -31,7 +31,7 @@ for (const kind of databaseKinds) {
       "id,name\r\n-9007199254740993,\r\n9223372036854775807,it's\r\n",
     );
     expect(await user.does(["sql", "--json", all])).toBe(
-      '[\n{"id":-9007199254740993,"name":null},\n{"id":9223372036854775807,"name":"it\'s"}\n]\n',
+      '[{"id":-9007199254740993,"name":null},{"id":9223372036854775807,"name":"it\'s"}]\n',
     );
     expect(await user.does(["sql", "--json", "SELECT id FROM t WHERE 1 = 0"])).toBe("[]\n");
     const one = kind === "sqlite" ? "?" : "$1";
@@ -91,7 +91,7 @@ story("every type of PostgreSQL is shown as text that says what it is", async ()
     '{"b": [1, 2], "a": null}'::jsonb AS doc, ARRAY[1, NULL, 3] AS list, '\\xdeadbeef'::bytea AS raw,
     'c0ffee00-0000-4000-8000-000000000000'::uuid AS id, INTERVAL '1 day 2 hours' AS span, 'NaN'::float8 AS nan`;
   expect(await user.does(["sql", "--json", select])).toBe(
-    '[\n{"exact":"12345678901234567890.123456789","double":0.1,"single":1.5,"small":7,"yes":true,"day":"2024-02-29","at":"2024-02-29T12:00:00.123456+00:00","doc":{"a":null,"b":[1,2]},"list":[1,null,3],"raw":"3q2+7w==","id":"c0ffee00-0000-4000-8000-000000000000","span":"P1DT2H","nan":"NaN"}\n]\n',
+    '[{"exact":"12345678901234567890.123456789","double":0.1,"single":1.5,"small":7,"yes":true,"day":"2024-02-29","at":"2024-02-29T12:00:00.123456+00:00","doc":{"a":null,"b":[1,2]},"list":[1,null,3],"raw":"3q2+7w==","id":"c0ffee00-0000-4000-8000-000000000000","span":"P1DT2H","nan":"NaN"}]\n',
   );
   const cells = `12345678901234567890.123456789,0.1,1.5,7,true,2024-02-29,2024-02-29T12:00:00.123456+00:00,"{""a"":null,""b"":[1,2]}","[1,null,3]",3q2+7w==,c0ffee00-0000-4000-8000-000000000000,P1DT2H,NaN`;
   expect(await user.does(["sql", "--csv", select])).toBe(

@@ -33,7 +33,7 @@ story("CSV is RFC 4180, and JSON keeps every digit", async () => {
     'x,"q""q",empty,none,line,n\r\n"a,b","say ""hi""","",,"\r\n",9007199254740993\r\n',
   );
   expect(await user.does(["sql", "--json", "SELECT 9007199254740993 AS n, NULL AS none"])).toBe(
-    '[\n{"n":9007199254740993,"none":null}\n]\n',
+    '[{"n":9007199254740993,"none":null}]\n',
   );
   expect(await user.does(["sql", "--json", "SELECT 1 WHERE 0"])).toBe("[]\n");
   expect(await user.run(["sql", "--json", "--csv", "SELECT 1"])).toMatchObject({

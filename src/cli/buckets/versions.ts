@@ -146,7 +146,7 @@ export const history = command({
   async run({ name, path, ...options }, ctx) {
     const client = await connect(ctx, options);
     const versions = await client.call("static-bucket-file_history", { name, path });
-    if (options.json) await ctx.printJson(versions, 2);
+    if (options.json) await ctx.printJson(versions);
     else
       await printTable(ctx, {
         head: ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],

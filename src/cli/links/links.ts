@@ -30,7 +30,7 @@ export const links = command({
       return exitCodes.done;
     }
     const stored = await client.call("static-bucket_links", { name });
-    if (json) await ctx.printJson(stored, 2);
+    if (json) await ctx.printJson(stored);
     else
       await printTable(ctx, {
         head: ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],

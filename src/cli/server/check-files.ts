@@ -90,7 +90,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
         line.clear();
       }
       if (json)
-        await ctx.printJson(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), 2);
+        await ctx.printJson(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }));
       else await show(ctx, { ...report, damaged, deleted }, { repair, content });
       const hasOrphans = report.orphans.count > 0 && !repair;
       return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;

@@ -23,7 +23,7 @@ export const checkSiteCommand = command({
     const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
     const problems = await checkSite(source);
     const hasErrors = problems.some(({ level }) => level === "error");
-    if (options.json) await ctx.printJson(problems, 2);
+    if (options.json) await ctx.printJson(problems);
     else {
       for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
       if (problems.length === 0)

@@ -166,9 +166,7 @@ async function show(
   for await (const page of pages) {
     if (json)
       await ctx.print(
-        page.data
-          .map((row, at) => `${count + at > 0 ? "," : ""}\n${escapeControls(exactJson(row))}`)
-          .join(""),
+        page.data.map((row, at) => `${count + at > 0 ? "," : ""}${escapeControls(exactJson(row))}`).join(""),
       );
     else if (csv) await ctx.print(csvText(page.columns, page.data, { head: count === 0 }));
     // The widths of a table's columns depend on all of its rows.
@@ -176,7 +174,7 @@ async function show(
     names = page.columns;
     count += page.data.length;
   }
-  if (json) await ctx.print(count > 0 ? "\n]\n" : "]\n");
+  if (json) await ctx.print("]\n");
   else if (!csv && names.length > 0) await showTable(ctx, names, whole);
   return count;
 }
