@@ -2,7 +2,7 @@ import { effect } from "@preact/signals";
 import { type Session, signedIn } from "./session.ts";
 import { registerReloadLoss, registerUnsavedWork } from "./unsaved-work.ts";
 
-export interface SessionStateOptions<T> {
+interface SessionStateOptions<T> {
   /** A noun for what signing out would lose, such as "uploads in progress"; undefined if it would lose nothing. */
   readonly unsaved?: (state: T) => string | undefined;
   /** Whether a reload would lose something too small to ask about. */

@@ -8,10 +8,10 @@ export function numberIn(locale: string, value: number): string {
 }
 
 /** Forms of a noun by the categories of `Intl.PluralRules`. */
-export type Forms = { readonly other: string } & Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>;
+type Forms = { readonly other: string } & Partial<Readonly<Record<Intl.LDMLPluralRule, string>>>;
 
 /** countedIn returns what puts a number before the form of a noun that the rules of a language choose. */
-export function countedIn(locale: string): (count: number, forms: Forms) => string {
+function countedIn(locale: string): (count: number, forms: Forms) => string {
   const rules = new Intl.PluralRules(locale);
   return (count, forms) => `${numberIn(locale, count)} ${forms[rules.select(count)] ?? forms.other}`;
 }

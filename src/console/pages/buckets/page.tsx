@@ -9,17 +9,17 @@ import { Page } from "../../ui/page.tsx";
 import { TabLinks } from "../../ui/tabs.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { type OpenBucket, openAccess } from "./bucket-access.ts";
+import { BucketList } from "./bucket-list.tsx";
 import { bucketTabs, linkToTab, type TabName } from "./bucket-tabs.ts";
-import { DeploysTab } from "./deploys/deploys-tab.tsx";
+import { DeploysTab } from "./deploys-tab.tsx";
 import { Breadcrumbs, type Totals, totalsText } from "./files/breadcrumbs.tsx";
 import { Folder } from "./files/folder.tsx";
 import { currentView } from "./files/view.ts";
 import { LinksTab } from "./links/links-tab.tsx";
-import { BucketList } from "./list/bucket-list.tsx";
 import { Badges, OpenSite } from "./parts.tsx";
 import { nameOf } from "./path.ts";
-import { SettingsTab } from "./settings/settings-tab.tsx";
-import { TrashTab } from "./trash/trash-tab.tsx";
+import { SettingsTab } from "./settings-tab.tsx";
+import { TrashTab } from "./trash-tab.tsx";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
 
 // Uploads continue when this page is left.

@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
-import type { Limit, Token } from "../../../client/index.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { Limit, Permission, Scope, Token } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { Button } from "../../ui/button.tsx";
-import { Form, FormProblem, Submit, TextField } from "../../ui/form.tsx";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Check, Field, Form, FormProblem, Segments, Submit, TextField, typed } from "../../ui/form.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useUnsaved } from "../../unsaved-work.ts";
@@ -22,8 +22,21 @@ import {
   withPurpose,
 } from "./draft.ts";
 import { NameField, PasswordField, PurposePicker, useBucketNames } from "./fields.tsx";
-import { draftSummary, limitsProblem } from "./limits.ts";
-import { LimitsForm } from "./limits-form.tsx";
+import {
+  draftSummary,
+  families,
+  grantsNothing,
+  isKnown,
+  isPermission,
+  isSame,
+  limitsProblem,
+  readLimits,
+  type ScopeKind,
+  scopeKinds,
+  scopeView,
+  takesPattern,
+  toScope,
+} from "./limits.ts";
 
 interface CreateFormProps {
   readonly purpose: PurposeName;
@@ -192,4 +205,270 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
       </div>
     </Form>
   );
+}
+
+interface LimitsFormProps {
+  readonly limits: readonly Limit[];
+  readonly onChange: (limits: readonly Limit[]) => void;
+  /** Called with whether any JSON text in the form is invalid. */
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly buckets: readonly string[];
+}
+
+/** Editor for the limits of a token, as checkboxes or as JSON. */
+function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormProps) {
+  const [raw, setRaw] = useState(false);
+  const wrong = useRef(new Set<string>());
+  const report = (where: string) => (isWrong: boolean) => {
+    if (isWrong) wrong.current.add(where);
+    else wrong.current.delete(where);
+    onProblem(wrong.current.size > 0);
+  };
+  const show = (asJson: boolean) => {
+    wrong.current.clear();
+    onProblem(false);
+    setRaw(asJson);
+  };
+  return (
+    <div class="form">
+      <Segments
+        class="tokens-views"
+        label={t.tokens.showLimitsAs}
+        options={[
+          { value: "form", title: t.tokens.form },
+          { value: "json", title: t.tokens.json },
+        ]}
+        value={raw ? "json" : "form"}
+        onChange={(view) => show(view === "json")}
+      />
+      {raw ? (
+        <JsonField
+          label="token_limit"
+          hint={t.tokens.limitsHint}
+          rows={14}
+          value={limits}
+          read={readLimits}
+          onChange={onChange}
+          onProblem={report("all")}
+        />
+      ) : (
+        <>
+          {limits.map((limit, at) => (
+            <LimitCard
+              // A limit has no identity but its position.
+              key={`${at} of ${limits.length}`}
+              number={at + 1}
+              limit={limit}
+              buckets={buckets}
+              onChange={(next) => onChange(limits.with(at, next))}
+              onRemove={() => {
+                report(`limit ${at}`)(false);
+                onChange(limits.toSpliced(at, 1));
+              }}
+              onProblem={report(`limit ${at}`)}
+            />
+          ))}
+          {limits.length === 0 && <p class="muted">{t.tokens.noLimits}</p>}
+          <div class="row">
+            <Button
+              icon="plus"
+              onClick={() => onChange([...limits, { scopes: ["global"], permissions: [] }])}
+            >
+              {t.tokens.addLimit}
+            </Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}
+
+interface LimitCardProps {
+  readonly number: number;
+  readonly limit: Limit;
+  readonly onChange: (limit: Limit) => void;
+  readonly onRemove: () => void;
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly buckets: readonly string[];
+}
+
+/** One limit of a token: scopes and permissions. */
+function LimitCard({ number, limit, onChange, onRemove, onProblem, buckets }: LimitCardProps) {
+  const { scopes, permissions } = limit;
+  const others = permissions.filter((one) => !isKnown(one));
+  const known = permissions.filter(isKnown);
+  const toggle = (permission: Permission, on: boolean) =>
+    onChange({
+      ...limit,
+      permissions: on ? [...permissions, permission] : permissions.filter((one) => !isSame(one, permission)),
+    });
+  return (
+    <fieldset class="tokens-limit">
+      <legend>{t.tokens.limit(number)}</legend>
+      {scopes.map((scope, at) => (
+        <ScopeRow
+          // A scope has no identity but its position.
+          key={`${at} of ${scopes.length}`}
+          scope={scope}
+          buckets={buckets}
+          onChange={(next) => onChange({ ...limit, scopes: scopes.with(at, next) })}
+          onRemove={() => onChange({ ...limit, scopes: scopes.toSpliced(at, 1) })}
+        />
+      ))}
+      <div class="row">
+        <Button
+          icon="plus"
+          onClick={() => onChange({ ...limit, scopes: [...scopes, { static_bucket: "" }] })}
+        >
+          {t.tokens.addScope}
+        </Button>
+      </div>
+      <div class="tokens-families">
+        {families.map(({ name, title, actions }) => (
+          <fieldset key={name}>
+            <legend>{title}</legend>
+            {actions.map(({ permission, label }) => (
+              <Check
+                key={label}
+                label={label}
+                checked={permissions.some((one) => isSame(one, permission))}
+                onChange={(on) => toggle(permission, on)}
+              />
+            ))}
+          </fieldset>
+        ))}
+      </div>
+      <details open={others.length > 0}>
+        <summary>{t.tokens.otherPermissions}</summary>
+        <JsonField
+          label={t.tokens.asJsonList}
+          hint={t.tokens.otherHint}
+          value={others}
+          read={readOthers}
+          onChange={(next) => onChange({ ...limit, permissions: [...known, ...next] })}
+          onProblem={onProblem}
+        />
+      </details>
+      {grantsNothing(limit) && (
+        <p class="hint">
+          {t.tokens.grantsNothing(scopes.length === 0 ? t.tokens.noScope : t.tokens.noPermission)}
+        </p>
+      )}
+      <div class="row">
+        <Button icon="trash" kind="quiet" onClick={onRemove}>
+          {t.tokens.removeLimit(number)}
+        </Button>
+      </div>
+    </fieldset>
+  );
+}
+
+function readOthers(json: unknown): Permission[] {
+  if (!Array.isArray(json)) throw new Error(t.tokens.mustBeList);
+  const wrong = json.find((one) => !isPermission(one));
+  if (wrong !== undefined) throw new Error(t.tokens.notPermission(JSON.stringify(wrong)));
+  const boxed = json.find(isKnown);
+  if (boxed !== undefined) throw new Error(t.tokens.hasCheckbox(JSON.stringify(boxed)));
+  return json as Permission[];
+}
+
+interface ScopeRowProps {
+  readonly scope: Scope;
+  readonly onChange: (scope: Scope) => void;
+  readonly onRemove: () => void;
+  readonly buckets: readonly string[];
+}
+
+/** One scope in which the permissions of a limit apply. */
+function ScopeRow({ scope, onChange, onRemove, buckets }: ScopeRowProps) {
+  const { kind, name } = scopeView(scope) ?? { kind: "global" as const, name: "" };
+  const phrases = t.tokens.scopes[kind];
+  return (
+    <div class="tokens-scope">
+      <Field label={t.tokens.scope}>
+        <select
+          value={kind}
+          onChange={(event: Event) => onChange(toScope({ kind: typed(event) as ScopeKind, name }))}
+        >
+          {scopeKinds.map((value) => (
+            <option key={value} value={value}>
+              {t.tokens.scopes[value].title}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {kind !== "global" && (
+        <TextField
+          label={phrases.name}
+          hint={takesPattern(kind) ? t.tokens.pattern : undefined}
+          suggestions={kind === "static_bucket" ? buckets : undefined}
+          value={name}
+          onChange={(next) => onChange(toScope({ kind, name: next }))}
+        />
+      )}
+      <IconButton icon="close" label={t.tokens.removeScope} onClick={onRemove} />
+    </div>
+  );
+}
+
+interface JsonFieldProps<T> {
+  readonly label: string;
+  readonly hint?: string;
+  readonly value: T;
+  /** Converts parsed JSON to a value. Throws an error with a sentence when it is invalid. */
+  readonly read: (json: unknown) => T;
+  readonly onChange: (value: T) => void;
+  /** Called with whether the typed text is invalid. */
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly rows?: number;
+}
+
+/** Text field for a value as JSON. Valid input changes the value; a changed value replaces the text. */
+function JsonField<T>({ label, hint, value, read, onChange, onProblem, rows = 4 }: JsonFieldProps<T>) {
+  const current = JSON.stringify(value);
+  const [draft, setDraft] = useState({
+    text: pretty(value),
+    of: current,
+    problem: undefined as string | undefined,
+  });
+  const changedElsewhere = draft.of !== current;
+  const shown = changedElsewhere ? { text: pretty(value), problem: undefined } : draft;
+  useEffect(() => {
+    if (!changedElsewhere) return;
+    setDraft({ text: pretty(value), of: current, problem: undefined });
+    onProblem(false);
+  }, [current]);
+  const take = (text: string) => {
+    try {
+      const next = read(parse(text));
+      setDraft({ text, of: JSON.stringify(next), problem: undefined });
+      onProblem(false);
+      onChange(next);
+    } catch (error) {
+      setDraft({ text, of: current, problem: error instanceof Error ? error.message : String(error) });
+      onProblem(true);
+    }
+  };
+  return (
+    <Field label={label} hint={hint} error={shown.problem}>
+      <textarea
+        rows={rows}
+        spellcheck={false}
+        value={shown.text}
+        onInput={(event: Event) => take(typed(event))}
+      />
+    </Field>
+  );
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(t.tokens.badJson(error instanceof Error ? error.message : String(error)));
+  }
+}
+
+function pretty(value: unknown): string {
+  return JSON.stringify(value, null, 2);
 }

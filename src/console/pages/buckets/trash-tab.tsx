@@ -1,17 +1,17 @@
 import { useState } from "preact/hooks";
-import { bounds, type FileVersion } from "../../../../client/index.ts";
-import { ago, bytes, time } from "../../../format.ts";
-import { changeQuery, route } from "../../../route.ts";
-import { useSession } from "../../../session.ts";
-import { t } from "../../../text/text.ts";
-import { Button } from "../../../ui/button.tsx";
-import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";
-import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
-import { Search } from "../../../ui/form.tsx";
-import { Icon } from "../../../ui/icons.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
-import { withKey, writeConfig } from "../../config/reload.ts";
+import { bounds, type FileVersion } from "../../../client/index.ts";
+import { ago, bytes, time } from "../../format.ts";
+import { changeQuery, route } from "../../route.ts";
+import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { Button } from "../../ui/button.tsx";
+import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { FileName } from "../../ui/file-name.tsx";
+import { Search } from "../../ui/form.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
+import { withKey, writeConfig } from "../config/reload.ts";
 
 /** Versions of one request. */
 const pageSize = 1000;

@@ -1,19 +1,19 @@
 import { useState } from "preact/hooks";
-import type { Deploy, PublishedDeploy } from "../../../../client/index.ts";
-import { ago, bytes, number, time } from "../../../format.ts";
-import { serverUrl, useSession } from "../../../session.ts";
-import { t } from "../../../text/text.ts";
-import { Button } from "../../../ui/button.tsx";
-import { act, useCall, WhenLoaded } from "../../../ui/call.tsx";
-import { CopyButton } from "../../../ui/copy.tsx";
-import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
-import { confirm, Dialog } from "../../../ui/dialog.tsx";
-import { Icon } from "../../../ui/icons.tsx";
-import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
-import { rich } from "../../../ui/rich.tsx";
-import { shellQuote } from "../../../ui/shell-quote.ts";
-import { SiteProblemList } from "../parts.tsx";
-import { onHost } from "../path.ts";
+import type { Deploy, PublishedDeploy } from "../../../client/index.ts";
+import { ago, bytes, number, time } from "../../format.ts";
+import { serverUrl, useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { Button } from "../../ui/button.tsx";
+import { act, useCall, WhenLoaded } from "../../ui/call.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { confirm, Dialog } from "../../ui/dialog.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
+import { rich } from "../../ui/rich.tsx";
+import { shellQuote } from "../../ui/shell-quote.ts";
+import { SiteProblemList } from "./parts.tsx";
+import { onHost } from "./path.ts";
 
 /** Deploys of a bucket: who made which and when, and what can be done with it. */
 export function DeploysTab({ name }: { readonly name: string }) {

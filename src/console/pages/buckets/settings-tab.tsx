@@ -1,15 +1,15 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Bucket } from "../../../../client/index.ts";
-import { go, linkTo } from "../../../route.ts";
-import { serverUrl, useSession } from "../../../session.ts";
-import { t } from "../../../text/text.ts";
-import { Button } from "../../../ui/button.tsx";
-import { useLoad, WhenLoaded } from "../../../ui/call.tsx";
-import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../../ui/form.tsx";
-import { rich } from "../../../ui/rich.tsx";
-import { toast } from "../../../ui/toasts.tsx";
-import { useUnsaved } from "../../../unsaved-work.ts";
-import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "../parts.tsx";
+import type { Bucket } from "../../../client/index.ts";
+import { go, linkTo } from "../../route.ts";
+import { serverUrl, useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { Button } from "../../ui/button.tsx";
+import { useLoad, WhenLoaded } from "../../ui/call.tsx";
+import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../ui/form.tsx";
+import { rich } from "../../ui/rich.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useUnsaved } from "../../unsaved-work.ts";
+import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "./parts.tsx";
 
 interface SettingsTabProps {
   readonly bucket: Bucket;
