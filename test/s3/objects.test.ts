@@ -269,3 +269,36 @@ test("a bucket is named by the path or by the host name; without a signature not
     "403 AccessDenied",
   );
 });
+
+everyStore("what is read often is answered from memory, and never when it has changed", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { s3, put, bucket } = await s3Site(node);
+  const path = `/${bucket}/a`;
+  const read = async () => {
+    const answer = await s3({ path });
+    return [await answer.text(), answer.headers.get("etag"), answer.headers.get("x-amz-meta-a")];
+  };
+  await put(path, "one", { "x-amz-meta-a": "1" });
+  for (let n = 0; n < 4; n += 1) expect(await read()).toEqual(["one", md5("one"), "1"]);
+  expect((await s3({ path, headers: { "if-none-match": md5("one").replaceAll('"', "") } })).status).toBe(304);
+  expect(await codeOf(await s3({ path, headers: { "if-match": md5("two") } }))).toBe(
+    "412 PreconditionFailed",
+  );
+  expect(await (await s3({ path, headers: { range: "bytes=-2" } })).text()).toBe("ne");
+  expect((await s3({ path, query: { "response-content-type": "text/x" } })).headers.get("content-type")).toBe(
+    "text/x",
+  );
+  const copied = await s3({
+    method: "PUT",
+    path,
+    headers: {
+      "x-amz-copy-source": `${bucket}/a`,
+      "x-amz-metadata-directive": "REPLACE",
+      "x-amz-meta-a": "2",
+    },
+  });
+  expect(copied.status).toBe(200);
+  for (let n = 0; n < 3; n += 1) expect(await read()).toEqual(["one", md5("one"), "2"]);
+  await put(path, "two");
+  for (let n = 0; n < 3; n += 1) expect(await read()).toEqual(["two", md5("two"), null]);
+});

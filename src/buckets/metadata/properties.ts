@@ -29,6 +29,11 @@ export class PropertyRecords {
     return new PropertyRecords(rows, this.#namespace);
   }
 
+  /** Whether no resource of the bucket is known to have properties, without waiting. */
+  get isKnownEmpty(): boolean {
+    return this.#rows.isKnownEmpty(this.#namespace);
+  }
+
   async get(path: TreePath): Promise<Properties> {
     const [row] = await this.#rows.getMany(this.#namespace, [keyOf(path)]);
     return (row?.value as Properties | undefined) ?? none;

@@ -70,10 +70,13 @@ export function contentRecord({ etag }: FileStats, content: Omit<ContentRecord, 
 }
 
 /** readObject returns what S3 shows of a file or folder. */
-export async function readObject(view: BucketView, entry: Pick<FileEntry, "path" | "kind" | "stats">) {
-  for await (const { found } of view.metadata.properties.inParts([entry.path]))
-    return toObject(entry, found.get(entry.path)?.[propertyName]);
-  return toObject(entry, undefined);
+export async function readObject(
+  { metadata }: BucketView,
+  entry: Pick<FileEntry, "path" | "kind" | "stats">,
+): Promise<S3Object> {
+  const { properties } = metadata;
+  const property = properties.isKnownEmpty ? undefined : (await properties.get(entry.path))[propertyName];
+  return toObject(entry, property);
 }
 
 /** readObjects returns what S3 shows of each of these files and folders. */

@@ -4,9 +4,10 @@ import type { BucketFiles, WriteOptions, WrittenFile } from "../../buckets/bucke
 import { isAscii, segmentsOf, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { FileEntry, FileStats, OpenFile } from "../../buckets/ports.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
+import { plainOnly } from "../content/compression.ts";
 import { sandboxed } from "../content/media-type.ts";
 import { respond } from "../content/respond.ts";
-import { plainVariant } from "../content/variants.ts";
+import { plainVariant, snapshotOrDispose } from "../content/variants.ts";
 import { BodyChecksums, type Checksums, checksumHeaders, checksumNamed } from "./checksums.ts";
 import { errorElements, S3Error, toS3Error } from "./errors.ts";
 import {
@@ -48,11 +49,30 @@ const responseHeaders = [
 
 /** getObject answers GET and HEAD of an object; of a folder it is empty. */
 export async function getObject(call: S3Call): Promise<Response> {
-  const { key, files, request } = call;
+  const { key, cache, bucket, request } = call;
   const { path, isFolder } = objectKey(key);
   if (isFolder) return getFolder(call, path);
+  // Parameters, and wishes for checksums, change the headers of the answer: it is kept without them.
+  const cacheKey = isPlain(call) ? `\0s3\0${bucket.name}\0${path}` : undefined;
+  const known =
+    cacheKey === undefined ? undefined : cache.answer(asTags(request), cache.get(cacheKey), { bucket });
+  return withErrors(known ?? (await readAndAnswer(call, path, cacheKey)));
+}
+
+function isPlain({ query, request }: S3Call): boolean {
+  if (checksumsWanted(request)) return false;
+  return query.size === 0 || ![...query.keys()].some((name) => /^(?:partNumber|response-.*)$/.test(name));
+}
+
+async function readAndAnswer(call: S3Call, path: TreePath, cacheKey: string | undefined): Promise<Response> {
+  const { files, request, cache, bucket } = call;
+  const changed = overrides(call);
   const { file, object } = await openObject(files, path);
-  const rest = await plainVariant(file, path, partRequest(call, object) ?? request);
+  // As over WebDAV: a file that is read once is not worth a place in memory.
+  const mayCache = cacheKey !== undefined && file.isReadAgain === true && cache.canCompare;
+  const snapshot = mayCache ? await snapshotOrDispose(file) : undefined;
+  const part = await orDispose(file, () => partRequest(call, object));
+  const rest = await plainVariant(file, path, part ?? request);
   const { "cache-control": _, ...headers } = rest.headers;
   const partsCount = object.content?.parts?.length;
   const representation = {
@@ -62,15 +82,31 @@ export async function getObject(call: S3Call): Promise<Response> {
       ...headers,
       ...object.headers,
       ...(checksumsWanted(request) && checksumAnswer(object)),
-      ...(call.query.has("partNumber") &&
-        partsCount !== undefined && {
-          "x-amz-mp-parts-count": String(partsCount),
-        }),
-      ...overrides(call),
+      ...(part !== undefined && partsCount !== undefined && { "x-amz-mp-parts-count": String(partsCount) }),
+      ...changed,
       etag: object.etag,
     }),
   };
-  const answer = respond(asTags(partRequest(call, object) ?? request), representation);
+  if (snapshot !== undefined && cacheKey !== undefined)
+    cache.add(
+      { key: cacheKey, bucket, compressible: false },
+      { representation, accepted: plainOnly, dependencies: [snapshot], source: snapshot },
+    );
+  return respond(asTags(part ?? request), representation);
+}
+
+/** Closes a file if what is asked of it does not exist. */
+async function orDispose<T>(file: OpenFile, ask: () => T): Promise<T> {
+  try {
+    return ask();
+  } catch (error) {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** S3 has documents for errors. */
+function withErrors(answer: Response): Response {
   if (answer.status === 412) throw new S3Error("PreconditionFailed", "a condition of the request is not met");
   if (answer.status === 416) {
     const range = answer.headers.get("content-range");
