@@ -83,7 +83,7 @@ interface CertificatesOptions {
   /** The present database, kept open until it is released. */
   readonly acquire: () => { readonly database: Database; release(): void };
   /** Called when other certificates are in force. */
-  readonly onChanged: () => unknown;
+  readonly onChanged: () => Promise<void>;
   /** For tests: where names lead. */
   readonly reach?: Reach | undefined;
   readonly log: Logger;
@@ -120,16 +120,8 @@ export class Certificates {
 
   constructor(options: CertificatesOptions) {
     this.#options = options;
-    const { clock, log } = options;
-    const failed = (error: unknown) => {
-      if (isUnavailable(error)) return log.debug("certificates wait for the database");
-      const reason = error instanceof Fault ? error.detail : messageOf(error);
-      if (reason === this.#failure) return;
-      this.#failure = reason;
-      log.event("certificates.failed", "certificates cannot be managed; those in force stay", {
-        reason,
-      });
-    };
+    const { clock } = options;
+    const failed = (error: unknown) => this.#report(error);
     this.#refreshes = new Task({
       clock,
       everyMs: refreshMs,
@@ -256,6 +248,16 @@ export class Certificates {
     };
   }
 
+  /** Logs why certificates cannot be managed: once, until they can be. */
+  #report(error: unknown): void {
+    const { log } = this.#options;
+    if (isUnavailable(error)) return log.debug("certificates wait for the database");
+    const reason = error instanceof Fault ? error.detail : messageOf(error);
+    if (reason === this.#failure) return;
+    this.#failure = reason;
+    log.event("certificates.failed", "certificates cannot be managed; those in force stay", { reason });
+  }
+
   async #withDatabase<T>(work: (database: Database) => Promise<T>): Promise<T> {
     const { database, release } = this.#options.acquire();
     try {
@@ -278,9 +280,14 @@ export class Certificates {
 
   async #putInForce(active: Active, database: Database): Promise<void> {
     const next = await this.#load(active, database);
-    if (this.#active !== active || isSame(this.#set, next)) return;
+    const previous = this.#set;
+    if (this.#active !== active || isSame(previous, next)) return;
     this.#set = next;
-    this.#options.onChanged();
+    this.#options.onChanged().catch((error: unknown) => {
+      // The next refresh tries again.
+      if (this.#set === next) this.#set = previous;
+      this.#report(error);
+    });
   }
 
   /** Loads the certificates of all wanted names, those from the store that are not in memory. */
