@@ -283,7 +283,7 @@ function newCertificates(
       const { services, release } = backend.acquire();
       return { database: services.database, release };
     },
-    onChanged: () => listeners().tcp.renewCertificates(),
+    onChanged: () => listeners().renewCertificates(),
     reach,
     log,
     clock,
@@ -319,7 +319,7 @@ class Listeners {
       ...listening("http_listener"),
       redirects: { httpsPort: () => this.tcp.port, answerChallenge: (token) => certificates.answerTo(token) },
     });
-    this.s3 = new ListenerSlot({ ...deps, isForS3: true }, listening("s3.listener"));
+    this.s3 = new ListenerSlot({ ...deps, isForS3: true }, { ...listening("s3.listener"), certificates });
   }
 
   get all(): readonly ListenerSlot[] {
@@ -328,6 +328,11 @@ class Listeners {
 
   applyLimits(): void {
     for (const slot of this.all) slot.applyLimits();
+  }
+
+  /** Puts the present certificates in force. */
+  async renewCertificates(): Promise<void> {
+    await Promise.all(this.all.map((slot) => slot.renewCertificates()));
   }
 
   /** Logs the addresses from now on: at once if they are new, and when they change. */

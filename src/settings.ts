@@ -178,7 +178,7 @@ function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
 }
 
 /** `certificateSettings` says how certificates are ordered; undefined unless the server does that. */
-export function certificateSettings({ tls, database }: Config): CertificateSettings | undefined {
+export function certificateSettings({ tls, database, s3 }: Config): CertificateSettings | undefined {
   if (!tls.auto) return undefined;
   const { directory, email, ca, server_name, dns_hook, secret, eab_kid: kid, eab_hmac_key: hmacKey } = tls;
   return {
@@ -188,6 +188,7 @@ export function certificateSettings({ tls, database }: Config): CertificateSetti
     ca: ca === undefined ? undefined : readPem(ca, { what: "certificate", key: "ca" }),
     externalAccount: kid === undefined || hmacKey === undefined ? undefined : { kid, hmacKey },
     serverName: server_name,
+    names: [server_name, s3.host, dns_hook && s3.host && `*.${s3.host}`].filter((name) => name !== undefined),
     dnsHook: dns_hook,
     secret,
     folder: join(dirname(databaseFile(database.database_url) ?? ""), "certificates"),

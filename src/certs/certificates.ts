@@ -47,6 +47,8 @@ const lockName = "certificates";
 /** CertificateSettings are what `[tls] auto` needs. */
 export interface CertificateSettings extends AuthoritySettings {
   readonly serverName: string | undefined;
+  /** The names of the server itself, `serverName` among them. */
+  readonly names: readonly string[];
   /** The program that changes the DNS; without it, proofs are made over http. */
   readonly dnsHook: string | undefined;
   /** Keys are encrypted with it in the database; without it they are files in `folder`. */
@@ -222,7 +224,7 @@ export class Certificates {
       if (!(await wantedNames(active.settings, database)).has(name))
         throw new Fault(
           "NotFound",
-          `${name} is neither the server_name of [tls] nor a host name of an enabled bucket`,
+          `${name} is neither a name of the server nor a host name of an enabled bucket`,
         );
       const row = await database.certificates.change(name, (row) => ({ ...row, asked: true }));
       this.refreshSoon();
@@ -251,9 +253,9 @@ export class Certificates {
   /** Logs why certificates cannot be managed: once, until they can be. */
   #report(error: unknown): void {
     const { log } = this.#options;
-    if (isUnavailable(error)) return log.debug("certificates wait for the database");
     const reason = error instanceof Fault ? error.detail : messageOf(error);
-    if (reason === this.#failure) return;
+    if (isUnavailable(error)) log.debug("certificates wait for the database", { reason });
+    if (isUnavailable(error) || reason === this.#failure) return;
     this.#failure = reason;
     log.event("certificates.failed", "certificates cannot be managed; those in force stay", { reason });
   }
@@ -349,7 +351,9 @@ export class Certificates {
           else await this.#forget(active, name, certificates);
         }
       };
-      await Promise.all(Array.from({ length: Math.min(maxOrdersAtOnce, due.length) }, work));
+      // A name and its wildcard have the same record in the DNS, and a hook may know one value at a time.
+      const atOnce = active.settings.dnsHook === undefined ? maxOrdersAtOnce : 1;
+      await Promise.all(Array.from({ length: Math.min(atOnce, due.length) }, work));
       return undefined;
     });
   }
@@ -555,11 +559,11 @@ function adviceFor(reason: string): string {
   return Object.hasOwn(advice, reason) ? advice[reason as FailureReason] : advice.failed;
 }
 
-/** The server's own name and the host names of all enabled buckets. */
-async function wantedNames({ serverName }: CertificateSettings, { buckets }: Database): Promise<Set<string>> {
+/** The server's own names and the host names of all enabled buckets. */
+async function wantedNames({ names }: CertificateSettings, { buckets }: Database): Promise<Set<string>> {
   const states = await buckets.states([], { root: false });
   const hosts = states.flatMap(({ record }) => (record.enable ? record.hosts : []));
-  return new Set([...(serverName === undefined ? [] : [serverName]), ...hosts]);
+  return new Set([...names, ...hosts]);
 }
 
 /** A time in the future is from before the clock was set back. */
@@ -572,7 +576,7 @@ function storeOf({ secret, folder }: CertificateSettings, rows: CertificateRows)
 }
 
 function fileOf(name: string): string {
-  return `${name}.pem`;
+  return `${name.replace("*", "_")}.pem`;
 }
 
 /** After two thirds of its life, a little earlier by chance: servers that were set up together do not come back together. */

@@ -24,7 +24,11 @@ export function readStored(text: string, name: string): StoredCertificate | unde
   if (key === undefined || chain === null) return undefined;
   try {
     const leaf = new X509Certificate(chain[0]);
-    if (!leaf.checkPrivateKey(createPrivateKey(key)) || leaf.checkHost(name) === undefined) return undefined;
+    if (
+      !leaf.checkPrivateKey(createPrivateKey(key)) ||
+      leaf.checkHost(name.replace("*", "any")) === undefined
+    )
+      return undefined;
     return {
       key: `${key}\n`,
       cert: `${chain.join("\n")}\n`,

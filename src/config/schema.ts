@@ -445,7 +445,7 @@ const tlsKeys = {
   auto: key(
     "boolean",
     z.boolean().default(false),
-    "Order certificates for `server_name` and the host names of all enabled buckets, and renew them. With it you accept the terms of the certificate authority.",
+    "Order certificates for `server_name`, the host of `[s3]` and the host names of all enabled buckets, and renew them. With it you accept the terms of the certificate authority.",
   ),
   email: key(
     "text",
@@ -505,7 +505,7 @@ const s3Keys = {
   listener: key(
     "address",
     listener.optional(),
-    "An address of its own for clients of S3, such as `127.0.0.1:2213`. It has the certificate of `tls_cert`. Without `listener` and `host`, the server does not speak S3.",
+    "An address of its own for clients of S3, such as `127.0.0.1:2213`. It has the certificates of `ws_listener`. Without `listener` and `host`, the server does not speak S3.",
     { example: "127.0.0.1:2213" },
   ),
   host: key(

@@ -1,10 +1,11 @@
 import { afterAll, expect } from "bun:test";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bucketAt, issuedFor, orderingNode, problemOf, serverName } from "../support/certs.ts";
+import { bucketAt, issuedFor, orderingNode, problemOf, serverName, shownFor } from "../support/certs.ts";
 import { tempFolder } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
 import { test } from "../support/test.ts";
+import { until } from "../support/until.ts";
 
 const kid = "kid-1";
 const hmacKey = "zWNDZM6eQGHWpSRTPal5eIUYFTu7EajVIoguysqZ9wG44nMEtx3MUAsUDkMTQ12W";
@@ -34,11 +35,19 @@ esac
 `,
       );
       await chmod(hook, 0o755);
-      const more = `dns_hook = "${hook}"\neab_kid = "${kid}"\neab_hmac_key = "${hmacKey}"\n`;
+      const more = `dns_hook = "${hook}"\neab_kid = "${kid}"\neab_hmac_key = "${hmacKey}"
+[s3]
+listener = "127.0.0.1:0"
+host = "s3.example.com"
+`;
       await using node = await orderingNode(pebble, { more });
       await issuedFor(node, serverName);
       const record = `_acme-challenge.${serverName}`;
-      expect(await Bun.file(calls).text()).toBe(`add ${record}\nremove ${record}\n`);
+      expect(await Bun.file(calls).text()).toContain(`add ${record}\nremove ${record}\n`);
+      await until("buckets of S3 have a certificate", async () => {
+        return (await shownFor(node.url, "photos.s3.example.com")).subject === "*.s3.example.com";
+      });
+      expect((await issuedFor(node, "s3.example.com")).subject).toBe("s3.example.com");
       await bucketAt(node, "broken", "broken.example.com");
       expect(await problemOf(node, "broken.example.com")).toMatchObject({
         reason: "dns_hook_failed",

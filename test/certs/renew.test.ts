@@ -171,7 +171,7 @@ if (opened !== undefined) {
       expect(ordersOf(pebble)).toBe(orders);
       expect((await shownFor(node.url, serverName)).serial).toBe(serial);
       const unknown = await node.refused("node-server_renew_certificate", { token, name: "x.example.com" });
-      expect(unknown.message).toContain("neither the server_name of [tls] nor a host name");
+      expect(unknown.message).toContain("neither a name of the server nor a host name");
     },
     longMs,
   );

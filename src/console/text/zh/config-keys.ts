@@ -25,7 +25,7 @@ export const configKeys: typeof en = {
     http_listener:
       "明文 http 的地址，把所有请求重定向（308）到 https，并应答证书颁发机构；`ws_listener` 必须启用 TLS。默认：`[tls]` 中设置了 `auto` 且没有 `dns_hook` 时为 `0.0.0.0:80`，否则没有。",
     "tls.auto":
-      "为 `server_name` 和所有已启用存储桶的主机名申请证书并续期。启用即表示您接受证书颁发机构的条款。",
+      "为 `server_name`、`[s3]` 的主机名和所有已启用存储桶的主机名申请证书并续期。启用即表示您接受证书颁发机构的条款。",
     "tls.email": "证书颁发机构账户的邮箱地址，该机构可能会发送邮件。",
     "tls.directory":
       "证书颁发机构的 ACME 目录。若想不受其限额影响地试用，请使用 `https://acme-staging-v02.api.letsencrypt.org/directory`。",
@@ -93,7 +93,7 @@ export const configKeys: typeof en = {
       "存放从 S3 读取的内容副本的文件夹；默认为 SQLite 文件旁边的 `blob-cache`，使用 PostgreSQL 时为本文件旁边的 `data/blob-cache`。",
     "files.cache_bytes": "该文件夹的最大大小；最久未读取的内容先被删除。0 表示关闭。",
     "s3.listener":
-      "S3 客户端专用的监听地址，例如 `127.0.0.1:2213`，使用 `tls_cert` 的证书。`listener` 和 `host` 都不设置时，服务器不提供 S3 接口。",
+      "S3 客户端专用的监听地址，例如 `127.0.0.1:2213`，使用 `ws_listener` 的证书。`listener` 和 `host` 都不设置时，服务器不提供 S3 接口。",
     "s3.host":
       "所有监听地址在此主机名上为 S3 客户端提供服务；存储桶可写在路径中（`https://s3.example.com/bucket/key`），也可写在主机名中（`https://bucket.s3.example.com/key`）。",
     "s3.anonymous": "未签名的请求能否像普通 HTTP 一样通过 S3 读取公开存储桶的文件。不能列出文件。",
