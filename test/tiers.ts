@@ -95,6 +95,7 @@ const foldersOf: Readonly<Record<string, readonly string[]>> = {
   "src/http/health.ts": ["health"],
   "src/http/jsonrpc/": ["rpc"],
   "src/http/links/": ["links"],
+  "src/http/s3/": ["s3"],
   "src/http/webdav/": ["webdav"],
   "src/methods/": ["methods", "node-server"],
   "src/monitor/": ["metrics", "health"],
