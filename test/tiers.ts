@@ -50,6 +50,7 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
   metrics: ["prometheus"],
   "node-server": ["config-storm", "log-storm", "sql-process"],
   rpc: ["hostile"],
+  s3: ["clients"],
   update: ["download-hostile"],
   uploads: ["attackers", "full-disk"],
   webdav: [
