@@ -215,6 +215,10 @@ test("a signature is good for a quarter of an hour, a presigned address for its 
   expect(await codeOf(await open(presigned(keys, { path, expires: 604_801 })))).toBe(
     "400 AuthorizationQueryParametersError",
   );
+  const version2 = await open(
+    `${path}?AWSAccessKeyId=${keys.access_key_id}&Expires=4102444800&Signature=abc`,
+  );
+  expect(await version2.text()).toContain("set the client to version 4");
   // Whoever has the address cannot make another request of it.
   const address = presigned(keys, { method: "PUT", path: `/${bucket}/b` });
   const copy = await fetch(`${node.url}${address}`, {

@@ -53,8 +53,13 @@ export class Signature {
   static read(target: SignedTarget, nowMs: number): Signature | undefined {
     const header = target.request.headers.get("authorization");
     if (header !== null) return Signature.#fromHeader(header, target, nowMs);
-    if (!target.rawQuery.includes("X-Amz-")) return undefined;
-    return Signature.#fromQuery(target, nowMs);
+    if (target.rawQuery.includes("X-Amz-")) return Signature.#fromQuery(target, nowMs);
+    if (/(^|&)AWSAccessKeyId=/.test(target.rawQuery))
+      throw new S3Error(
+        "InvalidRequest",
+        "the address has a signature of version 2; set the client to version 4 (s3v4)",
+      );
+    return undefined;
   }
 
   static #fromHeader(header: string, target: SignedTarget, nowMs: number): Signature {
