@@ -127,6 +127,7 @@ test("only these methods are open to everybody", () => {
     "node-server_uuid",
     "node-server_version",
     "rpc.discover",
+    "sql_close",
   ]);
 });
 
@@ -160,6 +161,7 @@ eachDatabase(
       "node-server_uptime": expect.any(Number),
       token_get: expect.objectContaining({ token_key: token.split(":")[0] }),
       token_explain: expect.objectContaining({ token_key: token.split(":")[0], allowed: false }),
+      token_s3_credentials: { access_key_id: token.split(":")[0], secret_access_key: expect.any(String) },
     });
   },
 );
