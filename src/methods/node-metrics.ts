@@ -59,7 +59,7 @@ const statusReason = z
     reason(["disk"], { disk: z.string(), free_bytes: z.number() }),
     reason(["failing"], { share: z.number() }),
     reason(["slow"], { seconds: z.number() }),
-    reason(["nodeLost", "nodeNotReady"], { names: z.array(z.string()).readonly() }),
+    reason(["nodeLost", "nodeNotReady", "uncertified"], { names: z.array(z.string()).readonly() }),
     reason(["certificate"], { expires: z.string() }),
     reason(["errors"], { count: z.int(), newest: z.string() }),
     reason(["signIns"], { count: z.int() }),
@@ -82,13 +82,14 @@ export const nodeMetrics = {
       result: { verdict: "well", reasons: [] },
     },
     run: async (services) => {
-      const { caller, metrics, readiness, roster, ring, auditRing, clock } = services;
+      const { caller, metrics, readiness, roster, certificates, ring, auditRing, clock } = services;
       const may = (permission: Permission) =>
         caller.isSuper || holds(caller.limits, permission, { in: "global" });
-      const [missing, nodes] = await Promise.all([
+      const [missing, nodes, uncertified] = await Promise.all([
         readiness.missing(),
         // Without a database there is no list of nodes, and that is a reason of its own.
         may("node.read_nodes") ? nodeFacts(roster).catch(() => undefined) : undefined,
+        failedNames(certificates).catch(() => undefined),
       ]);
       const now = clock.now();
       const [hour] = metrics.history({ since: now - recentMs });
@@ -96,6 +97,7 @@ export const nodeMetrics = {
         missing,
         measured: measuredFacts(metrics.families, hour, now),
         nodes,
+        uncertified,
         ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });
     },
@@ -178,4 +180,10 @@ async function nodeFacts(roster: Services["roster"]): Promise<NodeFacts> {
     notReady: nodes.filter(({ alive, ready }) => alive && !ready).map(({ name }) => name),
     hasWarnings: warnings.length > 0,
   };
+}
+
+/** The names for which the last order of a certificate failed. */
+async function failedNames(certificates: Services["certificates"]): Promise<readonly string[]> {
+  const all = await certificates.list();
+  return all.flatMap(({ name, problem }) => (problem === null ? [] : [name]));
 }

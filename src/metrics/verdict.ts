@@ -23,7 +23,7 @@ export type Reason = { readonly level: Level } & (
   | { readonly code: "disk"; readonly disk: string; readonly free_bytes: number }
   | { readonly code: "failing"; readonly share: number }
   | { readonly code: "slow"; readonly seconds: number }
-  | { readonly code: "nodeLost" | "nodeNotReady"; readonly names: readonly string[] }
+  | { readonly code: "nodeLost" | "nodeNotReady" | "uncertified"; readonly names: readonly string[] }
   | { readonly code: "certificate"; readonly expires: string }
   | { readonly code: "errors"; readonly count: number; readonly newest: string }
   | { readonly code: "signIns"; readonly count: number }
@@ -57,6 +57,8 @@ export interface Facts {
   readonly missing: readonly string[];
   readonly measured: MeasuredFacts;
   readonly nodes?: NodeFacts | undefined;
+  /** Host names for which the last order of a certificate failed. */
+  readonly uncertified?: readonly string[] | undefined;
   /** Errors in the log of the last hour. */
   readonly errors?: { readonly count: number; readonly newest: string } | undefined;
   /** Failed sign-ins of the last ten minutes. */
@@ -118,6 +120,7 @@ export function judge(facts: Facts): Verdict {
     ...partReasons(absent, measured.isDatabaseWritable),
     ...measuredReasons(measured),
     ...(nodes === undefined ? [] : nodeReasons(nodes)),
+    ...certificateReasons(facts),
     ...logReasons(facts),
   ]);
 }
@@ -174,6 +177,10 @@ function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
   if (notReady.length > 0) reasons.push({ code: "nodeNotReady", level: "attention", names: notReady });
   if (hasWarnings) reasons.push({ code: "nodes", level: "attention" });
   return reasons;
+}
+
+function certificateReasons({ uncertified = [] }: Facts): Reason[] {
+  return uncertified.length === 0 ? [] : [{ code: "uncertified", level: "attention", names: uncertified }];
 }
 
 function logReasons({ errors, failedSignIns = 0 }: Facts): Reason[] {

@@ -1,7 +1,10 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
+import { z } from "zod";
+import { globally, superToken } from "../../src/auth/need.ts";
+import { method } from "../../src/methods/declare.ts";
 import { siteWith } from "../support/bucket.ts";
-import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, sharedNode, shoot, testNode } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 
 inBrowser("the HTTP root is moved from another bucket, after a question, at once", async () => {
@@ -31,6 +34,59 @@ inBrowser("the HTTP root is moved from another bucket, after a question, at once
   // Tabs are in the history.
   await page.goBack();
   await page.getByRole("grid", { name: "Files" }).waitFor();
+});
+
+inBrowser("settings say what becomes of the certificates of host names, and what to do", async () => {
+  const failed = {
+    reason: "dns_missing",
+    detail: "c.example.com was not found",
+    advice: "add an A record",
+    at: Date.now(),
+    retry_at: Date.now() + 300_000,
+  };
+  const state = (name: string, state: string, more: object = {}) => ({
+    ...{ name, state, issuer: null, from: null, until: null, renew_at: null, problem: null },
+    ...more,
+  });
+  const renewals: string[] = [];
+  const methods = {
+    "node-server_certificates": method({
+      effect: "reads",
+      doc: "Lists one of each kind.",
+      need: globally("node.metrics"),
+      params: {},
+      result: z.array(z.unknown()),
+      run: () => [
+        state("a.example.com", "issued", { until: Date.UTC(2027, 3, 1) }),
+        state("b.example.com", "issuing"),
+        state("c.example.com", "failed", { problem: failed }),
+        state("other.example.com", "issuing"),
+      ],
+    }),
+    "node-server_renew_certificate": method({
+      effect: "changes",
+      doc: "Notes what is asked for.",
+      need: superToken,
+      params: { name: z.string() },
+      result: z.unknown(),
+      run: (_, { name }) => renewals.push(name),
+    }),
+  };
+  await using node = await testNode({ methods });
+  await siteWith(node, {}, { hosts: ["a.example.com", "b.example.com", "c.example.com"] });
+  await using tab = await openConsole(node, { at: "/buckets/site/settings" });
+  const { page } = tab;
+  const card = page.getByRole("region", { name: "Certificates" });
+  await card.getByText("the certificate is being issued").waitFor();
+  await card.getByText("has a certificate until Apr 1, 2027").waitFor();
+  await card.getByText("add an A record").waitFor();
+  expect(await card.getByText("other.example.com").count()).toBe(0);
+  await card.getByRole("button", { name: "Try again" }).click();
+  await becomes(async () => renewals.join(), "c.example.com");
+  expect(await axeFindings(page)).toEqual([]);
+  await shoot(page, "bucket-certificates");
+  await page.getByRole("button", { name: "中文" }).click();
+  await page.getByText("DNS 中没有此名称").waitFor();
 });
 
 inBrowser("settings say what is wrong with the rules of the site, and keep unsaved input", async () => {

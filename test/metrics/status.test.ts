@@ -62,6 +62,7 @@ test("each thing that is wrong is named, the gravest first", () => {
   expect(said(facts({}, { missing: ["database"] }))).toBe("trouble database");
   expect(said(facts({}, { errors: { count: 2, newest: "the disk is on fire" } }))).toBe("attention errors");
   expect(said(facts({}, { failedSignIns: 25 }))).toBe("attention signIns");
+  expect(said(facts({}, { uncertified: ["docs.example.com"] }))).toBe("attention uncertified");
   const nodes = { lost: ["b"], notReady: ["c"], hasWarnings: true };
   expect(said(facts({ isStoreUp: false }, { nodes }))).toBe("trouble store nodeLost nodeNotReady nodes");
 });

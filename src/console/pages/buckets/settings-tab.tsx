@@ -10,6 +10,7 @@ import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useUnsaved } from "../../unsaved-work.ts";
 import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "./parts.tsx";
+import { HostCertificates } from "./host-certificates.tsx";
 
 interface SettingsTabProps {
   readonly bucket: Bucket;
@@ -23,6 +24,7 @@ export function SettingsTab({ bucket, onChange }: SettingsTabProps) {
   return (
     <>
       {rights.may("static-bucket_update", name) && <SettingsForm bucket={bucket} onChange={onChange} />}
+      <HostCertificates bucket={bucket} />
       {rights.may("static-bucket_site_problems", name) && <SiteProblems bucket={bucket} />}
       {rights.may("static-bucket_delete", name) && <DangerZone bucket={bucket} />}
     </>

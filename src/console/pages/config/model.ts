@@ -94,12 +94,13 @@ interface Listener {
 }
 
 export function parseListener(toml: string): Listener | undefined {
-  // Both keys are above the first table.
+  // Both keys are above the first table, and `auto` is in one of its own.
   const [top = ""] = toml.split(/^\s*\[/m);
   const value = (key: string) => new RegExp(`^\\s*${key}\\s*=\\s*["']([^"'\\n]*)["']`, "m").exec(top)?.[1];
+  const isAuto = /^\s*\[tls\](?:\n[^[\n]*)*?\n\s*auto\s*=\s*true/m.test(toml);
   const [, host, port] = /^(.+):(\d+)$/.exec(value("ws_listener") ?? "") ?? [];
   if (host === undefined || port === undefined) return undefined;
-  return { host, port: Number(port), secure: value("tls_cert") !== undefined };
+  return { host, port: Number(port), secure: value("tls_cert") !== undefined || isAuto };
 }
 
 /** Listener from the address in the server's log. */

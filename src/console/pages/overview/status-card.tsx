@@ -68,6 +68,7 @@ function reasonText(reason: Reason): string {
       return texts.slow(number(Math.round(reason.seconds * 1000)));
     case "nodeLost":
     case "nodeNotReady":
+    case "uncertified":
       return texts[reason.code](visibleText(listed(reason.names)));
     case "certificate":
       return texts.certificate(reason.level === "trouble", reason.expires.slice(0, 10));
@@ -116,6 +117,7 @@ function targetOf({ code }: Reason): Target | undefined {
         isShown: (rights) => rights.may("audit_list"),
       };
     case "disk":
+    case "uncertified":
       return { page: "buckets", title: t.frame.buckets, isShown: ({ seesBuckets }) => seesBuckets };
     case "connections":
     case "certificate":

@@ -16,6 +16,16 @@ export const bucketTabs = {
     hosts === ""
       ? "Host names need StaticBucket::Write in scope global."
       : `Host names: ${hosts}. Changing them needs StaticBucket::Write in scope global.`,
+  certificates: "Certificates",
+  certificateStates: {
+    waiting: "waits for its certificate, which is ordered within a minute.",
+    issuing: "– the certificate is being issued.",
+    issued: (until: string) => `has a certificate until ${until}.`,
+    failed: "has no certificate. Browsers warn about it.",
+  },
+  /** By the reason. The server's own advice is in English. */
+  certificateAdvice: {} as Readonly<Record<string, string>>,
+  certificateRetry: (when: string) => `The server tries again ${when}.`,
   moveRootQuestion: (name: string) => `Make ${name} the HTTP root?`,
   moveRootText: (from: string, to: string, server: string) =>
     `${server}/ will show the files of ${to} instead of ${from}. The files of ${from} stay at ${server}/node/static/${from}/. Your other changes are saved too.`,

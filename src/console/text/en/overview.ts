@@ -42,6 +42,8 @@ export const overview = {
     slow: (ms: string) => `The server is overloaded: requests wait ${ms} ms before they are handled.`,
     nodeLost: (names: string) => `Not responding: ${names}.`,
     nodeNotReady: (names: string) => `Not ready: ${names}.`,
+    uncertified: (names: string) =>
+      `No new certificate for ${names}. The settings of the bucket and node-server certs say why.`,
     certificate: (hasExpired: boolean, day: string) =>
       hasExpired
         ? `The certificate expired on ${day}: browsers refuse the server. Renew it.`

@@ -15,6 +15,32 @@ export const bucketTabs: typeof en = {
     hosts === ""
       ? "设置主机名需要 global 作用域的 StaticBucket::Write 权限。"
       : `主机名：${hosts}。修改主机名需要 global 作用域的 StaticBucket::Write 权限。`,
+  certificates: "证书",
+  certificateStates: {
+    waiting: "正在等待证书，将在一分钟内申请。",
+    issuing: "正在签发证书。",
+    issued: (until) => `的证书有效期至 ${until}。`,
+    failed: "没有证书，浏览器会发出警告。",
+  },
+  certificateAdvice: {
+    dns_missing: "DNS 中没有此名称：请添加指向此服务器公网地址的 A 或 AAAA 记录。",
+    dns_elsewhere:
+      "此名称指向另一台服务器：请让它的 A 和 AAAA 记录只包含此服务器的公网地址，或让该地址的代理转发 /.well-known/acme-challenge/。",
+    port_closed:
+      "无法访问此名称的 80 端口：请在防火墙和路由器中开放它，并让 http_listener 监听；或使用 dns_hook。",
+    caa: "域名的 CAA 记录不允许此证书颁发机构：请在其中允许它，或删除该记录。",
+    rate_limited: "证书颁发机构暂不接受更多申请，服务器会自动重试。",
+    limited_here: "服务器在过去一小时内申请过于频繁，正在等待，以免被证书颁发机构封禁；之后会自动重试。",
+    name_refused: "证书颁发机构不为此名称签发证书：请使用其他名称。",
+    challenge_missing:
+      "证书颁发机构没有提供此服务器能应答的验证方式：请设置 dns_hook，或使用其他 directory。",
+    account_refused: "证书颁发机构拒绝了账户：请检查 [tls] 中的 email、eab_kid 和 eab_hmac_key。",
+    ca_away: "无法连接证书颁发机构：请检查 [tls] 中的 directory 和 ca 以及网络；服务器会自动重试。",
+    ca_refused: "证书颁发机构拒绝了申请，原因见详情。",
+    dns_hook_failed: "dns_hook 中的程序失败：请手动运行并查看其输出。",
+    failed: "申请失败，详情见日志；服务器会自动重试。",
+  },
+  certificateRetry: (when) => `服务器将在 ${when} 重试。`,
   moveRootQuestion: (name) => `将 ${name} 设为 HTTP 根目录？`,
   moveRootText: (from, to, server) =>
     `${server}/ 将改为显示 ${to} 的文件，不再显示 ${from}。${from} 的文件仍在 ${server}/node/static/${from}/。其他更改也会一并保存。`,

@@ -34,6 +34,7 @@ export const overview: typeof en = {
     slow: (ms) => `服务器过载，请求需等待 ${ms} 毫秒才会被处理。`,
     nodeLost: (names) => `节点无响应：${names}。`,
     nodeNotReady: (names) => `节点未就绪：${names}。`,
+    uncertified: (names) => `未能获得证书：${names}。原因见存储桶的设置，或运行 node-server certs。`,
     certificate: (hasExpired, day) =>
       hasExpired
         ? `证书已于 ${day} 过期，浏览器会拒绝连接，请更新证书。`
