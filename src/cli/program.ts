@@ -15,6 +15,7 @@ import { deploy } from "./sites/deploy.ts";
 import { deploys, rollback } from "./sites/deploys.ts";
 import { pull } from "./sites/pull.ts";
 import { push } from "./sites/push.ts";
+import { certs } from "./status/certs.ts";
 import { nodes } from "./status/nodes.ts";
 import { storage } from "./status/storage.ts";
 import { tokens } from "./tokens/tokens.ts";
@@ -87,7 +88,19 @@ const groups: Readonly<Record<string, readonly string[]>> = {
     ...["deploy", "rollback", "deploys", "push", "pull", "check-site", "ls", "cat", "cp", "mv", "rm"],
     ...["link", "links", "roll-link-secret", "buckets"],
   ],
-  "Servers:": ["login", "logout", "servers", "status", "nodes", "logs", "sql", "storage", "tokens", "call"],
+  "Servers:": [
+    "login",
+    "logout",
+    "servers",
+    "status",
+    "nodes",
+    "certs",
+    "logs",
+    "sql",
+    "storage",
+    "tokens",
+    "call",
+  ],
   "Run a server on this machine:": [
     ...["serve", "init", "check", "health", "service", "update", "backup", "restore", "migrate"],
     ...["roll-super-token", "get-uuid", "release-server"],
@@ -114,7 +127,7 @@ export const commands: readonly CommandRow[] = inGroups([
     links,
     rollLinkSecret,
   ],
-  ...[buckets, login, logout, servers, status, nodes, storage, tokens, call, logs, sql],
+  ...[buckets, login, logout, servers, status, nodes, certs, storage, tokens, call, logs, sql],
   ...[completion, man, complete],
 ]);
 

@@ -31,11 +31,13 @@ export function readCa(ctx: Context, path: string): string {
 }
 
 /** CertificateTrust says what a server's certificate is checked against. */
-interface CertificateTrust {
+export interface CertificateTrust {
   /** Certificates in PEM; no others are trusted. */
-  readonly ca: string;
+  readonly ca?: string;
   /** Replaces the check that the certificate names the host; undefined accepts it. */
   readonly checkServerIdentity?: () => Error | undefined;
+  /** False accepts every certificate: for an address of this machine alone. */
+  readonly rejectUnauthorized?: false;
 }
 
 export function trustingFetch(tls: CertificateTrust): Fetch {

@@ -13,7 +13,7 @@ import {
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
 import type { Context } from "../context.ts";
-import { trustingFetch, trustingSocket } from "../remote/remote.ts";
+import { type CertificateTrust, trustingFetch, trustingSocket } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { openProgress } from "../terminal/progress.ts";
 
@@ -68,11 +68,11 @@ const versionTimeoutMs = 3000;
 const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
 /** Returns the address of the server that a configuration describes, as it is reached from this machine. */
-export function serverOf({ ws_listener, tls_cert }: Config): { url: string; access: ServerAccess } {
+export function serverOf({ ws_listener, tls_cert, tls }: Config): { url: string; access: ServerAccess } {
   const host = loopback[ws_listener.host] ?? ws_listener.host;
-  const scheme = tls_cert === undefined ? "http" : "https";
+  const scheme = tls_cert === undefined && !tls.auto ? "http" : "https";
   const url = `${scheme}://${formatAddress({ host, port: ws_listener.port })}`;
-  return { url, access: accessTo(tls_cert) };
+  return { url, access: accessTo(tls_cert, { trustsAll: tls.auto }) };
 }
 
 /** Returns the running server of a configuration; undefined when none answers. */
@@ -151,12 +151,17 @@ async function healthOf(url: string, { fetch }: ServerAccess): Promise<z.output<
 /** `draining`: it goes on serving before it restarts (`drain_seconds`). */
 const health = z.object({ version: z.string(), uptime_ms: z.number(), draining: z.boolean().optional() });
 
-function accessTo(certificate: string | undefined): ServerAccess {
+function accessTo(
+  certificate: string | undefined,
+  { trustsAll }: { readonly trustsAll: boolean },
+): ServerAccess {
   // The server's own certificate is trusted, whatever name it is reached by here.
-  const tls =
+  const own: CertificateTrust | undefined =
     certificate === undefined
       ? undefined
       : { ca: readFileSync(certificate, "utf8"), checkServerIdentity: () => undefined };
+  // One that the server has ordered by itself is not at hand. The address is one of this machine, as it is without TLS.
+  const tls: CertificateTrust | undefined = trustsAll ? { rejectUnauthorized: false } : own;
   const trusting = tls === undefined ? fetch : trustingFetch(tls);
   return {
     // A download may take longer than the runtime's own time limit.

@@ -1,0 +1,62 @@
+import { visible } from "../../base/visible-text.ts";
+import type { ResultOf } from "../../client/index.ts";
+import { type CommandRow, command, exitCodes } from "../command.ts";
+import { remoteJson } from "../options.ts";
+import { connect } from "../remote/remote.ts";
+import { printTable, timeCell } from "../terminal/table.ts";
+
+type Certificate = ResultOf<"node-server_certificates">[number];
+
+const list = command({
+  name: "list",
+  summary: "list the names, the ends of their certificates, and what went wrong",
+  isDefault: true,
+  options: remoteJson,
+  async run(options, ctx) {
+    const client = await connect(ctx, options);
+    const found = await client.call("node-server_certificates");
+    const time = (at: number | null) => (at === null ? "-" : timeCell(ctx, at));
+    await printTable(ctx, {
+      json: options.json && found,
+      head: ["NAME", "STATE", "ISSUER", "END", "NEXT TRY", "LAST ERROR"],
+      rows: found.map(({ name, state, issuer, until, renew_at, problem }) => [
+        name,
+        state,
+        issuer ?? "-",
+        time(until),
+        time(problem?.retry_at ?? renew_at),
+        problem?.reason ?? "-",
+      ]),
+    });
+    if (options.json) return exitCodes.done;
+    if (found.length === 0)
+      ctx.say(
+        "the server orders no certificates; write auto = true below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)",
+      );
+    for (const one of found) if (one.problem !== null) ctx.say(visible(problemText(one, one.problem)));
+    return exitCodes.done;
+  },
+});
+
+function problemText({ name }: Certificate, { advice, detail }: NonNullable<Certificate["problem"]>): string {
+  return `${name}: ${advice} (${detail})`;
+}
+
+const renew = command({
+  name: "renew <name>",
+  summary: "order a new certificate for a name now; the one in force stays until then",
+  options: remoteJson,
+  async run({ name, ...options }, ctx) {
+    const client = await connect(ctx, options);
+    const before = await client.call("node-server_renew_certificate", { name });
+    if (options.json) await ctx.printJson(before);
+    else ctx.say(`ordered; \`node-server certs\` shows what comes of it`);
+    return exitCodes.done;
+  },
+});
+
+export const certs: CommandRow = {
+  name: "certs",
+  summary: "list and renew the certificates that a server orders by itself",
+  commands: [list, renew],
+};
