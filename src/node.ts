@@ -23,7 +23,7 @@ import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
-import { certificateCheck } from "./http/listen/tls.ts";
+import { certificateCheck, certificateState } from "./http/listen/tls.ts";
 import type { S3Settings } from "./http/request/host-name.ts";
 import type { HttpDeps } from "./http/routes.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
@@ -391,7 +391,7 @@ function newBackground({ options, present, log, clock }: Core, { tcp }: Listener
       stopping: updater.stopping,
       clock,
     }),
-    certificates: certificateCheck({ expiresAtMs: () => tcp.certificateExpiresAtMs, log, clock }),
+    certificates: certificateCheck({ end: () => tcp.certificateEnd, log, clock }),
   };
 }
 
@@ -485,7 +485,7 @@ function newBackendPart(core: Core, made: NodeParts): BackendPart {
 /** `newServices` makes the services that outlive a backend. */
 function newServices(
   core: Core,
-  { certificates, cluster, http, background, metrics, control }: NodeParts,
+  { certificates, cluster, http, listeners, background, metrics, control }: NodeParts,
 ): LastingServices {
   const { options, overrides, clock, uptimeMs, hub, ring, auditRing } = core;
   return {
@@ -494,6 +494,10 @@ function newServices(
     readiness: cluster.readiness,
     roster: cluster.roster,
     certificates,
+    certificateState() {
+      const { certificateEnd } = listeners.tcp;
+      return certificateEnd && certificateState(certificateEnd, clock.now());
+    },
     isServerName: (host) => http.deps.names.has(host),
     hub,
     metrics,

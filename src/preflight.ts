@@ -32,7 +32,7 @@ import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";
 import { type Config, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
-import { certificateState, readTls } from "./http/listen/tls.ts";
+import { certificateState, endOfFile, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
 import { unixAddress } from "./settings.ts";
 
@@ -109,7 +109,7 @@ function programProblem(path: string): string | undefined {
 export function inspectCertificate({ tls_cert, tls_key }: Config, nowMs: number): Finding[] {
   if (tls_cert === undefined || tls_key === undefined || inspectTls({ tls_cert, tls_key }).length > 0)
     return [];
-  const state = certificateState(readTls(tls_cert, tls_key).expiresAtMs, nowMs);
+  const state = certificateState(endOfFile(readTls(tls_cert, tls_key).expiresAtMs), nowMs);
   return state === undefined ? [] : [{ path: ["tls_cert"], why: state.text, isWarning: true }];
 }
 

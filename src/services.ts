@@ -24,6 +24,8 @@ export interface Services {
   readonly readiness: { missing(): Promise<readonly string[]> };
   /** The certificates that the server orders by itself. */
   readonly certificates: Pick<Certificates, "list" | "renew">;
+  /** A certificate that ends soon, or has ended; undefined while all is well. */
+  certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** The nodes that use the database. */
   readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */

@@ -144,10 +144,10 @@ export class Certificates {
     return this.#prepared ?? this.#set;
   }
 
-  /** When the first of the certificates in force ends, in Unix milliseconds; undefined if there is none. */
-  get expiresAtMs(): number | undefined {
-    const named = [...(this.#set?.named.keys() ?? [])].map((name) => this.#loaded.get(name)?.until ?? 0);
-    return named.length === 0 ? undefined : Math.min(...named);
+  /** The certificate in force that ends first; undefined if there is none. */
+  get first(): Pick<StoredCertificate, "from" | "until"> | undefined {
+    const inForce = [...(this.#set?.named.keys() ?? [])].flatMap((name) => this.#loaded.get(name) ?? []);
+    return inForce.toSorted((a, b) => a.until - b.until)[0];
   }
 
   /** Opens what a configuration needs, beside what is in force. */

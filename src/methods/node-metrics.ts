@@ -95,8 +95,9 @@ export const nodeMetrics = {
       const [hour] = metrics.history({ since: now - recentMs });
       return judge({
         missing,
-        measured: measuredFacts(metrics.families, hour, now),
+        measured: measuredFacts(metrics.families, hour),
         nodes,
+        certificate: services.certificateState(),
         uncertified,
         ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });

@@ -57,6 +57,8 @@ export interface Facts {
   readonly missing: readonly string[];
   readonly measured: MeasuredFacts;
   readonly nodes?: NodeFacts | undefined;
+  /** A certificate that ends soon, or has ended. */
+  readonly certificate?: { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** Host names for which the last order of a certificate failed. */
   readonly uncertified?: readonly string[] | undefined;
   /** Errors in the log of the last hour. */
@@ -78,8 +80,6 @@ export interface MeasuredFacts {
   readonly failedRequests: number;
   /** The median of the 99th percentiles of the delay of the event loop in the last five minutes. */
   readonly delaySeconds: number;
-  /** The certificate that ends first, with the milliseconds until then; undefined without TLS. */
-  readonly certificate: { readonly expires: string; readonly leftMs: number } | undefined;
 }
 
 export interface NodeFacts {
@@ -103,8 +103,6 @@ const troubleShare = 0.2;
 const slowSeconds = 0.25;
 const nearLimit = 0.9;
 const manySignIns = 20;
-/** The time before its end from which a certificate is reported. Tools that renew certificates do so 30 days before. */
-export const certificateWarningMs = 14 * 24 * 60 * 60 * 1000;
 
 /** Judges whether the server is well. Facts that are not known are no reason to worry. */
 export function judge(facts: Facts): Verdict {
@@ -147,7 +145,7 @@ function partReasons(missing: readonly string[], isDatabaseWritable: boolean): R
 }
 
 function measuredReasons(measured: MeasuredFacts): Reason[] {
-  const { disks, descriptors, connections, requests, failedRequests, delaySeconds, certificate } = measured;
+  const { disks, descriptors, connections, requests, failedRequests, delaySeconds } = measured;
   const reasons: Reason[] = [];
   for (const { disk, free, size } of disks) {
     const isBelow = (bound: typeof lowDisk) => free < bound.bytes && free < size * bound.share;
@@ -158,10 +156,6 @@ function measuredReasons(measured: MeasuredFacts): Reason[] {
   if (failedRequests >= minFailed && share > attentionShare)
     reasons.push({ code: "failing", level: share > troubleShare ? "trouble" : "attention", share });
   if (delaySeconds > slowSeconds) reasons.push({ code: "slow", level: "attention", seconds: delaySeconds });
-  if (certificate !== undefined && certificate.leftMs <= certificateWarningMs) {
-    const level = certificate.leftMs <= 0 ? "trouble" : "attention";
-    reasons.push({ code: "certificate", level, expires: certificate.expires });
-  }
   if (isNear(descriptors)) reasons.push({ code: "descriptors", level: "attention" });
   if (isNear(connections)) reasons.push({ code: "connections", level: "attention" });
   return reasons;
@@ -179,8 +173,14 @@ function nodeReasons({ lost, notReady, hasWarnings }: NodeFacts): Reason[] {
   return reasons;
 }
 
-function certificateReasons({ uncertified = [] }: Facts): Reason[] {
-  return uncertified.length === 0 ? [] : [{ code: "uncertified", level: "attention", names: uncertified }];
+function certificateReasons({ certificate, uncertified = [] }: Facts): Reason[] {
+  const reasons: Reason[] = [];
+  if (certificate !== undefined) {
+    const level = certificate.hasExpired ? "trouble" : "attention";
+    reasons.push({ code: "certificate", level, expires: certificate.expires });
+  }
+  if (uncertified.length > 0) reasons.push({ code: "uncertified", level: "attention", names: uncertified });
+  return reasons;
 }
 
 function logReasons({ errors, failedSignIns = 0 }: Facts): Reason[] {
@@ -193,11 +193,7 @@ function logReasons({ errors, failedSignIns = 0 }: Facts): Reason[] {
 }
 
 /** `measuredFacts` reads what decides the verdict from the present values and the history of the last five minutes. */
-export function measuredFacts(
-  families: readonly Family[],
-  hour: HistoryPart | undefined,
-  nowMs: number,
-): MeasuredFacts {
+export function measuredFacts(families: readonly Family[], hour: HistoryPart | undefined): MeasuredFacts {
   const value = (name: string, label?: string) =>
     samplesOf(families, name).find(
       ({ labels }) => label === undefined || Object.values(labels).includes(label),
@@ -222,17 +218,8 @@ export function measuredFacts(
     connections: share(value("node_server_rpc_connections"), value("node_server_rpc_connections_limit")),
     requests: total((series) => series.startsWith("requests_") && series !== "requests_in_flight"),
     failedRequests: total((series) => series === "responses_5xx"),
-    certificate: firstCertificate(families, nowMs),
     delaySeconds: median(recent((series) => series === "event_loop_delay_seconds_p99")),
   };
-}
-
-function firstCertificate(families: readonly Family[], nowMs: number): MeasuredFacts["certificate"] {
-  const ends = samplesOf(families, "node_server_tls_certificate_expiry_seconds").map(
-    ({ value }) => value * 1000,
-  );
-  const first = Math.min(...ends);
-  return ends.length === 0 ? undefined : { expires: new Date(first).toISOString(), leftMs: first - nowMs };
 }
 
 /** What the verdict takes from the history. */

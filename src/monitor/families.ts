@@ -66,9 +66,9 @@ export function certificateFamilies({ listeners }: MetricSources): Family[] {
   return [
     gauge(
       "node_server_tls_certificate_expiry_seconds",
-      "Unix time at which the certificate of the listener expires; missing without one.",
+      "Unix time at which the first certificate of the listener expires; missing without one.",
       () => {
-        const ends = listeners.flatMap(({ certificateExpiresAtMs: at }) => at ?? []);
+        const ends = listeners.flatMap(({ certificateEnd }) => certificateEnd?.expiresAtMs ?? []);
         return ends.length === 0 ? undefined : Math.min(...ends) / 1000;
       },
     ),

@@ -1,7 +1,13 @@
 import { expect } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { certificateCheck, certificateState, readTls } from "../../src/http/listen/tls.ts";
+import {
+  certificateCheck,
+  certificateState,
+  endOfFile,
+  endOfOrdered,
+  readTls,
+} from "../../src/http/listen/tls.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -27,9 +33,18 @@ const metricOf = ({ node }: TestNode) => {
 
 test("a certificate is reported from 14 days before its end", () => {
   const end = Date.parse("2026-11-30T12:00:00Z");
-  expect(certificateState(end, end - 14 * dayMs - 1)).toBeUndefined();
-  expect(certificateState(end, end - 14 * dayMs)).toMatchObject({ hasExpired: false });
-  expect(certificateState(end, end)).toMatchObject({ hasExpired: true, expires: "2026-11-30T12:00:00.000Z" });
+  const at = (nowMs: number) => certificateState(endOfFile(end), nowMs);
+  expect(at(end - 14 * dayMs - 1)).toBeUndefined();
+  expect(at(end - 14 * dayMs)).toMatchObject({ hasExpired: false });
+  expect(at(end)).toMatchObject({ hasExpired: true, expires: "2026-11-30T12:00:00.000Z" });
+});
+
+test("one that the server orders is reported once its renewal is late, whatever its life", () => {
+  const until = Date.parse("2026-11-30T12:00:00Z");
+  const warnedAfter = (lifeMs: number) => until - endOfOrdered({ from: until - lifeMs, until }).warnFromMs;
+  expect(warnedAfter(90 * dayMs)).toBe(14 * dayMs);
+  expect(warnedAfter(6 * dayMs)).toBe(dayMs);
+  expect(warnedAfter(dayMs)).toBe(dayMs / 6);
 });
 
 test("of a chain, the certificate that ends first counts", async () => {
@@ -52,7 +67,11 @@ test("a server reports its certificate once a day while it runs", async () => {
   const entries: LogEntry[] = [];
   hub.attach({ filter: parseFilter("info"), write: (entry) => void entries.push(entry) });
   let end: number | undefined = clock.now() + 16 * dayMs;
-  const check = certificateCheck({ expiresAtMs: () => end, log: hub.logger("server"), clock }).start();
+  const check = certificateCheck({
+    end: () => (end === undefined ? undefined : endOfFile(end)),
+    log: hub.logger("server"),
+    clock,
+  }).start();
   const reported = async (days: number) => {
     await clock.advance(days * dayMs);
     return entries.splice(0).map(({ level, fields }) => [level, fields.event]);

@@ -10,6 +10,7 @@ import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
 import type { HttpDeps } from "../routes.ts";
 import { handOverOf } from "./hand-over.ts";
 import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
+import { type CertificateEnd, endOfFile, endOfOrdered } from "./tls.ts";
 
 export interface SlotOptions extends ListenOptions {
   /** False while the address is not logged. */
@@ -135,11 +136,13 @@ export class ListenerSlot {
     return this.#current?.port;
   }
 
-  /** When its certificate ends, in Unix milliseconds; undefined without one. */
-  get certificateExpiresAtMs(): number | undefined {
+  /** The end of its certificate; undefined without one. */
+  get certificateEnd(): CertificateEnd | undefined {
     const address = this.#current?.bindAddress;
     if (address?.at !== "tcp") return undefined;
-    return address.tls === "auto" ? this.#options.certificates?.expiresAtMs : address.tls?.expiresAtMs;
+    if (address.tls !== "auto") return address.tls && endOfFile(address.tls.expiresAtMs);
+    const first = this.#options.certificates?.first;
+    return first && endOfOrdered(first);
   }
 
   /** HTTP requests that are being answered, and open WebSockets. */

@@ -5,7 +5,6 @@ import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
 import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
 import { Task } from "../../base/task.ts";
 import type { Logger } from "../../log/hub.ts";
-import { certificateWarningMs } from "../../metrics/verdict.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
 export interface Tls {
@@ -25,8 +24,39 @@ interface KeyPair {
 export interface OwnCertificates {
   /** Undefined without `[tls] auto`. */
   readonly set: { readonly fallback: KeyPair; readonly named: ReadonlyMap<string, KeyPair> } | undefined;
-  /** When the first of them ends, in Unix milliseconds. */
-  readonly expiresAtMs: number | undefined;
+  /** The one that ends first, in Unix milliseconds. */
+  readonly first: { readonly from: number; readonly until: number } | undefined;
+}
+
+/** CertificateEnd is when a certificate ends, and from when on that is reported. */
+export interface CertificateEnd {
+  readonly expiresAtMs: number;
+  readonly warnFromMs: number;
+  /** Whether the server orders it by itself. */
+  readonly isOrdered: boolean;
+}
+
+/** The time before its end from which a certificate is reported. Tools that renew certificates do so 30 days before. */
+const warningMs = 14 * 24 * 60 * 60 * 1000;
+
+/** endOfFile is that of a certificate in a file. */
+export function endOfFile(expiresAtMs: number): CertificateEnd {
+  return { expiresAtMs, warnFromMs: expiresAtMs - warningMs, isOrdered: false };
+}
+
+/** endOfOrdered is that of a certificate that the server orders: it is renewed after two thirds of its life, which may be a day. */
+export function endOfOrdered({
+  from,
+  until,
+}: {
+  readonly from: number;
+  readonly until: number;
+}): CertificateEnd {
+  return {
+    expiresAtMs: until,
+    warnFromMs: until - Math.min(warningMs, (until - from) / 6),
+    isOrdered: true,
+  };
 }
 
 /** readTls reads a certificate and its key; throws unless both are valid and belong together. */
@@ -88,34 +118,39 @@ interface CertificateState {
   readonly text: string;
 }
 
-/** certificateState returns whether a certificate has to be renewed; undefined while it is valid for more than 14 days. */
-export function certificateState(expiresAtMs: number, nowMs: number): CertificateState | undefined {
-  if (expiresAtMs - nowMs > certificateWarningMs) return undefined;
+/** certificateState returns whether a certificate has to be renewed; undefined while it is valid for long enough. */
+export function certificateState(
+  { expiresAtMs, warnFromMs, isOrdered }: CertificateEnd,
+  nowMs: number,
+): CertificateState | undefined {
+  if (nowMs < warnFromMs) return undefined;
   const hasExpired = expiresAtMs <= nowMs;
   const expires = new Date(expiresAtMs).toISOString();
-  const text = `${hasExpired ? "expired" : "expires"} on ${expires}; renew it and send HUP to the server`;
+  const advice = isOrdered
+    ? "`node-server certs` says why it was not renewed"
+    : "renew it and send HUP to the server";
+  const text = `${hasExpired ? "expired" : "expires"} on ${expires}; ${advice}`;
   return { hasExpired, expires, text };
 }
 
 const dayMs = 24 * 60 * 60 * 1000;
 
 interface CertificateCheckOptions {
-  /** When the present certificate ends; undefined without one. */
-  readonly expiresAtMs: () => number | undefined;
+  /** The end of the present certificate; undefined without one. */
+  readonly end: () => CertificateEnd | undefined;
   readonly log: Logger;
   readonly clock: Clock;
 }
 
 /** certificateCheck logs that the certificate of a listener ends soon or has ended: at the start, once a day, and when it is asked to. */
-export function certificateCheck({ expiresAtMs, log, clock }: CertificateCheckOptions): Task {
+export function certificateCheck({ end, log, clock }: CertificateCheckOptions): Task {
   return new Task({
     clock,
     everyMs: dayMs,
     firstMs: 0,
     run() {
-      const at = expiresAtMs();
-      if (at === undefined) return;
-      const state = certificateState(at, clock.now());
+      const present = end();
+      const state = present && certificateState(present, clock.now());
       if (state === undefined) return;
       const event = state.hasExpired ? "certificate.expired" : "certificate.expiring";
       log.event(event, `the certificate ${state.text}`, { expires: state.expires });
