@@ -209,10 +209,15 @@ export function tcpAddress({
 }
 
 /** `redirectAddress` is where plain http is sent to https. */
-export function redirectAddress({ http_listener, tls, reuse_port }: Config): BindAddress | undefined {
+export function redirectAddress({
+  ws_listener,
+  http_listener,
+  tls,
+  reuse_port,
+}: Config): BindAddress | undefined {
   // Certificate authorities ask at port 80.
   const isAsked = tls.auto && tls.dns_hook === undefined;
-  const address = http_listener ?? (isAsked ? { host: "0.0.0.0", port: 80 } : undefined);
+  const address = http_listener ?? (isAsked ? { host: ws_listener.host, port: 80 } : undefined);
   if (address === undefined) return undefined;
   return { at: "tcp", address, tls: undefined, reusePort: reuse_port };
 }

@@ -243,7 +243,7 @@ const topKeys = {
   http_listener: key(
     "address",
     listener.optional(),
-    "An address for plain http that redirects (308) every request to https, and answers certificate authorities. Needs TLS at `ws_listener`. Default: `0.0.0.0:80` with `auto` in `[tls]`, unless `dns_hook` is set; otherwise none.",
+    "An address for plain http that redirects (308) every request to https, and answers certificate authorities. Needs TLS at `ws_listener`. Default: with `auto` in `[tls]`, port 80 at the address of `ws_listener`, unless `dns_hook` is set; otherwise none.",
     { example: "0.0.0.0:80" },
   ),
   server_uuid: key(

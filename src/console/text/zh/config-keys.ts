@@ -23,7 +23,7 @@ export const configKeys: typeof en = {
     link_key_file:
       "保存签名链接密钥中不在数据库里的那一部分的文件；不存在时会自动创建。默认是本文件旁边的 `config.link-key`。集群的所有节点必须使用内容相同的文件。",
     http_listener:
-      "明文 http 的地址，把所有请求重定向（308）到 https，并应答证书颁发机构；`ws_listener` 必须启用 TLS。默认：`[tls]` 中设置了 `auto` 且没有 `dns_hook` 时为 `0.0.0.0:80`，否则没有。",
+      "明文 http 的地址，把所有请求重定向（308）到 https，并应答证书颁发机构；`ws_listener` 必须启用 TLS。默认：`[tls]` 中设置了 `auto` 且没有 `dns_hook` 时为 `ws_listener` 的地址上的 80 端口，否则没有。",
     "tls.auto":
       "为 `server_name`、`[s3]` 的主机名和所有已启用存储桶的主机名申请证书并续期。启用即表示您接受证书颁发机构的条款。",
     "tls.email": "证书颁发机构账户的邮箱地址，该机构可能会发送邮件。",
