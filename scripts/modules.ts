@@ -65,7 +65,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "rpc",
     "services",
   ],
-  preflight: ["base", "blobs", "buckets", "config", "http", "settings"],
+  preflight: ["base", "blobs", "buckets", "certs", "config", "http", "settings"],
   "process-group": ["base", "log", "metrics", "config"],
   "node-options": ["auth", "base", "bundle", "process-group", "rpc", "services", "update"],
   node: [

@@ -8,7 +8,7 @@ import {
   readSync,
   statSync,
 } from "node:fs";
-import { dirname, relative as relativePath, resolve } from "node:path";
+import { dirname, join, relative as relativePath, resolve } from "node:path";
 import { sqliteFilePart } from "./base/config-key.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
@@ -28,13 +28,14 @@ import { memberAt } from "./base/validation-issue.ts";
 import { kindOf, openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
 import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
 import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
+import { readStored } from "./certs/pem.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";
 import { type Config, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
-import { certificateState, endOfFile, readTls } from "./http/listen/tls.ts";
+import { certificateState, endOfFile, endOfOrdered, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
-import { unixAddress } from "./settings.ts";
+import { certificateSettings, unixAddress } from "./settings.ts";
 
 /**
  * `preflight` opens what a configuration names, as far as that changes nothing. `check` reports the findings; a start or a reload
@@ -106,11 +107,25 @@ function programProblem(path: string): string | undefined {
 }
 
 /** `inspectCertificate` warns of a certificate that ends soon. A server reports that itself, also while it runs. */
-export function inspectCertificate({ tls_cert, tls_key }: Config, nowMs: number): Finding[] {
+export function inspectCertificate(config: Config, nowMs: number): Finding[] {
+  const { tls_cert, tls_key } = config;
+  if (config.tls.auto) return inspectOrdered(config, nowMs);
   if (tls_cert === undefined || tls_key === undefined || inspectTls({ tls_cert, tls_key }).length > 0)
     return [];
   const state = certificateState(endOfFile(readTls(tls_cert, tls_key).expiresAtMs), nowMs);
   return state === undefined ? [] : [{ path: ["tls_cert"], why: state.text, isWarning: true }];
+}
+
+/** The certificate of `server_name`. Others may be of names that no bucket has any more, and with `secret` they are in the database. */
+function inspectOrdered(config: Config, nowMs: number): Finding[] {
+  const { serverName, secret, folder } = certificateSettings(config) ?? {};
+  if (serverName === undefined || folder === undefined || secret !== undefined) return [];
+  const path = join(folder, `${serverName}.pem`);
+  const stored = existsSync(path) ? readStored(readFileSync(path, "utf8"), serverName) : undefined;
+  const state = stored && certificateState(endOfOrdered(stored), nowMs);
+  return state === undefined
+    ? []
+    : [{ path: ["tls", "auto"], why: `the certificate of ${serverName} ${state.text}`, isWarning: true }];
 }
 
 function inspectFolder(key: string, path: string): Finding[] {

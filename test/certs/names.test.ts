@@ -74,5 +74,8 @@ if (opened !== undefined) {
     await using user = await User.open();
     const health = await user.run(["health", "-c", node.configPath]);
     expect([health.code, health.stdout]).toEqual([0, expect.stringContaining('"ok"')]);
+    await issuedFor(node, serverName);
+    const check = await user.run(["check", "-c", node.configPath]);
+    expect([check.code, check.stderr]).toEqual([0, ""]);
   }, 40_000);
 }
