@@ -166,14 +166,20 @@ function countedAs({ name }: Handler, { headers }: Request): HandlerName {
 export class Router {
   readonly #deps: ListenerDeps;
   readonly #toErrorResponse: (error: unknown) => Response;
+  readonly #answerAll: ((request: Request) => Promise<Response>) | undefined;
   #lastHost: string | null = null;
   /** The handler that `#dispatch` has called last. */
   #handler: HandlerName = "static";
 
-  /** `toErrorResponse` answers for a handler that failed. */
-  constructor(deps: ListenerDeps, toErrorResponse: (error: unknown) => Response) {
+  /** `toErrorResponse` answers for a handler that failed. With `answerAll`, the listener has no routes. */
+  constructor(
+    deps: ListenerDeps,
+    toErrorResponse: (error: unknown) => Response,
+    answerAll?: (request: Request) => Promise<Response>,
+  ) {
     this.#deps = deps;
     this.#toErrorResponse = toErrorResponse;
+    this.#answerAll = answerAll;
   }
 
   route(request: Request, server: Server<RpcSocket>): Answer {
@@ -214,6 +220,7 @@ export class Router {
     try {
       this.#handler = "other";
       if (hasInvalidLength(request)) return invalidLength();
+      if (this.#answerAll !== undefined) return this.#answerAll(request);
       if (this.#deps.isForS3 || isForS3(request, this.#deps.s3()))
         return this.#dispatchTo(s3Operations, request, server);
       if (request.method === "GET") {

@@ -78,7 +78,7 @@ inBrowser("settings say what becomes of the certificates of host names, and what
   const { page } = tab;
   const card = page.getByRole("region", { name: "Certificates" });
   await card.getByText("the certificate is being issued").waitFor();
-  await card.getByText("has a certificate until Apr 1, 2027").waitFor();
+  await card.getByText("has a certificate until 2027-04-01").waitFor();
   await card.getByText("add an A record").waitFor();
   expect(await card.getByText("other.example.com").count()).toBe(0);
   await card.getByRole("button", { name: "Try again" }).click();

@@ -37,6 +37,10 @@ test("http_listener sends every request to the same address of https, and serves
     for (const method of ["GET", "HEAD", "OPTIONS", "PROPFIND"])
       expect([path, ...(await ask(path, host, { method }))]).toEqual([path, 308, location, null]);
   expect((await ask("/jsonrpc", "localhost", { method: "POST", body: "{}" }))[0]).toBe(308);
+  using closing = await Wire.open(`http://${plain}`);
+  closing.write("GET / HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n");
+  await closing.hears(/^HTTP\/1\.1 308 [\s\S]*\r\n\r\n/);
+  expect(closing.heard.toLowerCase()).toContain("\r\nconnection: close\r\n");
   const followed = await fetch(`http://${plain}/node/health`, trusting);
   expect([followed.status, new URL(followed.url).protocol]).toEqual([200, "https:"]);
   for (const head of [

@@ -8,7 +8,6 @@ import { toFault } from "../../rpc/bodies.ts";
 import { plainText, redirect, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
 import { idleSeconds } from "../pipeline.ts";
-import type { RequestObservers } from "../request/request-observer.ts";
 import { type HttpDeps, type ListenerDeps, Router } from "../routes.ts";
 import type { OwnCertificates, Tls } from "./tls.ts";
 import {
@@ -222,10 +221,8 @@ function handlers(deps: ListenerDeps, limits: SizeLimits, { log, redirects }: Li
     if (kind === "DatabaseError") return serviceUnavailable(detail);
     return plainText(500, `500 ${message}`);
   };
-  const router =
-    redirects === undefined
-      ? new Router(deps, toErrorResponse)
-      : new RedirectRouter(redirects, deps.observers, toErrorResponse);
+  const answer = redirects && ((request: Request) => redirectToHttps(request, redirects));
+  const router = new Router(deps, toErrorResponse, answer);
   return {
     development: false,
     // Bodies are bounded where they are read: an upload may be larger than a call.
@@ -258,47 +255,26 @@ function handlers(deps: ListenerDeps, limits: SizeLimits, { log, redirects }: Li
 
 const challengePath = "/.well-known/acme-challenge/";
 
-/** RedirectRouter answers the challenges of certificate authorities, and sends everybody else to the same address of https. */
-class RedirectRouter {
-  readonly #options: RedirectOptions;
-  readonly #observers: RequestObservers;
-  readonly #toErrorResponse: (error: unknown) => Response;
+/** redirectToHttps answers the challenges of certificate authorities, and sends everybody else to the same address of https. */
+async function redirectToHttps(request: Request, options: RedirectOptions): Promise<Response> {
+  const host = request.headers.get("host") ?? "";
+  if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(request.url))
+    return plainText(400, "400 Bad Request: invalid Host header.");
+  const url = new URL(request.url);
+  const challenge = await challengeAt(url, options);
+  if (challenge !== undefined) return plainText(200, challenge, { "cache-control": "no-store" });
+  url.protocol = "https:";
+  url.port = String(options.httpsPort() ?? "");
+  // Browsers would keep a permanent redirect for good, also after the port of https has changed.
+  return redirect(308, url.href, { "cache-control": "no-cache" });
+}
 
-  constructor(
-    options: RedirectOptions,
-    observers: RequestObservers,
-    toErrorResponse: (error: unknown) => Response,
-  ) {
-    this.#options = options;
-    this.#observers = observers;
-    this.#toErrorResponse = toErrorResponse;
-  }
-
-  async route(request: Request, server: Server<RpcSocket>): Promise<Response> {
-    const startedAt = performance.now();
-    this.#observers.started(request, server);
-    const response = await this.#answer(request).catch(this.#toErrorResponse);
-    this.#observers.ended({ request, server, handler: "other", startedAt }, response);
-    return response;
-  }
-
-  async #answer(request: Request): Promise<Response> {
-    const host = request.headers.get("host") ?? "";
-    if (!/^[\w.:[\]-]+$/.test(host) || !URL.canParse(request.url))
-      return plainText(400, "400 Bad Request: invalid Host header.");
-    const url = new URL(request.url);
-    const challenge = await this.#challengeAt(url);
-    if (challenge !== undefined) return plainText(200, challenge, { "cache-control": "no-store" });
-    url.protocol = "https:";
-    url.port = String(this.#options.httpsPort() ?? "");
-    // Browsers would keep a permanent redirect for good, also after the port of https has changed.
-    return redirect(308, url.href, { "cache-control": "no-cache" });
-  }
-
-  async #challengeAt({ pathname }: URL): Promise<string | undefined> {
-    const token = pathname.startsWith(challengePath) ? pathname.slice(challengePath.length) : "";
-    return /^[\w-]+$/.test(token) ? this.#options.answerChallenge(token) : undefined;
-  }
+async function challengeAt(
+  { pathname }: URL,
+  { answerChallenge }: RedirectOptions,
+): Promise<string | undefined> {
+  const token = pathname.startsWith(challengePath) ? pathname.slice(challengePath.length) : "";
+  return /^[\w-]+$/.test(token) ? answerChallenge(token) : undefined;
 }
 
 function describe(bindAddress: BindAddress): string {
