@@ -17,7 +17,7 @@ export function HostCertificates({ bucket }: { readonly bucket: Bucket }) {
   const own = value?.filter(({ name }) => bucket.hosts?.includes(name)) ?? [];
   if (own.length === 0) return null;
   return (
-    <section class="card form" aria-labelledby="certificates">
+    <section class="card form site-rules" aria-labelledby="certificates">
       <h2 id="certificates">{t.bucketTabs.certificates}</h2>
       <ul>
         {own.map((certificate) => (
@@ -50,12 +50,14 @@ function ProblemOf({ certificate: { name, problem }, onRenewed }: ProblemProps) 
     act({ run: () => client.call("node-server_renew_certificate", { name }), after: onRenewed });
   return (
     <div class="notice">
-      <p>{t.bucketTabs.certificateAdvice[reason] ?? visibleText(advice)}</p>
-      <p class="muted">{visibleText(detail)}</p>
-      <p class="row">
-        {t.bucketTabs.certificateRetry(ago(retry_at))}
-        {rights.may("node-server_renew_certificate") && <Button onClick={renew}>{t.frame.tryAgain}</Button>}
-      </p>
+      <div>
+        <p>{t.bucketTabs.certificateAdvice[reason] ?? visibleText(advice)}</p>
+        <p class="muted">{visibleText(detail)}</p>
+        <p class="row">
+          {t.bucketTabs.certificateRetry(ago(retry_at))}
+          {rights.may("node-server_renew_certificate") && <Button onClick={renew}>{t.frame.tryAgain}</Button>}
+        </p>
+      </div>
     </div>
   );
 }
