@@ -148,7 +148,8 @@ export function statusFamily({ services, clock, families, recent }: StatusSource
       const now = clock.now();
       const { reasons } = judge({
         missing: [],
-        measured: measuredFacts(families(), recent(), now),
+        measured: measuredFacts(families(), recent()),
+        certificate: services().certificateState(),
         ...loggedFacts(ring.entries(), auditRing.entries(), now),
       });
       const gravity = (code: string) =>

@@ -227,7 +227,7 @@ function reasonText(reason: StatusReason): string {
     case "nodes":
       return "the nodes have conflicting settings";
     case "certificate":
-      return `the certificate ends at ${reason.expires}; renew it and send HUP to the server`;
+      return `the certificate ends at ${reason.expires}; renew it and send HUP to the server, or see node-server certs`;
     case "disk":
       return `only ${sizeText(reason.free_bytes)} are free on the disk of ${reason.disk}`;
     case "failing":
@@ -236,6 +236,8 @@ function reasonText(reason: StatusReason): string {
       return `requests wait ${Math.round(reason.seconds * 1000)} ms before they are handled`;
     case "nodeLost":
       return `lost: ${reason.names.join(", ")}`;
+    case "uncertified":
+      return `no new certificate for ${reason.names.join(", ")}; node-server certs says why`;
     case "nodeNotReady":
       return `not ready: ${reason.names.join(", ")}`;
     case "errors":
