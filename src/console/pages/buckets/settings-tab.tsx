@@ -9,8 +9,8 @@ import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } fro
 import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useUnsaved } from "../../unsaved-work.ts";
-import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "./parts.tsx";
 import { HostCertificates } from "./host-certificates.tsx";
+import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "./parts.tsx";
 
 interface SettingsTabProps {
   readonly bucket: Bucket;
