@@ -201,6 +201,8 @@ export interface ServerEvents {
   "deploy.deleted": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** The configuration file was replaced. */
   "config.edited": { token_key?: string; username?: string; address: string };
+  /** A new certificate was asked for before its time. */
+  "certificate.requested": { token_key?: string; username?: string; address: string; name: string };
   /** SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure. */
   "sql.executed": { token_key?: string; username?: string; address: string; statements: string[]; outcome: "succeeded" | "failed" };
   /** A release was installed; the restart follows. */
@@ -310,6 +312,7 @@ export const serverEvents = {
   "deploy.rolled_back": "INFO",
   "deploy.deleted": "INFO",
   "config.edited": "INFO",
+  "certificate.requested": "INFO",
   "sql.executed": "INFO",
   "update.requested": "INFO",
   "sign_in.failed": "INFO",

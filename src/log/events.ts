@@ -112,6 +112,7 @@ export const auditEvents = {
   ),
   "deploy.deleted": audited("A deploy and its files were deleted.", deploy),
   "config.edited": audited("The configuration file was replaced.", {}),
+  "certificate.requested": audited("A new certificate was asked for before its time.", { name: text }),
   "sql.executed": audited(
     "SQL that can write was run. `statements` are the first words of its statements. If the outcome is `failed`, some of them may have been committed before the failure.",
     { statements: z.array(text).readonly(), outcome: z.enum(["succeeded", "failed"]) },

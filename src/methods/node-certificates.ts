@@ -53,6 +53,10 @@ export const nodeCertificates = {
     result: certificate,
     fails: ["InvalidInput", "NotFound", "DatabaseError"],
     example: { params: { token: "<SUPER_TOKEN>", name: "shop.example.com" }, result: example },
-    run: ({ certificates }, { name }) => certificates.renew(name),
+    run: async ({ certificates, audit }, { name }) => {
+      const before = await certificates.renew(name);
+      audit("certificate.requested", { name });
+      return before;
+    },
   }),
 };

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { methods } from "../../src/methods/index.ts";
+import { orderingCertificates } from "../support/certs.ts";
 import { eachDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -165,6 +166,15 @@ eachDatabase(
       node.call("node-server_edit_config", { token: node.superToken, config_string }),
     );
     expect(edited).toEqual([{ event: "config.edited", ...who }]);
+    const name = "shop.example.com";
+    await using ordering = await testNode({ logging, ...orderingCertificates });
+    const asked = await auditOf(ordering, () =>
+      ordering.call("node-server_renew_certificate", { token: ordering.superToken, name }),
+    );
+    expect(asked).toEqual([
+      { event: "certificate.requested", ...who, token_key: ordering.superToken.split(":")[0], name },
+    ]);
+    called.push("node-server_renew_certificate");
     // The update and cursors have stories of their own, and a subscription is nothing that the server keeps.
     called.push(
       "sql_open",

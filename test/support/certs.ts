@@ -21,6 +21,17 @@ ${more}`,
   };
 }
 
+/** Options for a server that orders certificates for `shop.example.com` where nobody gives any. */
+export const orderingCertificates: Pick<TestNodeOptions, "top" | "reach"> = {
+  top: `http_listener = "127.0.0.1:0"
+[tls]
+auto = true
+server_name = "shop.example.com"
+directory = "https://127.0.0.1:1/directory"
+`,
+  reach: async () => "http://127.0.0.1:1",
+};
+
 /** A server that orders its certificates from Pebble. */
 export function orderingNode(pebble: Pebble, options: TestNodeOptions & { readonly more?: string } = {}) {
   const { more, ...others } = options;

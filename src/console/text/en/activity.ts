@@ -31,6 +31,7 @@ const events: Readonly<Record<AuditCode, string>> = {
   "deploy.rolled_back": "Deploy rolled back",
   "deploy.deleted": "Deploy deleted",
   "config.edited": "Configuration changed",
+  "certificate.requested": "Certificate requested",
   "sql.executed": "SQL executed",
   "update.requested": "Update installed",
   "sign_in.failed": "Sign-in failed",
