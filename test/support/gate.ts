@@ -56,11 +56,16 @@ const gates: BunPlugin = {
       return { loader: "ts", contents: head + source.replace(text, gated) };
     });
     build.onResolve({ filter: /^gated:/ }, ({ path }) => ({ path: path.slice(6), namespace: "gated" }));
-    build.onLoad({ filter: /.*/, namespace: "gated" }, ({ path }) => {
-      const names = gatedFunctions[path] ?? [];
-      const lines = names.map((name) => `export const ${name} = gate.gated("${name}", real.${name});`);
-      if (path === "node:fs/promises") lines.push("export const open = gate.openGated;");
-      const head = `import * as real from "${path}";\nimport * as gate from ${calls};\nexport * from "${path}";\n`;
+    build.onLoad({ filter: /.*/, namespace: "gated" }, async ({ path }) => {
+      const gated = gatedFunctions[path] ?? [];
+      // Each by its name: of a program in pieces, Bun leaves out what `export *` of a module of Node stands for.
+      const names = Object.keys((await import(path)) as object).filter((name) => name !== "default");
+      const lines = names.map((name) => {
+        if (gated.includes(name)) return `export const ${name} = gate.gated("${name}", real.${name});`;
+        if (path === "node:fs/promises" && name === "open") return "export const open = gate.openGated;";
+        return `export const ${name} = real.${name};`;
+      });
+      const head = `import * as real from "${path}";\nimport * as gate from ${calls};\n`;
       return { loader: "ts", contents: head + lines.join("\n") };
     });
   },
