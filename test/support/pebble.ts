@@ -22,7 +22,7 @@ export interface Pebble extends AsyncDisposable {
   readonly caPath: string;
   /** Where it reads the answers to http-01. */
   readonly httpPort: number;
-  /** Paths of all requests so far. */
+  /** Paths of all requests so far, without those that Pebble wants once more: it refuses every tenth, for its nonce. */
   readonly requests: string[];
   /** Asked before each request; undefined passes all. */
   intercept: Intercept | undefined;
@@ -117,6 +117,8 @@ export async function openPebble({ externalAccounts }: PebbleOptions = {}): Prom
         headers: { ...Object.fromEntries(request.headers), host: `127.0.0.1:${relay.port}` },
         ...(body === "" ? {} : { body }),
       });
+      if (response.status === 400 && (await response.clone().text()).includes("badNonce"))
+        requests.splice(requests.lastIndexOf(pathname), 1);
       pebble.answered?.();
       if (pathname !== "/dir") return response;
       return Response.json({ ...((await response.json()) as object), ...pebble.advertise });
