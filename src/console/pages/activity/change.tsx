@@ -35,10 +35,11 @@ interface ChangedObjectProps {
   readonly actors: Actors;
 }
 
-/** The file, the folder of several files, the bucket or the token. */
+/** The file, the folder of several files, the bucket, the token or the host name. */
 function ChangedObject({ row: { count, folder = "" }, event, actors }: ChangedObjectProps) {
   const { rights } = useSession();
   if ("target_key" in event) return <ActorName actor={actors.byKey(event.target_key)} />;
+  if (event.event === "certificate.requested") return <FileName name={event.name} />;
   if (!("bucket" in event)) return null;
   const { bucket } = event;
   const isOne = count === 1;
