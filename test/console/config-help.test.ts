@@ -22,7 +22,7 @@ test("keys of the table are suggested that are not set yet", () => {
   const logging = suggested('[logging]\nlog_filter = "info"\n# json_log_file =\nj|');
   expect(logging).toContain("json_log_file");
   expect(logging).not.toContain("log_filter");
-  expect(suggested("[d|")).toEqual(["tls", "logging", "database", "files"]);
+  expect(suggested("[d|")).toEqual(["tls", "logging", "database", "files", "s3"]);
   expect(suggested("# t|")).toEqual([]);
   const known = settings.filter(({ table }) => table === "database").map(({ name }) => name);
   expect(suggested("[database]\nx|")).toEqual(known);
