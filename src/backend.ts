@@ -100,7 +100,7 @@ interface BackendOptions {
   readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
   /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
   readonly onTokensChanged: () => void;
-  /** Called when another node has stored a certificate. */
+  /** Called when another node has stored a certificate, or the host names of buckets may have changed. */
   readonly onCertificatesChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
   readonly observers: StatementObservers;
@@ -265,7 +265,12 @@ export class BackendPart implements Part<BackendSettings> {
     const shared = { freshness, log: this.#log };
     try {
       const storage = await openStorage(database, { ...storageSettings(settings), serverUuid, ...shared });
-      return new Buckets(database, { storage, ...shared, keepDeploys: settings.keep_deploys });
+      return new Buckets(database, {
+        storage,
+        ...shared,
+        keepDeploys: settings.keep_deploys,
+        onHostsChanged: this.#options.onCertificatesChanged,
+      });
     } catch (error) {
       const named = await database.namingDamage(error);
       await database.close();

@@ -284,6 +284,7 @@ function newCertificates(
       return { database: services.database, release };
     },
     onChanged: () => listeners().renewCertificates(),
+    shown: () => listeners().tcp.certificates,
     reach,
     log,
     clock,

@@ -51,12 +51,14 @@ export class BucketCache {
   readonly #freshness: Freshness;
   readonly #entries = new Remembered<BucketKey, CacheEntry>({ found: maxRecords, missing: maxMissing });
   readonly #reads: BatchLoader<BucketKey, BucketState>;
+  readonly #onHostsChanged: (() => void) | undefined;
   #hosts: ReadonlyMap<string, string> = new Map();
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
 
-  constructor(read: ReadBuckets, freshness: Freshness) {
+  constructor(read: ReadBuckets, freshness: Freshness, onHostsChanged?: () => void) {
+    this.#onHostsChanged = onHostsChanged;
     this.#read = read;
     this.#freshness = freshness;
     this.#reads = new BatchLoader((keys) => this.#readBatch(keys));
@@ -183,7 +185,10 @@ export class BucketCache {
           states.set(hostKey(host), { ...state, record });
         }
       }
-      if (!Bun.deepEquals(this.#hosts, hosts)) this.#hosts = hosts;
+      if (!Bun.deepEquals(this.#hosts, hosts)) {
+        this.#hosts = hosts;
+        this.#onHostsChanged?.();
+      }
       // A change while the rows were on their way makes them old news.
       if (changes === this.#changes)
         for (const key of keys)

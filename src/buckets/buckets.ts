@@ -42,6 +42,8 @@ interface BucketsOptions {
   readonly freshness: Freshness;
   /** How many published trees of a bucket are kept, the present one included. */
   readonly keepDeploys: number;
+  /** Called when the host names of buckets may have changed, by this node or, once that is noticed, by another. */
+  readonly onHostsChanged?: (() => void) | undefined;
   readonly log: Logger;
 }
 
@@ -73,13 +75,15 @@ export class Buckets {
   /** What is known of the store as a whole, and can be asked of it. */
   readonly storage: Pick<BucketStorage, "health" | "verifyIdentity" | "stopCopies">;
   readonly #uploadExpiry: Task;
+  readonly #onHostsChanged: (() => void) | undefined;
 
-  constructor(database: Database, { storage, freshness, keepDeploys, log }: BucketsOptions) {
+  constructor(database: Database, { storage, freshness, keepDeploys, onHostsChanged, log }: BucketsOptions) {
     const { clock } = database;
     this.#database = database;
     this.#storage = storage;
     this.storage = storage;
-    this.#cache = new BucketCache((keys, begun) => this.#readStates(keys, begun), freshness);
+    this.#onHostsChanged = onHostsChanged;
+    this.#cache = new BucketCache((keys, begun) => this.#readStates(keys, begun), freshness, onHostsChanged);
     this.#trees = new OpenedTrees({
       database,
       storage,
@@ -295,6 +299,7 @@ export class Buckets {
       this.#cache.changed({ isCertain: true });
       this.#database.notifications.send("buckets");
       this.usage.recordsChanged();
+      this.#onHostsChanged?.();
       return result;
     } catch (error) {
       this.#cache.changed({ isCertain: false });

@@ -23,7 +23,7 @@ const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
 
-/** The longest time after which a new host name, or a certificate of another node, is noticed. */
+/** The longest time after which a certificate of another node, or a host name that nobody told of, is noticed. */
 const refreshMs = 10_000;
 /** Most orders of an hour: certificate authorities have limits of their own, and block who passes them. */
 const maxOrdersPerHour = 30;
@@ -60,7 +60,7 @@ export interface CertificateSettings extends AuthoritySettings {
 export interface CertificateSet {
   /** For clients that ask for no name, or for one without a certificate. */
   readonly fallback: KeyPair;
-  readonly named: ReadonlyMap<string, KeyPair>;
+  readonly named: ReadonlyMap<string, StoredCertificate>;
 }
 
 /** CertificateState is one name, as callers see it. Times are Unix milliseconds. */
@@ -86,6 +86,8 @@ interface CertificatesOptions {
   readonly acquire: () => { readonly database: Database; release(): void };
   /** Called when other certificates are in force. */
   readonly onChanged: () => Promise<void>;
+  /** What clients are shown now; undefined while nothing listens with these certificates. */
+  readonly shown: () => Pick<CertificateSet, "named"> | undefined;
   /** For tests: where names lead. */
   readonly reach?: Reach | undefined;
   readonly log: Logger;
@@ -146,8 +148,7 @@ export class Certificates {
 
   /** The certificate in force that ends first; undefined if there is none. */
   get first(): Pick<StoredCertificate, "from" | "until"> | undefined {
-    const inForce = [...(this.#set?.named.keys() ?? [])].flatMap((name) => this.#loaded.get(name) ?? []);
-    return inForce.toSorted((a, b) => a.until - b.until)[0];
+    return [...(this.#set?.named.values() ?? [])].toSorted((a, b) => a.until - b.until)[0];
   }
 
   /** Opens what a configuration needs, beside what is in force. */
@@ -177,8 +178,8 @@ export class Certificates {
       commit: () => {
         this.#prepared = undefined;
         this.#active = active;
-        this.#set = first;
-        if (this.#isStarted) this.refreshSoon();
+        this.#show(first);
+        this.refreshSoon();
       },
       discard: () => {
         this.#prepared = undefined;
@@ -194,7 +195,7 @@ export class Certificates {
 
   /** Refreshes at once: the host names of a bucket, or a certificate, have changed. */
   refreshSoon(): void {
-    this.#refreshes.dueIn(0);
+    if (this.#isStarted) this.#refreshes.dueIn(0);
   }
 
   /** Returns the answer to a challenge of the certificate authority; undefined if none is expected. */
@@ -282,9 +283,15 @@ export class Certificates {
 
   async #putInForce(active: Active, database: Database): Promise<void> {
     const next = await this.#load(active, database);
+    if (this.#active === active) this.#show(next);
+  }
+
+  /** Lets the listeners show other certificates. */
+  #show(next: CertificateSet): void {
     const previous = this.#set;
-    if (this.#active !== active || isSame(previous, next)) return;
+    if (isSame(previous, next)) return;
     this.#set = next;
+    if (previous === undefined) return;
     this.#options.onChanged().catch((error: unknown) => {
       // The next refresh tries again.
       if (this.#set === next) this.#set = previous;
@@ -296,7 +303,7 @@ export class Certificates {
   async #load({ settings, placeholder }: Active, database: Database): Promise<CertificateSet> {
     const rows = await database.certificates.names.list();
     const store = storeOf(settings, database.certificates);
-    const named = new Map<string, KeyPair>();
+    const named = new Map<string, StoredCertificate>();
     for (const name of await wantedNames(settings, database)) {
       const { serial } = rows.get(name)?.certificate ?? {};
       let found = this.#loaded.get(name);
@@ -508,8 +515,9 @@ export class Certificates {
 
   #stateOf(name: string, row: NameValue | undefined): CertificateState {
     const now = this.#options.clock.now();
-    const { certificate, problem, issuing_since, renew_at } = row ?? {};
-    const known = this.#loaded.get(name) ?? certificate;
+    const { problem, issuing_since, renew_at } = row ?? {};
+    // One that is stored and not shown yet would be a promise.
+    const known = this.#options.shown()?.named.get(name);
     const isIssuing = issuing_since !== undefined && now - issuing_since < maxIssuingMs;
     const state = isIssuing
       ? "issuing"

@@ -11,6 +11,7 @@ import {
   shownFor,
   stateOf,
 } from "../support/certs.ts";
+import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
 import { test } from "../support/test.ts";
@@ -94,6 +95,41 @@ if (opened !== undefined) {
       expect(await node.call("node-server_certificates", [node.superToken])).toEqual([]);
       await node.editConfig(before.replace("[logging]", `${top}[logging]`).replace("127.0.0.1:0", host));
       expect(await shownFor(node.url, serverName)).toEqual(shown);
+    },
+    longMs,
+  );
+
+  test(
+    "a name that comes back has its certificate at once, and is not called issued while another is shown",
+    async () => {
+      const clock = new ManualClock();
+      const { top = "", ...options } = ordersFrom(pebble);
+      const withS3 = (host: string) => `${top}[s3]\nlistener = "127.0.0.1:0"\nhost = "${host}"\n`;
+      await using node = await testNode({ ...options, clock, top: withS3("s3.example.com") });
+      await bucketAt(node, "shop", "shop.example.com");
+      for (const name of ["shop.example.com", "s3.example.com"]) await issuedFor(node, name);
+      // No time passes by the clock of the server: nothing is done by its turn.
+      const isShown = (name: string) =>
+        until(`${name} has its certificate`, async () => (await shownFor(node.url, name)).subject === name);
+      const isGone = (name: string) =>
+        until(
+          `${name} has no certificate`,
+          async () => (await shownFor(node.url, name)).subject === serverName,
+        );
+      const setHosts = (hosts: string[]) =>
+        node.call("static-bucket_update", { token: node.superToken, name: "shop", hosts });
+      await setHosts([]);
+      await isGone("shop.example.com");
+      await setHosts(["shop.example.com"]);
+      await isShown("shop.example.com");
+      const config = await Bun.file(node.configPath).text();
+      await node.editConfig(config.replace("s3.example.com", "s4.example.com"));
+      await isShown("s4.example.com");
+      await node.editConfig(config);
+      await until("s3.example.com is issued", async () => {
+        return (await stateOf(node, "s3.example.com")).state === "issued";
+      });
+      expect((await shownFor(node.url, "s3.example.com")).subject).toBe("s3.example.com");
     },
     longMs,
   );

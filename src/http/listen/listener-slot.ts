@@ -136,6 +136,11 @@ export class ListenerSlot {
     return this.#current?.port;
   }
 
+  /** Those that new connections get, of the certificates that the server orders by itself. */
+  get certificates(): Listener["certificates"] {
+    return this.#current?.certificates;
+  }
+
   /** The end of its certificate; undefined without one. */
   get certificateEnd(): CertificateEnd | undefined {
     const address = this.#current?.bindAddress;

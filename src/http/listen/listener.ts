@@ -70,15 +70,22 @@ export class Listener {
   #bindAddress: BindAddress;
   /** The port that is bound, also if any was requested. Bun forgets it when it stops accepting. */
   readonly port: number | undefined;
+  /** Those with which it was bound, of the certificates that the server orders by itself. */
+  readonly certificates: OwnCertificates["set"];
   readonly #server: Server<RpcSocket>;
   readonly #deps: ListenerDeps;
   /** Identifies the file of a Unix socket. */
   readonly #socketFile: string | undefined;
 
-  private constructor(server: Server<RpcSocket>, deps: ListenerDeps, bindAddress: BindAddress) {
+  private constructor(
+    server: Server<RpcSocket>,
+    deps: ListenerDeps,
+    { bindAddress, certificates }: Pick<Listener, "bindAddress" | "certificates">,
+  ) {
     this.#server = server;
     this.#deps = deps;
     this.#bindAddress = bindAddress;
+    this.certificates = certificates;
     this.port = server.port;
     if (bindAddress.at === "unix") this.#socketFile = socketFileOf(bindAddress.path);
   }
@@ -90,11 +97,12 @@ export class Listener {
     try {
       const serve = (binding: Binding) =>
         Bun.serve<RpcSocket>({ ...binding, ...handlers(deps, limits(), options) });
+      const certificates = options.certificates?.set;
       const server =
         bindAddress.at === "unix"
           ? bindUnixSocket(bindAddress, (unix) => serve({ unix }))
-          : serve(bindingOf(bindAddress, options.certificates));
-      return new Listener(server, deps, bindAddress);
+          : serve(bindingOf(bindAddress, certificates));
+      return new Listener(server, deps, { bindAddress, certificates });
     } catch (error) {
       if (error instanceof Fault) throw error;
       throw new Fault(
@@ -191,7 +199,7 @@ type Binding = { readonly unix: string } | ReturnType<typeof bindingOf>;
 
 function bindingOf(
   { address, tls, reusePort }: BindAddress & { at: "tcp" },
-  certificates: OwnCertificates | undefined,
+  certificates: OwnCertificates["set"],
 ) {
   return {
     hostname: address.host,
@@ -204,8 +212,8 @@ function bindingOf(
 }
 
 /** A client chooses by the name that it asks for (SNI); one that asks for none, or for another, gets the first. */
-function allOf(certificates: OwnCertificates | undefined) {
-  const { fallback, named = new Map() } = certificates?.set ?? {};
+function allOf(certificates: OwnCertificates["set"]) {
+  const { fallback, named = new Map() } = certificates ?? {};
   if (fallback === undefined) throw new TypeError("there is no certificate yet");
   return [tlsOf(fallback), ...Array.from(named, ([serverName, pair]) => ({ serverName, ...tlsOf(pair) }))];
 }

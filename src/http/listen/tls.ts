@@ -20,10 +20,19 @@ interface KeyPair {
   readonly key: string;
 }
 
+interface OwnCertificate extends KeyPair {
+  readonly serial: string;
+  readonly issuer: string;
+  readonly from: number;
+  readonly until: number;
+}
+
 /** OwnCertificates are those that the server orders by itself. They change while a listener is open. */
 export interface OwnCertificates {
   /** Undefined without `[tls] auto`. */
-  readonly set: { readonly fallback: KeyPair; readonly named: ReadonlyMap<string, KeyPair> } | undefined;
+  readonly set:
+    | { readonly fallback: KeyPair; readonly named: ReadonlyMap<string, OwnCertificate> }
+    | undefined;
   /** The one that ends first, in Unix milliseconds. */
   readonly first: { readonly from: number; readonly until: number } | undefined;
 }
