@@ -25,6 +25,11 @@ export function isHostName(text: string): boolean {
   return hostForm.test(text);
 }
 
+/** `isLocalhost` returns whether a host name is `localhost` or below it, which is the machine of whoever asks (RFC 6761). */
+export function isLocalhost(name: string): boolean {
+  return name === "localhost" || name.endsWith(".localhost");
+}
+
 /** The address of clients of the Unix socket, and of commands that work past the server. */
 export const localAddress = "local";
 

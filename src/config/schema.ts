@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isHostName, parseAddress } from "../base/address.ts";
+import { isHostName, isLocalhost, parseAddress } from "../base/address.ts";
 import { boundsOf, choicesOf, defaultOf, type Key, key, readBy, sqliteFilePart } from "../base/config-key.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
@@ -634,6 +634,11 @@ export const configSchema = z
   .refine(({ tls, tls_cert }) => !tls.auto || tls_cert === undefined, {
     path: ["tls", "auto"],
     error: "orders the certificates itself; remove tls_cert and tls_key, or auto",
+  })
+  .refine(({ tls }) => !tls.auto || tls.server_name === undefined || !isLocalhost(tls.server_name), {
+    path: ["tls", "server_name"],
+    error:
+      "is the machine of whoever asks, and no authority issues a certificate for it; write the public name",
   })
   .refine(({ tls }) => (tls.eab_kid === undefined) === (tls.eab_hmac_key === undefined), {
     path: ["tls", "eab_kid"],
