@@ -91,14 +91,23 @@ function inspectTls({ tls_cert, tls_key }: Pick<Config, "tls_cert" | "tls_key">)
 }
 
 /** `inspectOrders` looks at the files that ordering certificates needs. */
-function inspectOrders({ tls: { auto, ca, dns_hook } }: Config): Finding[] {
+function inspectOrders(config: Config): Finding[] {
+  const { auto, ca, dns_hook } = config.tls;
   if (!auto) return [];
   const problem = ca === undefined ? undefined : readProblem(ca);
   const subject = { name: "the certificate", path: ca ?? "", failed: "cannot be read" };
   return [
     ...toFindings(["tls", "ca"], problem && accessMessage(subject, problem)),
     ...toFindings(["tls", "dns_hook"], dns_hook && programProblem(dns_hook)),
+    ...inspectNames(config),
   ];
+}
+
+/** Host names of buckets are in the database, which `check` does not open. */
+function inspectNames({ tls, s3 }: Config): Finding[] {
+  if (tls.server_name !== undefined || s3.host !== undefined) return [];
+  const why = "has no name to order a certificate for, unless a bucket has a host name; set server_name";
+  return [{ path: ["tls", "auto"], why, isWarning: true }];
 }
 
 function programProblem(path: string): string | undefined {

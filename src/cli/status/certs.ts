@@ -31,7 +31,7 @@ const list = command({
     if (options.json) return exitCodes.done;
     if (found.length === 0)
       ctx.say(
-        "the server orders no certificates; write auto = true below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)",
+        "the server has no name to order a certificate for; write auto = true and server_name below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)",
       );
     for (const one of found) if (one.problem !== null) ctx.say(visible(problemText(one, one.problem)));
     return exitCodes.done;
