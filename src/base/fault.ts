@@ -165,6 +165,8 @@ export const faultKinds = {
       upload_busy: "another request is adding to this upload or finishing it",
       upload_offset: "the request does not begin at `data.offset`, where the stored content ends",
       upload_length: "the body goes beyond the declared length of the upload",
+      limited_here:
+        "the server has ordered as many certificates as it may in an hour; try again at `data.retry_at`, in Unix milliseconds",
       digest_mismatch: "the content does not match its digest; send the file again",
     },
   },

@@ -100,6 +100,8 @@ interface Active {
   readonly authority: Authority;
   /** Makes what is shown until there is a certificate for the server's own name. */
   readonly placeholder: () => Promise<KeyPair>;
+  /** Problems from before are of another account or another authority: the names are tried again. 0 if there are none. */
+  forgetsBefore: number;
 }
 
 /**
@@ -171,12 +173,17 @@ export class Certificates {
     const authority = new Authority(settings, () =>
       this.#withDatabase((database) => this.#accountKey(settings, database)),
     );
-    const active = { settings, authority, placeholder };
+    const active: Active = { settings, authority, placeholder, forgetsBefore: 0 };
     const first = await this.#withDatabase((database) => this.#load(active, database));
     this.#prepared = first;
     return {
       commit: () => {
         this.#prepared = undefined;
+        const before = this.#active;
+        if (before !== undefined)
+          active.forgetsBefore = ordersAlike(before.settings, settings)
+            ? before.forgetsBefore
+            : clock.now() + 1;
         this.#active = active;
         this.#show(first);
         this.refreshSoon();
@@ -227,6 +234,15 @@ export class Certificates {
           "NotFound",
           `${name} is neither a name of the server nor a host name of an enabled bucket`,
         );
+      const now = this.#options.clock.now();
+      const limit = limitOf(name, await database.certificates.names.list(), now);
+      if (limit !== undefined) {
+        const at = new Date(limit.until).toISOString();
+        throw new Fault("InvalidInput", `${limit.text}; the server orders none until ${at}`, {
+          reason: "limited_here",
+          retry_at: limit.until,
+        });
+      }
       const row = await database.certificates.change(name, (row) => ({ ...row, asked: true }));
       this.refreshSoon();
       return this.#stateOf(name, row);
@@ -277,6 +293,7 @@ export class Certificates {
     await this.#withDatabase(async (database) => {
       await this.#putInForce(active, database);
       this.#failure = undefined;
+      await this.#forgetProblems(active, database);
       if ((await this.#due(active, database)).length > 0) this.#orders.dueIn(0);
     });
   }
@@ -284,6 +301,17 @@ export class Certificates {
   async #putInForce(active: Active, database: Database): Promise<void> {
     const next = await this.#load(active, database);
     if (this.#active === active) this.#show(next);
+  }
+
+  /** Forgets what went wrong with settings that are no longer in force. */
+  async #forgetProblems(active: Active, { certificates }: Database): Promise<void> {
+    const { forgetsBefore } = active;
+    if (forgetsBefore === 0) return;
+    const isOld = ({ problem }: NameValue) => problem !== undefined && problem.at < forgetsBefore;
+    for (const [name, row] of await certificates.names.list())
+      if (isOld(row))
+        await certificates.change(name, (row) => (isOld(row) ? { ...row, problem: undefined } : row));
+    active.forgetsBefore = 0;
   }
 
   /** Lets the listeners show other certificates. */
@@ -333,7 +361,8 @@ export class Certificates {
           return [{ name, row, what: "adopt" }];
         const needs = certificate === undefined || row.asked === true || (row.renew_at ?? 0) <= now;
         const mayTry = row.asked === true || (row.problem?.retry_at ?? 0) <= now;
-        if (needs && mayTry) return [{ name, row, what: "order" }];
+        const isLimited = isInForce(certificate, now) && limitOf(name, rows, now) !== undefined;
+        if (needs && mayTry && !isLimited) return [{ name, row, what: "order" }];
         return certificate !== undefined && (row.ask_at ?? 0) <= now ? [{ name, row, what: "ask" }] : [];
       }),
     ];
@@ -352,7 +381,8 @@ export class Certificates {
       const work = async () => {
         for (const { name, row, what } of queue) {
           signal.throwIfAborted();
-          if (what === "order") await this.#orderOne(active, { name, database, signal });
+          if (what === "order")
+            await this.#orderOne(active, { name, database, signal, isAsked: row.asked === true });
           else if (what === "ask") await this.#ask(active, { name, row, database, signal });
           else if (what === "adopt") await this.#adopt(name, certificates);
           else await this.#forget(active, name, certificates);
@@ -365,7 +395,10 @@ export class Certificates {
     });
   }
 
-  async #orderOne(active: Active, { name, database, signal }: OneName): Promise<void> {
+  async #orderOne(
+    active: Active,
+    { name, database, signal, isAsked }: OneName & { readonly isAsked: boolean },
+  ): Promise<void> {
     const { certificates, notifications } = database;
     const { clock, log, reach } = this.#options;
     const { settings, authority } = active;
@@ -400,7 +433,7 @@ export class Certificates {
     } catch (error) {
       // A stop of the server, or the loss of the lock, says nothing about the name.
       if (signal.aborted || isUnavailable(error)) throw error;
-      await this.#note(name, toFailure(error), certificates);
+      await this.#note(toFailure(error), { name, isAsked, certificates });
     }
   }
 
@@ -428,15 +461,8 @@ export class Certificates {
   /** Counts an order before it is made, so that a server that is restarted again and again keeps to the limits. */
   async #countOrder(name: string, certificates: CertificateRows): Promise<void> {
     const now = this.#options.clock.now();
-    const all = [...(await certificates.names.list())];
-    const own = inLastHour(all.find(([other]) => other === name)?.[1].orders ?? [], now);
-    const every = all.flatMap(([, { orders }]) => inLastHour(orders, now));
-    const isOwn = own.length >= maxOrdersPerNameAndHour;
-    if (isOwn || every.length >= maxOrdersPerHour) {
-      const first = Math.min(...(isOwn ? own : every));
-      const count = isOwn ? `${own.length} orders for ${name}` : `${every.length} orders`;
-      throw new OrderFailure("limited_here", `${count} in the last hour`, first + hourMs - now);
-    }
+    const limit = limitOf(name, await certificates.names.list(), now);
+    if (limit !== undefined) throw new OrderFailure("limited_here", limit.text, limit.until - now);
     await certificates.change(name, (row) => ({
       ...row,
       orders: [...inLastHour(row.orders, now), now],
@@ -444,16 +470,24 @@ export class Certificates {
     }));
   }
 
-  async #note(name: string, failure: OrderFailure, certificates: CertificateRows): Promise<void> {
+  async #note(failure: OrderFailure, { name, isAsked, certificates }: Attempt): Promise<void> {
     const { clock, log } = this.#options;
     const { reason, message: detail, retryAfterMs } = failure;
     const at = clock.now();
+    if (reason === "limited_here" && isInForce(this.#loaded.get(name), at)) {
+      // It is ordered once the limit allows it, and nothing is wrong until then.
+      await certificates.change(name, ({ issuing_since: _, ...row }) => row);
+      return;
+    }
     const { problem } = await certificates.change(name, ({ issuing_since: _, ...row }) => {
-      const failures = (row.problem?.failures ?? 0) + 1;
+      // What somebody tries by hand must not delay what the server does by itself.
+      const planned = isAsked ? Math.max(row.problem?.retry_at ?? 0, row.renew_at ?? 0) : 0;
+      const failures = Math.max(1, (row.problem?.failures ?? 0) + (isAsked ? 0 : 1));
       const pauseMs = localReasons.includes(reason)
         ? Math.min(failures * minuteMs, maxLocalRetryMs)
         : (retryMs[failures - 1] ?? retryMs.at(-1) ?? hourMs);
-      const retry_at = at + Math.max(pauseMs, retryAfterMs);
+      const next = at + Math.max(pauseMs, retryAfterMs);
+      const retry_at = planned > at ? Math.min(planned, next) : next;
       return { ...row, asked: false, problem: { reason, detail, failures, at, retry_at } };
     });
     log.event("certificate.failed", `${name} gets no certificate: ${advice[reason]} (${detail})`, {
@@ -553,6 +587,13 @@ interface OneName {
   readonly signal: AbortSignal;
 }
 
+interface Attempt {
+  readonly name: string;
+  /** Whether somebody asked for it. */
+  readonly isAsked: boolean;
+  readonly certificates: CertificateRows;
+}
+
 interface DueName {
   readonly name: string;
   readonly row: NameValue;
@@ -577,6 +618,36 @@ async function wantedNames({ names }: CertificateSettings, { buckets }: Database
 /** A time in the future is from before the clock was set back. */
 function inLastHour(orders: readonly number[], now: number): number[] {
   return orders.filter((at) => at > now - hourMs && at <= now);
+}
+
+/** Returns why no order may be made for a name now, and until when; undefined if one may. */
+function limitOf(
+  name: string,
+  rows: ReadonlyMap<string, NameValue>,
+  now: number,
+): { readonly text: string; readonly until: number } | undefined {
+  const own = inLastHour(rows.get(name)?.orders ?? [], now);
+  if (own.length >= maxOrdersPerNameAndHour)
+    return { text: `${own.length} orders for ${name} in the last hour`, until: Math.min(...own) + hourMs };
+  const every = [...rows.values()].flatMap(({ orders }) => inLastHour(orders, now));
+  if (every.length < maxOrdersPerHour) return undefined;
+  return { text: `${every.length} orders in the last hour`, until: Math.min(...every) + hourMs };
+}
+
+function isInForce(certificate: StoredCertificate | undefined, now: number): boolean {
+  return certificate !== undefined && certificate.until > now;
+}
+
+/** Whether two settings lead to the same authority, with the same account and proofs. */
+function ordersAlike(one: CertificateSettings, other: CertificateSettings): boolean {
+  const parts = ({ directory, ca, email, externalAccount, dnsHook }: CertificateSettings) => ({
+    directory,
+    ca,
+    email,
+    externalAccount,
+    dnsHook,
+  });
+  return Bun.deepEquals(parts(one), parts(other));
 }
 
 function storeOf({ secret, folder }: CertificateSettings, rows: CertificateRows): KeyStore {

@@ -35,7 +35,7 @@ const example = {
 /** `nodeCertificates` are the methods about the certificates that the server orders by itself. */
 export const nodeCertificates = {
   "node-server_certificates": method({
-    doc: "Lists the names for which the server orders certificates (`auto` in `[tls]`), sorted: `server_name`, the host of `[s3]` (with `dns_hook` also `*.` before it), and the host names of all enabled buckets. `state` is `waiting` before the first attempt, `issuing` while one is under way, `issued`, or `failed` without a valid certificate. `problem` is why the last attempt failed, also while an older certificate is in force: `reason` is a code, `advice` says what to do, and the server tries again at `retry_at`. Times are in Unix milliseconds. Without `auto`, the list is empty.",
+    doc: "Lists the names for which the server orders certificates (`auto` in `[tls]`), sorted: `server_name`, the host of `[s3]` (with `dns_hook` also `*.` before it), and the host names of all enabled buckets. `state` is `waiting` before the first attempt, `issuing` while one is under way, `issued` once clients are shown it, or `failed` without a valid certificate. `problem` is why the last attempt failed, also while an older certificate is in force: `reason` is a code, `advice` says what to do, and the server tries again at `retry_at`. Times are in Unix milliseconds. Without `auto`, the list is empty.",
     need: globally("node.metrics"),
     effect: "reads",
     params: {},
@@ -45,7 +45,7 @@ export const nodeCertificates = {
     run: ({ certificates }) => certificates.list(),
   }),
   "node-server_renew_certificate": method({
-    doc: "Orders a new certificate for one of the names of `node-server_certificates` now, without waiting for its time, and returns its state before that. The certificate in force stays until the new one is there. The server orders at most 4 certificates an hour for a name, so that the certificate authority does not block it.",
+    doc: "Orders a new certificate for one of the names of `node-server_certificates` now, without waiting for its time, and returns its state before that. The certificate in force stays until the new one is there. The server orders at most 4 certificates an hour for a name, so that the certificate authority does not block it; after that it refuses with the reason `limited_here`, and nothing changes.",
     need: superToken,
     effect: "changes",
     params: { name: z.string().toLowerCase().describe("a host name") },

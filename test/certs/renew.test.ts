@@ -3,13 +3,14 @@ import {
   bucketAt,
   issuedFor,
   orderingNode,
+  ordersFrom,
   problemOf,
   serverName,
   shownFor,
   stateOf,
 } from "../support/certs.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import type { TestNode } from "../support/node.ts";
+import { type TestNode, testNode } from "../support/node.ts";
 import { openPebble, type Pebble } from "../support/pebble.ts";
 import { test } from "../support/test.ts";
 import { until } from "../support/until.ts";
@@ -166,12 +167,39 @@ if (opened !== undefined) {
         });
       }
       const orders = ordersOf(pebble);
-      await node.call("node-server_renew_certificate", { token, name: serverName });
-      expect(await problemOf(node, serverName)).toMatchObject({ reason: "limited_here" });
+      const before = await stateOf(node, serverName);
+      const limited = await node.refused("node-server_renew_certificate", { token, name: serverName });
+      expect(limited.data).toMatchObject({ reason: "limited_here", retry_at: expect.any(Number) });
+      expect(before).toMatchObject({ state: "issued", problem: null });
+      expect(await stateOf(node, serverName)).toEqual(before);
       expect(ordersOf(pebble)).toBe(orders);
       expect((await shownFor(node.url, serverName)).serial).toBe(serial);
       const unknown = await node.refused("node-server_renew_certificate", { token, name: "x.example.com" });
       expect(unknown.message).toContain("neither a name of the server nor a host name");
+    },
+    longMs,
+  );
+
+  test(
+    "an attempt by hand delays none of the server's own, and other settings are tried at once",
+    async () => {
+      const clock = new ManualClock();
+      const { top = "", reach } = ordersFrom(pebble);
+      await using node = await testNode({ clock, reach, top: top.replace(/^email.*$/m, "") });
+      await issuedFor(node, serverName);
+      pebble.intercept = (path) => (path === "/order-plz" ? refusal(403, "caa") : undefined);
+      await bucketAt(node, "late", "late.example.com");
+      const { at, retry_at } = await problemOf(node, "late.example.com");
+      await clock.jump(30_000);
+      await node.call("node-server_renew_certificate", { token: node.superToken, name: "late.example.com" });
+      await until("the attempt by hand has failed", async () => {
+        return (await problemOf(node, "late.example.com")).at !== at;
+      });
+      expect((await problemOf(node, "late.example.com")).retry_at).toBe(retry_at);
+      pebble.intercept = undefined;
+      const config = await Bun.file(node.configPath).text();
+      await node.editConfig(config.replace("auto = true", 'auto = true\nemail = "other@example.com"'));
+      await issuedFor(node, "late.example.com");
     },
     longMs,
   );
