@@ -43,6 +43,8 @@ const maxIssuingMs = 5 * minuteMs;
 /** The lock of the node that orders is renewed while it does, and free this long after it was killed. */
 const lockMs = 30_000;
 const lockName = "certificates";
+/** A file is written under a longer name first, and file systems take 255 bytes. */
+const maxFileName = 200;
 
 /** CertificateSettings are what `[tls] auto` needs. */
 export interface CertificateSettings extends AuthoritySettings {
@@ -336,7 +338,7 @@ export class Certificates {
       const { serial } = rows.get(name)?.certificate ?? {};
       let found = this.#loaded.get(name);
       if (found === undefined || (serial !== undefined && found.serial !== serial)) {
-        found = readStored((await store.read(fileOf(name))) ?? "", name) ?? found;
+        found = readStored((await readOf(store, name)) ?? "", name) ?? found;
         if (found !== undefined) this.#loaded.set(name, found);
       }
       if (found !== undefined) named.set(name, found);
@@ -409,6 +411,8 @@ export class Certificates {
     const previous = this.#loaded.get(name);
     try {
       await certificates.change(name, (row) => ({ ...row, issuing_since: clock.now() }));
+      // What cannot be read could not be kept either.
+      await storeOf(settings, certificates).read(fileOf(name));
       await answerer.check(name, signal);
       await this.#countOrder(name, certificates);
       const replaces = previous === undefined ? undefined : await replacedId(previous);
@@ -655,7 +659,18 @@ function storeOf({ secret, folder }: CertificateSettings, rows: CertificateRows)
 }
 
 function fileOf(name: string): string {
-  return `${name.replace("*", "_")}.pem`;
+  const file = `${name.replace("*", "_")}.pem`;
+  return file.length <= maxFileName ? file : `${createHash("sha256").update(name).digest("hex")}.pem`;
+}
+
+/** Reads the certificate of a name. What is wrong with one file must not keep the others from their certificates; an order says it. */
+async function readOf(store: KeyStore, name: string): Promise<string | undefined> {
+  try {
+    return await store.read(fileOf(name));
+  } catch (error) {
+    if (error instanceof OrderFailure) return undefined;
+    throw error;
+  }
 }
 
 /** After two thirds of its life, a little earlier by chance: servers that were set up together do not come back together. */

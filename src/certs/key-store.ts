@@ -1,11 +1,12 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault } from "../base/fault.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { inheritedOwner, makeFolder } from "../base/local-fs/access.ts";
 import { readRegularFile } from "../base/local-fs/read-regular.ts";
 import { replaceFile } from "../base/local-fs/replace-file.ts";
 import type { CertificateRows } from "../db/rows/certificate-rows.ts";
+import { OrderFailure } from "./failure.ts";
 
 /** KeyStore keeps private keys with their certificates, and the account at the certificate authority: texts by the name of a file. */
 export interface KeyStore {
@@ -14,7 +15,7 @@ export interface KeyStore {
   remove(file: string): Promise<void>;
 }
 
-/** `folderStore` keeps keys in files of mode 0600. One node alone can use them. */
+/** `folderStore` keeps keys in files of mode 0600. One node alone can use them. A file that fails is an OrderFailure of its name. */
 export function folderStore(folder: string): KeyStore {
   return {
     async read(file) {
@@ -22,13 +23,17 @@ export function folderStore(folder: string): KeyStore {
         return await readRegularFile(join(folder, file));
       } catch (error) {
         if (codeOf(error) === "ENOENT") return undefined;
-        throw error;
+        throw new OrderFailure("failed", `${join(folder, file)} cannot be read: ${messageOf(error)}`);
       }
     },
     async write(file, text) {
-      makeFolder(folder, 0o700);
       const path = join(folder, file);
-      await replaceFile(path, text, { mode: 0o600, ...inheritedOwner(path) });
+      try {
+        makeFolder(folder, 0o700);
+        await replaceFile(path, text, { mode: 0o600, ...inheritedOwner(path) });
+      } catch (error) {
+        throw new OrderFailure("failed", `${path} cannot be written: ${messageOf(error)}`);
+      }
     },
     async remove(file) {
       await rm(join(folder, file), { force: true });

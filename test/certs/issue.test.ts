@@ -1,5 +1,5 @@
 import { afterAll, expect } from "bun:test";
-import { readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import {
   bucketAt,
@@ -130,6 +130,25 @@ if (opened !== undefined) {
         return (await stateOf(node, "s3.example.com")).state === "issued";
       });
       expect((await shownFor(node.url, "s3.example.com")).subject).toBe("s3.example.com");
+    },
+    longMs,
+  );
+
+  test(
+    "a file of a name that cannot be read is said, and keeps no other name from its certificate",
+    async () => {
+      await using node = await orderingNode(pebble);
+      const shown = await issuedFor(node, serverName);
+      const file = join(node.folder, "data/certificates/unread.example.com.pem");
+      await mkdir(file);
+      await bucketAt(node, "unread", "unread.example.com");
+      const problem = await problemOf(node, "unread.example.com");
+      expect(problem).toMatchObject({ reason: "failed", detail: expect.stringContaining(file) });
+      await node.node.close();
+      await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl });
+      expect(await shownFor(again.url, serverName)).toEqual(shown);
+      await bucketAt(again, "shop", "read.example.com");
+      await issuedFor(again, "read.example.com");
     },
     longMs,
   );
