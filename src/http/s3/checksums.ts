@@ -209,6 +209,8 @@ export class BodyChecksums {
   readonly #md5 = new Bun.CryptoHasher("md5");
   readonly #given: Checksums;
   readonly #contentMd5: string | null;
+  /** Those that are announced for the trailer. */
+  readonly #trailing: readonly ChecksumName[];
   readonly #hashers: ReadonlyMap<ChecksumName, Hasher>;
 
   constructor({ headers }: Pick<Request, "headers">) {
@@ -216,10 +218,11 @@ export class BodyChecksums {
     this.#contentMd5 = headers.get("content-md5");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").length !== 16)
       throw new S3Error("InvalidDigest", "Content-MD5 is not an MD5 in base64");
-    const trailing = (headers.get("x-amz-trailer") ?? "").split(",").map((name) => name.trim().toLowerCase());
+    const trailer = (headers.get("x-amz-trailer") ?? "").split(",").map((name) => name.trim().toLowerCase());
+    this.#trailing = checksumNames.filter((name) => trailer.includes(prefix + name));
     const asked = checksumNamed(headers.get("x-amz-sdk-checksum-algorithm"));
     const wanted = checksumNames.filter(
-      (name) => name === asked || name in this.#given || trailing.includes(prefix + name),
+      (name) => name === asked || name in this.#given || this.#trailing.includes(name),
     );
     this.#hashers = new Map(wanted.map((name) => [name, openChecksum(name)]));
   }
@@ -229,7 +232,7 @@ export class BodyChecksums {
     for (const hasher of this.#hashers.values()) hasher.update(chunk);
   }
 
-  /** finish returns what the body has. Throws BadDigest unless that is what the request, or the trailer, says. To be called once. */
+  /** finish returns what the body has. Throws S3Error unless that is what the request, and the trailer, say. To be called once. */
   finish(trailer: ReadonlyMap<string, string>): { readonly md5: string; readonly checksums: Checksums } {
     const md5 = this.#md5.digest("hex");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").toString("hex") !== md5)
@@ -237,7 +240,14 @@ export class BodyChecksums {
     const checksums: Checksums = Object.fromEntries(
       [...this.#hashers].map(([name, hasher]) => [name, hasher.digest("base64")]),
     );
-    const given = { ...this.#given, ...checksumsIn(trailer) };
+    const inTrailer = checksumsIn(trailer);
+    const missing = this.#trailing.find((name) => inTrailer[name] === undefined);
+    if (missing !== undefined)
+      throw new S3Error(
+        "MalformedTrailerError",
+        `x-amz-trailer announces ${prefix}${missing}, which does not follow the body; nothing was changed`,
+      );
+    const given = { ...this.#given, ...inTrailer };
     for (const name of checksumNames)
       if (given[name] !== undefined && given[name] !== checksums[name]) throw badDigest(prefix + name);
     return { md5, checksums };

@@ -45,6 +45,9 @@ export class Body {
     let size = 0;
     for await (const chunk of this.#framing?.isChunked ? this.#frames() : this.#whole()) {
       size += chunk.length;
+      // At once: who reads the content trusts the length, and keeps a short one in memory.
+      if (this.length !== undefined && size > this.length)
+        throw new S3Error("IncompleteBody", `more than ${this.length} bytes arrived; nothing was changed`);
       yield chunk;
     }
     if (this.length !== undefined && size !== this.length)
@@ -68,6 +71,9 @@ export class Body {
     const isSigned = this.#framing?.isSigned === true;
     const source = new FrameSource(bodyChunks(this.#request));
     let previous = this.#signature.signature;
+    // What arrived together goes on together: a client may send chunks of one byte, and each would be written by itself.
+    let gathered: Uint8Array[] = [];
+    let { reads } = source;
     for (;;) {
       const [, digits = "", given = ""] =
         /^([0-9a-fA-F]{1,8})(?:;chunk-signature=([0-9a-f]{64}))?$/.exec(await source.line()) ?? [];
@@ -76,7 +82,11 @@ export class Body {
       const hasher = isSigned ? new Bun.CryptoHasher("sha256") : undefined;
       for await (const part of source.take(size)) {
         hasher?.update(part);
-        yield part;
+        gathered.push(part);
+        if (source.reads === reads) continue;
+        yield joined(gathered);
+        gathered = [];
+        reads = source.reads;
       }
       if (hasher !== undefined) {
         const wanted = this.#signature.chunkSignature("PAYLOAD", previous, hasher.digest("hex"));
@@ -86,6 +96,7 @@ export class Body {
       if (size === 0) break;
       if ((await source.line()) !== "") throw notChunked();
     }
+    if (gathered.length > 0) yield joined(gathered);
     await this.#readTrailer(source, previous);
   }
 
@@ -95,8 +106,9 @@ export class Body {
     for (let line = await source.lastLine(); line !== ""; line = await source.lastLine()) {
       bytes += line.length;
       const colon = line.indexOf(":");
-      if (colon <= 0 || bytes > maxTrailerBytes) throw notChunked();
-      trailer.set(line.slice(0, colon).trim().toLowerCase(), line.slice(colon + 1).trim());
+      const name = line.slice(0, colon).trim().toLowerCase();
+      if (colon <= 0 || bytes > maxTrailerBytes || trailer.has(name)) throw notChunked();
+      trailer.set(name, line.slice(colon + 1).trim());
     }
     const given = trailer.get("x-amz-trailer-signature") ?? "";
     trailer.delete("x-amz-trailer-signature");
@@ -114,6 +126,8 @@ export class Body {
 
 /** FrameSource reads lines and pieces of a body. */
 class FrameSource {
+  /** How many times the source had to wait for more of the body. */
+  reads = 0;
   readonly #chunks: AsyncIterator<Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
 
@@ -160,12 +174,18 @@ class FrameSource {
   async #more(): Promise<boolean> {
     const { done, value } = await this.#chunks.next();
     if (done) return false;
+    this.reads += 1;
     this.#rest =
       this.#rest.length === 0
         ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
         : Buffer.concat([this.#rest, value]);
     return true;
   }
+}
+
+function joined(parts: readonly Uint8Array[]): Uint8Array {
+  const [first] = parts;
+  return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
 }
 
 function decodedLength({ headers }: Request): number {
