@@ -302,3 +302,37 @@ everyStore("what is read often is answered from memory, and never when it has ch
   await put(path, "two");
   for (let n = 0; n < 3; n += 1) expect(await read()).toEqual(["two", md5("two"), null]);
 });
+
+everyStore("pages with a delimiter inside of names have every key once", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { s3, put, bucket } = await s3Site(node);
+  const keys = ["foo-", "foo-a", "foo-b-1", "foo-b-2", "foo-d/e-1/x", "foo-d/e-2", "foo-d/f", "zed"];
+  for (const key of keys) await put(`/${bucket}/${key}`, "x");
+  const list = async (query: Record<string, string>) => {
+    const text = await (await s3({ path: `/${bucket}`, query: { "list-type": "2", ...query } })).text();
+    const found = [...text.matchAll(/<Key>([^<]*)|<CommonPrefixes><Prefix>([^<]*)/g)];
+    return {
+      found: found.map(([, key, common]) => key ?? common ?? ""),
+      next: textsIn(text, "NextContinuationToken")[0],
+    };
+  };
+  const pages = async (query: Record<string, string>) => {
+    const found: string[] = [];
+    for (let token: string | undefined = ""; token !== undefined; ) {
+      const page = await list({
+        ...query,
+        "max-keys": "1",
+        ...(token !== "" && { "continuation-token": token }),
+      });
+      found.push(...page.found);
+      token = page.next;
+    }
+    return found.sort();
+  };
+  const within = { prefix: "foo-", delimiter: "-" };
+  const expected = ["foo-", "foo-a", "foo-b-", "foo-d/e-", "foo-d/f"];
+  expect((await list(within)).found.sort()).toEqual(expected);
+  expect(await pages(within)).toEqual(expected);
+  expect(await pages({ delimiter: "-" })).toEqual(["foo-", "zed"]);
+  expect(await pages({ delimiter: "o-" })).toEqual(["foo-", "zed"]);
+});

@@ -1,14 +1,17 @@
 import { wholeNumber } from "../../base/numbers.ts";
 import { byCodePoints } from "../../base/turns.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { FileEntry, FileReader } from "../../buckets/ports.ts";
 import { S3Error } from "./errors.ts";
-import { readObject, readObjects } from "./object-record.ts";
+import { readObjects } from "./object-record.ts";
 import type { S3Call } from "./s3-call.ts";
 import { percentEncoded } from "./signature.ts";
 import { element, xmlAnswer } from "./xml.ts";
 
 const maxKeys = 1000;
+/** Keys of which one query finds those that are folders. */
+const itemsAtOnce = 256;
 /** No key sorts behind a prefix that is followed by this character. */
 const lastCharacter = "\u{10ffff}";
 
@@ -23,6 +26,8 @@ interface KeyQuery {
   readonly delimiter: string;
   /** The key or common prefix after which the list begins. */
   readonly after: string;
+  /** Fires when nobody waits for the keys any more. */
+  readonly signal: AbortSignal;
 }
 
 /** listObjects answers both versions of the list: the first names where to go on by a key, the second by a token. */
@@ -36,7 +41,11 @@ export async function listObjects(call: S3Call): Promise<Response> {
   const max = limitIn(query.get("max-keys"));
   const encode = encoderIn(query.get("encoding-type"));
   const after = token === undefined || !isSecond ? start : keyInToken(token);
-  const { items, isTruncated } = await page(call, { prefix, delimiter, after }, max);
+  const { items, isTruncated } = await page(
+    call,
+    { prefix, delimiter, after, signal: call.request.signal },
+    max,
+  );
   const entries = items.flatMap((item) => (item.kind === "object" ? [item.entry] : []));
   const objects = await readObjects(files, entries);
   const owner = !isSecond || query.get("fetch-owner") === "true";
@@ -103,15 +112,34 @@ async function page(
 ): Promise<{ readonly items: ListedKey[]; readonly isTruncated: boolean }> {
   const items: ListedKey[] = [];
   if (max === 0) return { items, isTruncated: false };
+  let next: ListedKey[] = [];
+  const take = async () => {
+    items.push(...(await withoutPlainFolders(files, next)));
+    next = [];
+  };
   for await (const item of keys(files.reader, query)) {
-    if (item.kind === "object" && item.entry.kind === "folder") {
-      const { marker } = await readObject(files, item.entry);
-      if (!marker) continue;
-    }
-    if (items.length === max) return { items, isTruncated: true };
-    items.push(item);
+    next.push(item);
+    if (next.length >= itemsAtOnce || next.length > max - items.length) await take();
+    if (items.length > max) return { items: items.slice(0, max), isTruncated: true };
   }
-  return { items, isTruncated: false };
+  await take();
+  return { items: items.slice(0, max), isTruncated: items.length > max };
+}
+
+/** Most folders are not keys. One query tells for many, or a tree of folders would take one each. */
+async function withoutPlainFolders(
+  files: BucketFiles,
+  items: readonly ListedKey[],
+): Promise<readonly ListedKey[]> {
+  const folders = items.flatMap((item) =>
+    item.kind === "object" && item.entry.kind === "folder" ? [item.entry] : [],
+  );
+  if (folders.length === 0) return items;
+  const objects = await readObjects(files, folders);
+  return items.filter(
+    (item) =>
+      item.kind === "prefix" || item.entry.kind === "file" || objects.get(item.entry.path)?.marker === true,
+  );
 }
 
 /**
@@ -119,57 +147,61 @@ async function page(
  * an object with a slash at its end; most are not keys.
  */
 export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator<ListedKey> {
-  const { prefix, delimiter } = query;
-  if (delimiter === "" || delimiter === "/") return yield* keysBelow(reader, query);
-  // The next one of a common prefix is behind all that begin with it.
-  let { after } = query;
-  if (after.endsWith(delimiter)) after += lastCharacter;
-  for (let isDone = false; !isDone; ) {
-    isDone = true;
-    for await (const item of keysBelow(reader, { prefix, delimiter: "", after })) {
-      const at = item.key.indexOf(delimiter, prefix.length);
-      if (at === -1) {
-        yield item;
-        continue;
-      }
-      const common = item.key.slice(0, at + delimiter.length);
-      yield { kind: "prefix", key: common };
-      after = common + lastCharacter;
-      isDone = false;
-      break;
+  const { prefix, delimiter, after, signal } = query;
+  if (delimiter === "" || delimiter === "/")
+    return yield* keysBelow(reader, { prefix, isFlat: delimiter === "/", place: { after }, signal });
+  // Behind all keys with the last common prefix. A page may also begin with the object whose key is the prefix itself.
+  const place: Place = { after };
+  const isCommon = after.length > prefix.length && after.endsWith(delimiter);
+  if (isCommon) place.after += lastCharacter;
+  for await (const item of keysBelow(reader, { prefix, isFlat: false, place, signal })) {
+    const at = item.key.indexOf(delimiter, prefix.length);
+    if (at === -1) {
+      yield item;
+      continue;
     }
+    const common = item.key.slice(0, at + delimiter.length);
+    place.after = common + lastCharacter;
+    yield { kind: "prefix", key: common };
   }
+}
+
+/** Place is where a list has come to. It moves on when the keys of a common prefix are left out: their folders are not read. */
+interface Place {
+  after: string;
+}
+
+interface TreeQuery {
+  readonly prefix: string;
+  /** Whether folders are common prefixes. */
+  readonly isFlat: boolean;
+  readonly place: Place;
+  readonly signal: AbortSignal;
 }
 
 async function* keysBelow(
   reader: FileReader,
-  { prefix, delimiter, after }: KeyQuery,
+  { prefix, isFlat, place, signal }: TreeQuery,
 ): AsyncGenerator<ListedKey> {
   const base = prefix.slice(0, prefix.lastIndexOf("/") + 1);
   const folder = parseTreePath(base.slice(0, -1));
   if (folder === undefined || (base !== "" && folder === treeRoot)) return;
   const entry = await reader.find(folder);
   if (entry?.kind !== "folder") return;
-  if (base !== "" && base === prefix && byCodePoints(base, after) > 0)
+  if (base !== "" && base === prefix && byCodePoints(base, place.after) > 0)
     yield { kind: "object", key: base, entry };
-  yield* inFolder(reader, {
-    folder,
-    base,
-    after,
-    begins: prefix.slice(base.length),
-    isFlat: delimiter === "/",
-  });
+  yield* inFolder(reader, { folder, base, place, begins: prefix.slice(base.length), isFlat, signal });
 }
 
 interface FolderQuery {
   readonly folder: TreePath;
   /** What its keys begin with: its path and a slash. */
   readonly base: string;
-  readonly after: string;
+  readonly place: Place;
   /** What names in it begin with. */
   readonly begins: string;
-  /** Whether folders are common prefixes. */
   readonly isFlat: boolean;
+  readonly signal: AbortSignal;
 }
 
 /**
@@ -177,7 +209,8 @@ interface FolderQuery {
  * be between the two. These begin with its name, so that few wait at a time.
  */
 async function* inFolder(reader: FileReader, query: FolderQuery): AsyncGenerator<ListedKey> {
-  const { folder, base, after, begins } = query;
+  const { folder, base, place, begins, signal } = query;
+  const { after } = place;
   if (!after.startsWith(base) && byCodePoints(after, base) > 0) return;
   const [reached = ""] = after.startsWith(base) ? after.slice(base.length).split("/", 1) : [];
   const from = byCodePoints(reached, begins) > 0 ? reached : begins;
@@ -198,26 +231,30 @@ async function* inFolder(reader: FileReader, query: FolderQuery): AsyncGenerator
     const entry = name.startsWith(begins) && path !== undefined ? await reader.find(path) : undefined;
     if (entry === undefined) continue;
     if (entry.kind === "folder") add(name, entry);
-    else if (byCodePoints(base + name, after) > 0) yield { kind: "object", key: base + name, entry };
+    else if (byCodePoints(base + name, place.after) > 0) yield { kind: "object", key: base + name, entry };
   }
-  for await (const entries of reader.entriesAfter(folder, from))
+  for await (const entries of reader.entriesAfter(folder, from)) {
+    // Nobody reads the rest of the list of a client that has left.
+    signal.throwIfAborted();
     for (const entry of entries) {
       const name = entry.path.slice(entry.path.lastIndexOf("/") + 1);
       if (!name.startsWith(begins)) return yield* ready();
       yield* ready(name);
       if (entry.kind === "folder") add(name, entry);
       // `a!` is behind the name `a`, but not behind the key `a/b`.
-      else if (byCodePoints(base + name, after) > 0) yield { kind: "object", key: base + name, entry };
+      else if (byCodePoints(base + name, place.after) > 0) yield { kind: "object", key: base + name, entry };
     }
+  }
   yield* ready();
 }
 
 async function* folderKeys(
   reader: FileReader,
   { name, entry }: { readonly name: string; readonly entry: FileEntry },
-  { base, after, isFlat }: FolderQuery,
+  { base, place, isFlat, signal }: FolderQuery,
 ): AsyncGenerator<ListedKey> {
   const key = base + name;
+  const { after } = place;
   const isBehind = byCodePoints(key, after) > 0;
   if (isFlat) {
     // A page that ended within the prefix, by the key of another list, goes on with the prefix.
@@ -225,7 +262,7 @@ async function* folderKeys(
     return;
   }
   if (isBehind) yield { kind: "object", key, entry };
-  yield* inFolder(reader, { folder: entry.path, base: key, after, begins: "", isFlat });
+  yield* inFolder(reader, { folder: entry.path, base: key, place, begins: "", isFlat, signal });
 }
 
 /** The name itself, and those before it whose folders have keys behind it: `a` has `a/b`, which is behind `a-b`. */

@@ -473,8 +473,13 @@ async function createBucket({
 }
 
 /** Deletes a bucket without objects. */
-async function deleteBucket({ files, bucket, buckets, audit }: S3Call): Promise<Response> {
-  for await (const item of keys(files.reader, { prefix: "", delimiter: "", after: "" })) {
+async function deleteBucket({ request, files, bucket, buckets, audit }: S3Call): Promise<Response> {
+  for await (const item of keys(files.reader, {
+    prefix: "",
+    delimiter: "",
+    after: "",
+    signal: request.signal,
+  })) {
     if (
       item.kind === "object" &&
       item.entry.kind === "folder" &&

@@ -1,0 +1,52 @@
+import { expect } from "bun:test";
+import { type TreePath, treeRoot } from "../../src/buckets/path.ts";
+import type { FileEntry, FileReader } from "../../src/buckets/ports.ts";
+import { keys } from "../../src/http/s3/list.ts";
+import { test } from "../support/test.ts";
+
+/** A tree of these files in the root, which counts how often it is read. */
+function treeOf(names: readonly string[]) {
+  const sorted = [...names].sort();
+  const entryOf = (path: string, kind: "file" | "folder") => ({ path: path as TreePath, kind }) as FileEntry;
+  const reads = { lists: 0, entries: 0 };
+  const reader = {
+    async find(path: TreePath) {
+      if (path === treeRoot) return entryOf(path, "folder");
+      return sorted.includes(path) ? entryOf(path, "file") : undefined;
+    },
+    async *entriesAfter(_: TreePath, after: string) {
+      reads.lists += 1;
+      const rest = sorted.filter((name) => name > after);
+      for (let at = 0; at < rest.length; at += 100) {
+        const part = rest.slice(at, at + 100);
+        reads.entries += part.length;
+        yield part.map((name) => entryOf(name, "file"));
+      }
+    },
+  };
+  return { reader: reader as unknown as FileReader, reads };
+}
+
+const names = Array.from({ length: 2000 }, (_, n) => `${String(n).padStart(4, "0")}-${n % 3}`);
+
+test("a folder is read once for all common prefixes of its names", async () => {
+  const { reader, reads } = treeOf(names);
+  const found: string[] = [];
+  const { signal } = new AbortController();
+  for await (const { key } of keys(reader, { prefix: "", delimiter: "-", after: "", signal }))
+    found.push(key);
+  expect(found).toEqual(names.map((name) => name.slice(0, 5)));
+  expect(reads).toEqual({ lists: 1, entries: names.length });
+});
+
+test("a list ends when its client has left", async () => {
+  const { reader, reads } = treeOf(names);
+  const client = new AbortController();
+  const list = async () => {
+    for await (const _ of keys(reader, { prefix: "", delimiter: "-", after: "", signal: client.signal }))
+      client.abort();
+  };
+  const [outcome] = await Promise.allSettled([list()]);
+  expect(outcome).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
+  expect(reads.entries).toBeLessThan(500);
+});
