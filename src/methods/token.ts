@@ -261,13 +261,13 @@ export const token = {
     },
   }),
   token_s3_credentials: method({
-    doc: "Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do.",
+    doc: "Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do. A caller by password is refused, because the keys would outlive a change of the password: call it with the token's key and secret.",
     need: anyToken,
     effect: "reads",
     params: {},
     result: z.object({ access_key_id: z.string(), secret_access_key: z.string() }),
     secretResult: true,
-    fails: ["IoError"],
+    fails: ["InvalidInput", "IoError"],
     example: {
       params: { token: "<SUPER_TOKEN>" },
       result: {
@@ -275,7 +275,15 @@ export const token = {
         secret_access_key: "h5mYxLw2n0cB7QvV1sKq3tG8dJ4rF6aP-Zu9_eXo",
       },
     },
-    run: ({ tokens, caller }) => tokens.s3Credentials(caller.key),
+    run: ({ tokens, caller }) => {
+      if (caller.by === "username")
+        throw new Fault(
+          "InvalidInput",
+          "the keys of S3 would outlive a change of the password; call this with the key and the secret of the token (key:secret) instead of its user name and password",
+          { field: "token" },
+        );
+      return tokens.s3Credentials(caller.key);
+    },
   }),
 };
 

@@ -256,3 +256,14 @@ test("the secret ends with the token, and no request is told why it was refused"
   expect(withoutId(unknown)).toBe(withoutId(wrong));
   expect(signingOf(keys, at).scope).toContain("20130524");
 });
+
+test("a password gives no keys of S3, which would outlive its change", async () => {
+  await using node = await openNode(s3Options);
+  const username = node.own("bob");
+  const token = await node.newToken([], { username, password: "right-word" });
+  const refused = await node.refused("token_s3_credentials", { token: `${username}|right-word` });
+  expect(refused.data).toMatchObject({ field: "token" });
+  expect(await node.call("token_s3_credentials", { token })).toMatchObject({
+    access_key_id: token.split(":")[0],
+  });
+});
