@@ -33,7 +33,7 @@ interface Scope {
 
 /**
  * `parseXml` reads a document and returns its root. Throws XmlError for a DOCTYPE (so no entity can be declared), for more than
- * `maxElements` elements, and for nesting deeper than `maxDepth`.
+ * `maxElements` elements and attributes together, and for nesting deeper than `maxDepth`.
  */
 export function parseXml(bytes: Uint8Array, maxElements = Number.POSITIVE_INFINITY): XmlElement {
   return new Parser(decode(bytes), maxElements).document();
@@ -85,9 +85,7 @@ class Parser {
 
   #element(outer: Scope, depth: number): XmlElement {
     if (depth > maxDepth) throw new XmlError(`it is nested deeper than ${maxDepth}`);
-    this.#elements += 1;
-    if (this.#elements > this.#maxElements)
-      throw new XmlError(`it has more than ${this.#maxElements} elements`);
+    this.#count();
     this.#at += 1;
     const tag = this.#name();
     const raw = this.#attributes();
@@ -110,12 +108,20 @@ class Parser {
     return { namespace, name, attributes, children };
   }
 
+  /** Attributes count, too: each may be looked up in the namespaces of all elements around it. */
+  #count(): void {
+    this.#elements += 1;
+    if (this.#elements > this.#maxElements)
+      throw new XmlError(`it has more than ${this.#maxElements} elements and attributes`);
+  }
+
   #attributes(): Map<string, string> {
     const found = new Map<string, string>();
     for (;;) {
       const spaced = this.#space();
       if (this.#sees(">") || this.#sees("/>")) return found;
       if (!spaced) throw this.#error("a space is expected here");
+      this.#count();
       const key = this.#name();
       this.#space();
       if (!this.#take("=")) throw this.#error("= is expected here");

@@ -63,3 +63,9 @@ test("a small document does not become a monster when it is printed", () => {
   }
   expect(printed.length).toBeLessThan(100 * bytes);
 });
+
+test("attributes count as elements do", () => {
+  const text = `<a x="1" y="2"><b/></a>`;
+  expect(() => parseXml(Buffer.from(text), 3)).toThrow("elements and attributes");
+  expect(parseXml(Buffer.from(text), 4).attributes.size).toBe(2);
+});

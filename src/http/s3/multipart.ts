@@ -17,7 +17,7 @@ import { filePath, parseDocument, readDocument, receiving, type S3Call, writeCon
 import { childrenNamed, childText, element, xmlAnswer } from "./xml.ts";
 
 const maxPartNumber = 10_000;
-const maxDocumentBytes = 4 * 1024 * 1024;
+const maxDocumentBytes = 2 * 1024 * 1024;
 
 /** createUpload begins an upload in parts. */
 export async function createUpload(call: S3Call): Promise<Response> {

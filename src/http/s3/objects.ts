@@ -36,7 +36,7 @@ import { decoded } from "./signature.ts";
 import { childrenNamed, childText, element, xmlAnswer } from "./xml.ts";
 
 const maxDeleted = 1000;
-const maxDeleteBytes = 4 * 1024 * 1024;
+const maxDeleteBytes = 2 * 1024 * 1024;
 /** Parameters by which a signed address changes headers of the answer. */
 const responseHeaders = [
   "cache-control",
