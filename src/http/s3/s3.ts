@@ -260,7 +260,7 @@ const cors = {
 };
 
 function hasSignature({ headers, url }: Request): boolean {
-  return headers.has("authorization") || url.includes("X-Amz-Signature=");
+  return headers.has("authorization") || /^[^?]*\?(?:.*&)?X-Amz-Signature=/.test(url);
 }
 
 function preflight(): Response {
@@ -280,6 +280,8 @@ function preflight(): Response {
 async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   const { request, path: rawPath, deps, address, authenticator } = received;
   const settings = deps.s3();
+  // HTTP/1.0 allows that, but then the request has no address, which links and answers are made of.
+  if (!request.headers.get("host")) throw new S3Error("InvalidRequest", "the header Host is missing");
   const question = request.url.indexOf("?");
   const rawQuery = question === -1 ? "" : request.url.slice(question + 1);
   const signature = Signature.read({ request, rawPath, rawQuery }, deps.clock.now());
