@@ -336,3 +336,12 @@ everyStore("pages with a delimiter inside of names have every key once", async (
   expect(await pages({ delimiter: "-" })).toEqual(["foo-", "zed"]);
   expect(await pages({ delimiter: "o-" })).toEqual(["foo-", "zed"]);
 });
+
+test("a header that could not be answered is not taken", async () => {
+  await using node = await openNode(s3Options);
+  const { s3, put, bucket } = await s3Site(node);
+  const path = `/${bucket}/a`;
+  expect(await codeOf(await put(path, "x", { "x-amz-meta-a": "a\x7fb" }))).toBe("400 InvalidArgument");
+  expect(await codeOf(await put(path, "x", { "content-type": "text/\x7f" }))).toBe("400 InvalidArgument");
+  expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
+});

@@ -170,6 +170,8 @@ export function recordHeaders(headers: Headers): Record<string, string> {
       if (shown !== "") kept[name] = shown;
     }
   }
+  if (!isTexts(kept))
+    throw new S3Error("InvalidArgument", "a header to be kept has a character that headers cannot have");
   if (bytes > maxMetadataBytes)
     throw new S3Error("MetadataTooLarge", `x-amz-meta-* may have ${maxMetadataBytes} bytes together`);
   return kept;
