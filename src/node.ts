@@ -24,7 +24,7 @@ import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { certificateCheck, certificateState } from "./http/listen/tls.ts";
-import type { S3Settings } from "./http/request/host-name.ts";
+import { isS3Host, type S3Settings } from "./http/request/host-name.ts";
 import type { HttpDeps } from "./http/routes.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
@@ -499,7 +499,7 @@ function newServices(
       const { certificateEnd } = listeners.tcp;
       return certificateEnd && certificateState(certificateEnd, clock.now());
     },
-    isServerName: (host) => http.deps.names.has(host),
+    isServerName: (host) => http.deps.names.has(host) || isS3Host(host, http.deps.s3()),
     hub,
     metrics,
     ring,

@@ -30,7 +30,7 @@ export interface Services {
   readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */
   uptimeMs(): number;
-  /** Whether a host name, in lower case, is the server's own. */
+  /** Whether a host name, in lower case, is the server's own, or is for S3. */
   isServerName(host: string): boolean;
   readonly tokens: Tokens;
   readonly agents: Agents;

@@ -631,6 +631,11 @@ export const configSchema = z
     path: ["tls", "hsts_days"],
     error: 'needs server_name, because browsers take it for a name; write server_name = "node.example.com"',
   })
+  .refine(({ tls, s3 }) => s3.host === undefined || s3.host !== tls.server_name, {
+    path: ["s3", "host"],
+    error:
+      "is server_name, too, where the console and JSON-RPC are; give S3 a name of its own, such as s3.node.example.com",
+  })
   .refine(({ tls, tls_cert }) => !tls.auto || tls_cert === undefined, {
     path: ["tls", "auto"],
     error: "orders the certificates itself; remove tls_cert and tls_key, or auto",

@@ -60,7 +60,7 @@ function needToChange({ name, hosts, move_http_root }: AddressChange): Need {
   return takesAddress ? globally("static_bucket.write") : inBucket(name, "static_bucket.write");
 }
 
-/** A bucket with the server's own name would take the console and JSON-RPC away from it. */
+/** A bucket with the server's own name would take the console and JSON-RPC away from it; S3 would take its own from a bucket. */
 function refuseServerName(
   hosts: readonly string[] | null | undefined,
   isServerName: Services["isServerName"],
@@ -69,7 +69,7 @@ function refuseServerName(
   if (taken === undefined) return;
   throw new Fault(
     "InvalidInput",
-    `hosts: ${taken} is the server's own name, where its console and JSON-RPC are; give the bucket another name`,
+    `hosts: ${taken} is the server's own name, where its console and JSON-RPC are, or a name for S3; give the bucket another name`,
     { field: "hosts" },
   );
 }

@@ -263,6 +263,16 @@ test("a bucket cannot take the server's own name, and a reload changes that name
   await node.call("static-bucket_update", taking);
 });
 
+test("a bucket cannot take a name that is for S3", async () => {
+  await using node = await testNode({ env: { NODE_SERVER_S3_HOST: "s3.example.org" } });
+  const token = node.superToken;
+  for (const host of ["s3.example.org", "Docs.S3.example.org"]) {
+    const refused = await node.refused("static-bucket_create", { token, name: "docs", hosts: [host] });
+    expect(refused.data).toMatchObject({ field: "hosts" });
+  }
+  await node.call("static-bucket_create", { token, name: "docs", hosts: ["docs-s3.example.org"] });
+});
+
 test("over TLS nothing but health is served at a name that neither the server nor a bucket has", async () => {
   await using folder = await tempFolder();
   if (!(await makeCertificate(folder, "node"))) return;

@@ -76,6 +76,8 @@ test("a key that needs another one is refused where it stands", () => {
   );
   const hsts = refusalOf(`${minimal}[tls]\nhsts_days = 365\n`);
   expect(hsts.detail).toStartWith("config.toml:5:13: tls.hsts_days: needs server_name");
+  const s3 = refusalOf(`${minimal}[tls]\nserver_name = "a.example"\n[s3]\nhost = "A.example"\n`);
+  expect(s3.detail).toStartWith("config.toml:7:8: s3.host: is server_name, too");
 });
 
 test.each([

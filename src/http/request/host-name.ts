@@ -65,8 +65,11 @@ export interface S3Settings {
 }
 
 /** isForS3 returns whether a request was sent to the host name of S3, or to that of a bucket below it. */
-export function isForS3(request: Request, { host }: S3Settings): boolean {
-  if (host === undefined) return false;
-  const name = hostNameOf(request);
-  return name === host || name.endsWith(`.${host}`);
+export function isForS3(request: Request, settings: S3Settings): boolean {
+  return settings.host !== undefined && isS3Host(hostNameOf(request), settings);
+}
+
+/** isS3Host returns whether a host name, in lower case, is that of S3, or that of a bucket below it. */
+export function isS3Host(name: string, { host }: S3Settings): boolean {
+  return host !== undefined && (name === host || name.endsWith(`.${host}`));
 }
