@@ -33,7 +33,7 @@ class Crc32c implements Hasher {
   #value = 0xffffffff;
 
   update(chunk: Uint8Array): void {
-    const [t0, t1, t2, t3, t4, t5, t6, t7] = Crc32c.#made() as EightTables;
+    const [t0, t1, t2, t3, t4, t5, t6, t7] = Crc32c.#made() as EightTables<Uint32Array>;
     let crc = this.#value;
     const { length } = chunk;
     const byte = (at: number) => chunk[at] as number;
@@ -70,16 +70,16 @@ class Crc32c implements Hasher {
   }
 }
 
-/** CRC-64/NVME, reflected, in two halves: numbers of 64 bits would be slow. */
+/** CRC-64/NVME, reflected, in two halves: numbers of 64 bits would be slow, and so would those without a sign. */
 class Crc64Nvme implements Hasher {
-  static #tables: { readonly high: readonly Uint32Array[]; readonly low: readonly Uint32Array[] } | undefined;
-  #high = 0xffffffff;
-  #low = 0xffffffff;
+  static #tables: { readonly high: readonly Int32Array[]; readonly low: readonly Int32Array[] } | undefined;
+  #high = -1;
+  #low = -1;
 
   update(chunk: Uint8Array): void {
     const tables = Crc64Nvme.#made();
-    const [h0, h1, h2, h3, h4, h5, h6, h7] = tables.high as EightTables;
-    const [l0, l1, l2, l3, l4, l5, l6, l7] = tables.low as EightTables;
+    const [h0, h1, h2, h3, h4, h5, h6, h7] = tables.high as EightTables<Int32Array>;
+    const [l0, l1, l2, l3, l4, l5, l6, l7] = tables.low as EightTables<Int32Array>;
     let [high, low] = [this.#high, this.#low];
     const { length } = chunk;
     const byte = (at: number) => chunk[at] as number;
@@ -132,7 +132,7 @@ class Crc64Nvme implements Hasher {
       // Each entry as two words, the lower one first.
       const half = (which: 0 | 1) =>
         tables.map((table) =>
-          new Uint32Array(BigUint64Array.from(table).buffer).filter((_, at) => at % 2 === which),
+          new Int32Array(BigUint64Array.from(table).buffer).filter((_, at) => at % 2 === which),
         );
       Crc64Nvme.#tables = { high: half(1), low: half(0) };
     }
@@ -140,16 +140,7 @@ class Crc64Nvme implements Hasher {
   }
 }
 
-type EightTables = readonly [
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-  Uint32Array,
-];
+type EightTables<T> = readonly [T, T, T, T, T, T, T, T];
 
 function bigEndian(...values: readonly number[]): string {
   const bytes = Buffer.alloc(4 * values.length);
