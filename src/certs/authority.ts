@@ -19,7 +19,12 @@ export interface Answerer {
   readonly type: "http-01" | "dns-01";
   /** Throws an OrderFailure if an order would fail, before the certificate authority counts it. */
   check(name: string, signal: AbortSignal): Promise<void>;
-  show(name: string, token: string, answer: string): Promise<AsyncDisposable>;
+  /** Rejects when `signal` fires. */
+  show(
+    name: string,
+    token: string,
+    shown: { readonly answer: string; readonly signal: AbortSignal },
+  ): Promise<AsyncDisposable>;
 }
 
 interface OrderOptions {
@@ -218,7 +223,7 @@ export class Authority {
         `offered: ${challenges.map(({ type }) => type).join(", ")}`,
       );
     const answer = await client.getChallengeKeyAuthorization(challenge);
-    await using _shown = await answerer.show(identifier.value, challenge.token, answer);
+    await using _shown = await answerer.show(identifier.value, challenge.token, { answer, signal });
     await client.completeChallenge(challenge);
     const own = async () => {
       const all = await client.getAuthorizations(order);

@@ -1,4 +1,5 @@
 import { lookup } from "node:dns/promises";
+import { atMost, orAborted } from "../base/clock.ts";
 import { codeOf, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { CertificateRows } from "../db/rows/certificate-rows.ts";
@@ -9,6 +10,10 @@ import { OrderFailure } from "./failure.ts";
 const answerMs = 600_000;
 const reachMs = 10_000;
 const hookMs = 120_000;
+/** What a stop of the server leaves a hook to remove a record. */
+const hookAfterStopMs = 2000;
+/** What a hook has said arrives this long after its end. A process that it has left behind may keep the pipes open for ever. */
+const lastWordsMs = 100;
 /** More than any token. */
 const maxAnswerBytes = 1024;
 /** What a hook says is kept up to this length. */
@@ -28,7 +33,7 @@ export function httpAnswerer(
   };
   return {
     type: "http-01",
-    show: (_, token, answer) => show(token, answer),
+    show: (_, token, { answer, signal }) => orAborted(show(token, answer), signal),
     async check(name, signal) {
       const token = `self-${randomText(32)}`;
       await using _shown = await show(token, token);
@@ -83,37 +88,87 @@ async function beginningOf({ body }: Response): Promise<string> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-/** `hookAnswerer` lets a program of the operator's put TXT records into the DNS and take them away. */
-export function hookAnswerer(program: string): Answerer {
-  const run = async (action: "add" | "remove", name: string, value: string) => {
-    const hook = Bun.spawn([program, action, `_acme-challenge.${name}`, value], {
-      stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
-      timeout: hookMs,
-    });
-    const [out, errors] = await Promise.all([hook.stdout.text(), hook.stderr.text()]);
-    if ((await hook.exited) === 0) return;
-    const said = `${errors}${out}`.trim().slice(0, maxSaidChars);
-    const how = hook.signalCode ?? `exit code ${hook.exitCode}`;
-    throw new OrderFailure(
-      "dns_hook_failed",
-      `${program} ${action}: ${how}${said === "" ? "" : `: ${said}`}`,
-    );
+/**
+ * `hookAnswerer` lets a program of the operator's put TXT records into the DNS and take them away. Each run may take `boundMs`.
+ */
+export function hookAnswerer(program: string, { boundMs = hookMs } = {}): Answerer {
+  const run = async (action: "add" | "remove", args: readonly string[], signal: AbortSignal) => {
+    const refuse = (why: string) => new OrderFailure("dns_hook_failed", `${program} ${why}`);
+    const late = AbortSignal.timeout(boundMs);
+    let hook: Hook;
+    try {
+      hook = startHook([program, action, ...args]);
+    } catch (error) {
+      throw refuse(`cannot be run: ${messageOf(error)}`);
+    }
+    let isLate = false;
+    const said = [heardFrom(hook.stderr), heardFrom(hook.stdout)];
+    try {
+      await orAborted(hook.exited, AbortSignal.any([signal, late]));
+      await atMost(Promise.all(said.map(({ ended }) => ended)), { ms: lastWordsMs });
+    } catch (error) {
+      killGroup(hook.pid);
+      if (signal.aborted) throw error;
+      isLate = true;
+    } finally {
+      for (const { stop } of said) stop();
+    }
+    if (!isLate && hook.exitCode === 0) return;
+    const how = isLate
+      ? `took longer than ${boundMs / 1000} s`
+      : (hook.signalCode ?? `exit code ${hook.exitCode}`);
+    const words = said
+      .map(({ text }) => text())
+      .join("")
+      .trim()
+      .slice(0, maxSaidChars);
+    throw refuse(`${action}: ${how}${words === "" ? "" : `: ${words}`}`);
   };
-  const runs = (action: "add" | "remove", name: string, value: string) =>
-    run(action, name, value).catch((error: unknown) => {
-      if (error instanceof OrderFailure) throw error;
-      throw new OrderFailure("dns_hook_failed", `${program} cannot be run: ${messageOf(error)}`);
-    });
   return {
     type: "dns-01",
-    async show(name, _token, answer) {
-      await runs("add", name, answer);
-      // A record that stays does no harm, and the certificate is worth more.
-      return { [Symbol.asyncDispose]: () => runs("remove", name, answer).catch(() => {}) };
+    async show(name, _token, { answer, signal }) {
+      const args = [`_acme-challenge.${name}`, answer];
+      await run("add", args, signal);
+      return {
+        async [Symbol.asyncDispose]() {
+          const end = signal.aborted ? AbortSignal.timeout(hookAfterStopMs) : signal;
+          // A record that stays does no harm, and the certificate is worth more.
+          await run("remove", args, end).catch(() => {});
+        },
+      };
     },
     // The DNS is asked by the certificate authority itself: that the name leads here does not matter.
     async check() {},
+  };
+}
+
+type Hook = ReturnType<typeof startHook>;
+
+/** Starts a program in a process group of its own, by which also the processes that it starts can be ended. */
+function startHook(command: string[]) {
+  return Bun.spawn(command, { stdin: "ignore", stdout: "pipe", stderr: "pipe", detached: true });
+}
+
+function killGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // It has ended meanwhile.
+  }
+}
+
+/** Keeps the beginning of what a program says. The rest is read, too: a program waits if nobody does. */
+function heardFrom(stream: ReadableStream<Uint8Array>) {
+  const reader = stream.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  const listen = async () => {
+    for (let next = await reader.read(); !next.done; next = await reader.read())
+      if (text.length < maxSaidChars) text += decoder.decode(next.value, { stream: true });
+  };
+  return {
+    text: () => text,
+    ended: listen().catch(() => {}),
+    stop: () => void reader.cancel().catch(() => {}),
   };
 }
