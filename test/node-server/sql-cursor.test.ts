@@ -1,5 +1,5 @@
-import { expect } from "bun:test";
-import { cursorIdleMs, maxCursors } from "../../src/db/operator/sql-cursors.ts";
+import { expect, test } from "bun:test";
+import { cursorIdleMs, maxCursors, SqlCursors } from "../../src/db/operator/sql-cursors.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { bothDatabases, eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
@@ -106,6 +106,23 @@ eachDatabase("a server has few cursors, and one that is closed or left makes roo
   await until("the cursors of the closed connection are gone", async () => {
     return (await open(next, node.superToken, "SELECT 1 AS one")).error === undefined;
   });
+});
+
+test("a cursor that is refused because of the others leaves nothing open at its caller", async () => {
+  const cursor = { columns: [], next: () => Promise.reject(new Error("unread")), close: async () => {} };
+  const cursors = new SqlCursors({ open: async () => cursor }, new ManualClock());
+  const query = { sql: "SELECT 1", params: null, timeoutMs: 0 };
+  const another = async (id: string) => {
+    const held = new AbortController();
+    const opened = cursors.open(id, query, { stop: held.signal, end: () => held.abort() });
+    const kind = await opened.then(
+      () => "opened",
+      () => "refused",
+    );
+    return [kind, held.signal.aborted];
+  };
+  for (let n = 0; n < maxCursors; n += 1) expect(await another(`c${n}`)).toEqual(["opened", false]);
+  expect(await another("one too many")).toEqual(["refused", true]);
 });
 
 eachDatabase("a cursor that nobody reads is closed after a minute", async (kind) => {

@@ -34,11 +34,13 @@ export class SqlCursors {
     request: CursorRequest,
     { stop, end }: { readonly stop: AbortSignal; readonly end: () => void },
   ): Promise<readonly string[]> {
-    if (this.#open.size >= maxCursors)
+    if (this.#open.size >= maxCursors) {
+      end();
       throw new Fault("InvalidInput", `${maxCursors} cursors are open; try again when one is closed`, {
         reason: "too_many_cursors",
         limit: maxCursors,
       });
+    }
     this.#open.set(id, undefined);
     stop.addEventListener("abort", () => this.#close(id));
     try {
