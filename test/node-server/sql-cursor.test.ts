@@ -70,8 +70,11 @@ bothDatabases("a cursor shows the rows of the moment when it was opened", async 
   await exec(node, `INSERT INTO ${t} SELECT n FROM ${series(kind, 10_500)} WHERE true`);
   const { result } = await open(socket, node.superToken, `SELECT n FROM ${t}`);
   expect((await read(socket, node.superToken, result.cursor)).result.data).toHaveLength(10_000);
-  await exec(node, `DELETE FROM ${t}`);
+  await exec(node, `DELETE FROM ${t} WHERE n > 100`);
   expect((await read(socket, node.superToken, result.cursor)).result.data).toHaveLength(500);
+  const unread = await open(socket, node.superToken, `SELECT n FROM ${t}`);
+  await exec(node, `DELETE FROM ${t}`);
+  expect((await read(socket, node.superToken, unread.result.cursor)).result.data).toHaveLength(100);
 });
 
 bothDatabases("a cursor changes nothing and takes one query only", async (kind) => {

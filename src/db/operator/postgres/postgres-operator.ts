@@ -300,7 +300,9 @@ class PgQuery {
     statement: Statement,
     params: SqlRequest["params"],
   ): Promise<PgQuery> {
-    await connection.query("BEGIN READ ONLY");
+    await connection.query("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+    // What the transaction sees is settled by its first query, which would otherwise be the first read.
+    await connection.query("SELECT 1");
     const described = await describeFor(connection, statement, params);
     if (described.names.length === 0) throw notOneQuery();
     return new PgQuery(connection, statement, described);
