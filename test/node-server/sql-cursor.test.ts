@@ -46,6 +46,26 @@ bothDatabases("a cursor reads every row once, in order, in pieces of 10,000 or a
   expect(large.flatMap(({ data }) => data)).toHaveLength(500);
 });
 
+eachDatabase("a row that does not fit into an answer comes with the next one", async (kind) => {
+  await using node = await testNode({ database: kind, top: "max_response_body_size = 20000" });
+  await using socket = await node.socket();
+  const zeros = (n: string) =>
+    kind === "sqlite" ? `replace(hex(zeroblob(${n})), '00', '0')` : `repeat('0', ${n})`;
+  const sql = `SELECT n, ${zeros("CASE WHEN n % 7 = 0 THEN 15000 ELSE 900 END")} AS w FROM ${series(kind, 300)} ORDER BY n`;
+  const pages = await pagesOf(node, socket, sql);
+  expect(pages.flatMap(({ data }) => data.map(({ n }) => n))).toEqual(
+    Array.from({ length: 300 }, (_, at) => at + 1),
+  );
+  const { result } = await open(
+    socket,
+    node.superToken,
+    `SELECT n, ${zeros("CASE WHEN n = 3 THEN 30000 ELSE 1 END")} AS w FROM ${series(kind, 3)} ORDER BY n`,
+  );
+  const first = await read(socket, node.superToken, result.cursor);
+  const failed = first.error === undefined ? await read(socket, node.superToken, result.cursor) : first;
+  expect(failed.error?.data).toMatchObject({ kind: "ResponseTooBig", limit: 20_000 });
+});
+
 bothDatabases("a cursor takes params, names its columns without rows, and keeps all digits", async (kind) => {
   await using node = await sharedNode({ database: kind });
   await using socket = await node.socket();

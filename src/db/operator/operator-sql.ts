@@ -136,15 +136,32 @@ export class RowWriter {
       this.#truncated = true;
       return false;
     }
+    const { limit } = this.#bounds;
+    if (this.#fits(cells)) return true;
+    throw new Fault(
+      "ResponseTooBig",
+      `the first ${this.#rows.length} rows already exceed ${limit} bytes (max_response_body_size); ask for fewer columns or add a LIMIT`,
+      { limit },
+    );
+  }
+
+  /**
+   * Adds a row of JSON texts to one piece of a cursor. Returns false if it belongs into the next piece. Throws ResponseTooBig if it is too
+   * large for any.
+   */
+  addToPage(cells: readonly string[]): boolean {
+    if (this.isPageFull) return false;
+    if (this.#fits(cells)) return true;
+    if (this.#rows.length > 0) return false;
+    throw tooLargeRow(this.#bounds.limit);
+  }
+
+  /** Adds a row, if there is room for it. */
+  #fits(cells: readonly string[]): boolean {
     const row = `{${cells.map((cell, at) => this.#keys[at] + cell).join(",")}}`;
-    this.#bytes += Buffer.byteLength(row) + 1;
-    if (this.#bytes > this.#bounds.maxBytes) {
-      throw new Fault(
-        "ResponseTooBig",
-        `the first ${this.#rows.length} rows already exceed ${this.#bounds.limit} bytes (max_response_body_size); ask for fewer columns or add a LIMIT`,
-        { limit: this.#bounds.limit },
-      );
-    }
+    const bytes = this.#bytes + Buffer.byteLength(row) + 1;
+    if (bytes > this.#bounds.maxBytes) return false;
+    this.#bytes = bytes;
     this.#rows.push(row);
     return true;
   }
@@ -192,6 +209,13 @@ export function uniqueNames(columns: readonly string[]): string[] {
     for (let n = 2; taken.has(name); n += 1) name = `${column}_${n}`;
     taken.add(name);
     return name;
+  });
+}
+
+/** `tooLargeRow` returns the error for a row that no answer can hold. */
+export function tooLargeRow(limit: number): Fault {
+  return new Fault("ResponseTooBig", `a single row exceeds ${limit} bytes (max_response_body_size)`, {
+    limit,
   });
 }
 

@@ -22,6 +22,7 @@ import {
   type SqlCursor,
   type SqlRequest,
   stoppedFault,
+  tooLargeRow,
   uniqueNames,
 } from "../operator-sql.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-json.ts";
@@ -38,8 +39,10 @@ import {
 const messageMargin = 65_536;
 /** The time that the server may take to end a statement after a request to cancel it. */
 const cancelGraceMs = 2000;
-/** Rows that a cursor asks for at once, before it looks at their size. `maxRows` is a multiple of it. */
+/** Rows that a cursor asks for at once, if they are not large. */
 const cursorRows = 200;
+/** Rows that do not fit into an answer are kept for the next one. Of larger rows a cursor asks for fewer, so that they stay below this. */
+const keptBytes = 16 * 1024 * 1024;
 /** The time between two requests to cancel. */
 const cancelAgainMs = 50;
 
@@ -286,6 +289,11 @@ class PgQuery {
   readonly #described: StatementShape;
   /** Undefined once the first rows were read. */
   #values: StatementShape["values"] | undefined;
+  /** Rows that PostgreSQL has sent, and no answer has had yet. */
+  readonly #kept: Array<readonly string[]> = [];
+  /** The size of the largest row so far; nothing is known of the first. */
+  #largest = keptBytes;
+  #hasEnded = false;
 
   private constructor(connection: PgSession, statement: Statement, described: StatementShape) {
     this.#connection = connection;
@@ -313,18 +321,32 @@ class PgQuery {
     const { names, cells } = this.#described;
     const writer = new RowWriter(names, page);
     this.#connection.maxMessage = page.maxBytes + messageMargin;
-    let isLast = false;
-    while (!isLast && !writer.isPageFull) {
+    const unfit = this.#kept.findIndex((row) => !writer.addToPage(row));
+    this.#kept.splice(0, unfit < 0 ? this.#kept.length : unfit);
+    while (!this.#hasEnded && this.#kept.length === 0 && !writer.isPageFull) {
+      let largest = this.#values === undefined ? this.#largest : 1;
+      let bytes = 0;
       const { isSuspended } = await this.#connection.execute({
         name,
         values: this.#values,
-        maxRows: cursorRows,
+        maxRows: Math.max(1, Math.min(cursorRows, Math.floor(keptBytes / this.#largest))),
         position,
-        row: (row) => writer.add(cells(row)),
+        row: (row) => {
+          const texts = cells(row);
+          const size = texts.reduce((sum, text) => sum + text.length, 1);
+          largest = Math.max(largest, size);
+          if (this.#kept.length === 0 && writer.addToPage(texts)) return;
+          bytes += size;
+          // Small rows before did not let expect so large ones.
+          if (bytes > keptBytes + page.maxBytes) throw tooLargeRow(page.limit);
+          this.#kept.push(texts);
+        },
       });
       this.#values = undefined;
-      isLast = !isSuspended;
+      this.#largest = largest;
+      this.#hasEnded = !isSuspended;
     }
+    const isLast = this.#hasEnded && this.#kept.length === 0;
     return { json: new RawJson(writer.toPage(isLast)), isLast };
   }
 }

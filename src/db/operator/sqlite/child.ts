@@ -263,8 +263,8 @@ class SqliteCursor {
   next(bounds: Bounds): string {
     const writer = new RowWriter(this.columns, bounds);
     try {
-      for (; this.#next.done !== true && !writer.isPageFull; this.#next = this.#rows.next())
-        writer.add(cellsOf(this.#next.value, this.#flags));
+      for (; this.#next.done !== true; this.#next = this.#rows.next())
+        if (!writer.addToPage(cellsOf(this.#next.value, this.#flags))) break;
     } catch (error) {
       throw databaseFault(error, () => ({}));
     }
