@@ -70,15 +70,15 @@ export async function selectVariant(
 
 /**
  * plainVariant returns an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or
- * released.
+ * released. `validators` are those that the client knows, where they are not those of the store.
  */
 export async function plainVariant(
   file: OpenFile,
   path: TreePath,
   request: Request,
+  validators = toValidators(file.stats),
 ): Promise<Representation> {
   const headers = fileHeaders(file, mediaTypeOf(path).value, {});
-  const validators = toValidators(file.stats);
   if (isUnneeded(file, request, validators))
     return { ...validators, headers, body: await unneeded(file, file.stats.size) };
   const isRead = request.method !== "HEAD" && file.stats.size <= uncountedBytes;

@@ -5,6 +5,7 @@ import { isAscii, segmentsOf, type TreePath, treeRoot } from "../../buckets/path
 import type { FileEntry, FileStats, OpenFile } from "../../buckets/ports.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { plainOnly } from "../content/compression.ts";
+import { toValidators } from "../content/conditions.ts";
 import { sandboxed } from "../content/media-type.ts";
 import { respond } from "../content/respond.ts";
 import { plainVariant, snapshotOrDispose } from "../content/variants.ts";
@@ -72,12 +73,13 @@ async function readAndAnswer(call: S3Call, path: TreePath, cacheKey: string | un
   const mayCache = cacheKey !== undefined && file.isReadAgain === true && cache.canCompare;
   const snapshot = mayCache ? await snapshotOrDispose(file) : undefined;
   const part = await orDispose(file, () => partRequest(call, object));
-  const rest = await plainVariant(file, path, part ?? request);
+  const asked = asTags(part ?? request);
+  const validators = { ...toValidators(file.stats), etag: object.etag };
+  const rest = await plainVariant(file, path, asked, validators);
   const { "cache-control": _, ...headers } = rest.headers;
   const partsCount = object.content?.parts?.length;
   const representation = {
     ...rest,
-    etag: object.etag,
     headers: sandboxed({
       ...headers,
       ...object.headers,
@@ -92,7 +94,7 @@ async function readAndAnswer(call: S3Call, path: TreePath, cacheKey: string | un
       { key: cacheKey, bucket, compressible: false },
       { representation, accepted: plainOnly, dependencies: [snapshot], source: snapshot },
     );
-  return respond(asTags(part ?? request), representation);
+  return respond(asked, representation);
 }
 
 /** Closes a file if what is asked of it does not exist. */
