@@ -2,9 +2,11 @@ import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
 import { everyStore } from "../support/node.ts";
 import { codeOf, s3Client, s3Options, s3Site, textsIn } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { webdavSite } from "../support/webdav.ts";
 
 const openNode = sharedNodes();
 const md5 = (content: string | Buffer) => createHash("md5").update(content).digest("hex");
@@ -106,6 +108,43 @@ everyStore("an aborted upload leaves nothing, and nobody else can use one", asyn
   expect(await codeOf(await part(site, path, { uploadId, number: 2, body: "x" }))).toBe("404 NoSuchUpload");
   expect(await codeOf(await complete(site, path, uploadId, [[1, md5("content")]]))).toBe("404 NoSuchUpload");
   if (node.store === "disk") expect(namesIn(join(node.folder, "static", "~uploads"))).not.toContain(uploadId);
+});
+
+everyStore("a Complete that is sent again does not replace a newer object", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const site = await s3Site(node);
+  const { s3, put, bucket } = site;
+  const path = `/${bucket}/a`;
+  const content = Buffer.alloc(8 * 1024 * 1024, "part");
+  for (const delayMs of [5, 20]) {
+    const uploadId = await begin(site, path);
+    const query = { partNumber: "1", uploadId };
+    await s3({ method: "PUT", path, query, body: content });
+    const first = complete(site, path, uploadId, [[1, md5(content)]]);
+    await Bun.sleep(delayMs);
+    const second = complete(site, path, uploadId, [[1, md5(content)]]);
+    expect((await first).status).toBe(200);
+    expect((await put(path, "newer")).status).toBe(200);
+    const answer = await second;
+    expect([answer.status, await (await s3({ path })).text()]).toEqual([200, "newer"]);
+  }
+});
+
+eachWaitingStore("a Complete that waited while its upload was aborted changes nothing", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const dav = await webdavSite(node);
+  await dav.dav("MKCOL", "/from");
+  const site = await s3Client(node);
+  const path = `/${node.bucket}/from/a`;
+  const uploadId = await begin(site, path);
+  await part(site, path, { uploadId, number: 1, body: "content" });
+  const [answer] = await heldChanges(node, dav, {
+    send: () => [complete(site, path, uploadId, [[1, md5("content")]])],
+    meanwhile: async () =>
+      expect((await site.s3({ method: "DELETE", path, query: { uploadId } })).status).toBe(204),
+  });
+  expect(answer && (await codeOf(answer))).toBe("404 NoSuchUpload");
+  expect(await codeOf(await site.s3({ path }))).toBe("404 NoSuchKey");
 });
 
 function namesIn(folder: string): string[] {

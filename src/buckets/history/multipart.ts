@@ -102,6 +102,12 @@ export class MultipartUploads {
     return this.#options.rows.numberedParts(name.id);
   }
 
+  /** assertOpen throws unless the upload still exists and is not finished. */
+  async assertOpen({ name }: Pick<MultipartUpload, "name">): Promise<void> {
+    const found = await this.#options.rows.get(name);
+    if (found === undefined || found.outcome !== undefined) throw noUpload();
+  }
+
   /** store keeps the content of a part. It counts once `putPart` has recorded it; until then `forget` deletes it. */
   async store(
     bucketPath: string,
@@ -165,7 +171,8 @@ export class MultipartUploads {
 
   /**
    * complete puts the whole file in place by `put`, and remembers the outcome for a client that lost the answer. As with resumable uploads,
-   * a store whose names are rows writes the outcome in the transaction that names the file.
+   * a store whose names are rows writes the outcome in the transaction that names the file. On other stores `put` must ask `assertOpen` in
+   * the turn of the change: a request that comes late would put the file in place of a newer one.
    */
   async complete(
     { name }: Pick<MultipartUpload, "name">,

@@ -2,6 +2,7 @@ import { mayActFor } from "../../auth/authorise.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import { noUpload } from "../../buckets/history/faults.ts";
 import type { MultipartUpload, NumberedPart } from "../../buckets/history/multipart.ts";
+import type { Grant } from "../../buckets/write-conditions.ts";
 import {
   type ChecksumName,
   type Checksums,
@@ -260,12 +261,18 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   const wanted = wantedParts(document, await buckets.multipart.parts(upload));
   const conditions = await writeConditions(call, path);
   await call.files.examine(await call.files.reader.resolve(path), { conditions, makeParents: true });
+  const grant: Grant = {
+    async assertStillValid() {
+      await conditions.grant.assertStillValid();
+      await buckets.multipart.assertOpen(upload);
+    },
+  };
   const whole = new WholeObject(upload, wanted);
   const staged = await call.files.stage(whole.read(call), path);
   try {
     const { etag, checksums } = whole.finish();
     assertChecksums(request.headers, checksums);
-    await buckets.multipart.complete(upload, {
+    const outcome = await buckets.multipart.complete(upload, {
       etag: `"${etag}"`,
       put: async ({ onWritten }) =>
         writeObject(call, path, {
@@ -273,11 +280,13 @@ export async function completeUpload(call: S3Call): Promise<Response> {
           headers: upload.multipart.headers,
           parts: wanted.map(({ size }) => size),
           composite: whole.isComposite,
-          conditions,
+          conditions: { ...conditions, grant },
           onWritten,
         }),
     });
-    return completed(call, { etag: `"${etag}"`, checksums, isComposite: whole.isComposite });
+    // Another request has put other parts in place.
+    if (outcome.etag !== `"${etag}"`) return completed(call, { etag: outcome.etag, checksums: {} });
+    return completed(call, { etag: outcome.etag, checksums, isComposite: whole.isComposite });
   } finally {
     await staged[Symbol.asyncDispose]();
   }
