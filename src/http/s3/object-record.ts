@@ -1,7 +1,7 @@
 import { escapeXml } from "../../base/xml.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { BucketView, FileEntry, FileStats } from "../../buckets/ports.ts";
-import type { Checksums } from "./checksums.ts";
+import { type Checksums, checksumNames } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 
 /** User metadata of one object: names and values together. */
@@ -137,7 +137,9 @@ function parseRecord(property: string): ObjectRecord {
 function isRecord(value: unknown): value is ObjectRecord {
   if (typeof value !== "object" || value === null) return false;
   const { headers = {}, content } = value as Record<string, unknown>;
-  return isTexts(headers) && (content === undefined || isContent(content));
+  return (
+    isTexts(headers) && Object.keys(headers).every(isKept) && (content === undefined || isContent(content))
+  );
 }
 
 function isContent(value: unknown): value is ContentRecord {
@@ -145,16 +147,34 @@ function isContent(value: unknown): value is ContentRecord {
   const { of, etag, checksums = {}, parts = [] } = value as Record<string, unknown>;
   const isEtag = typeof etag === "string" && /^[0-9a-f]{32}(?:-\d{1,5})?$/.test(etag);
   const areParts = Array.isArray(parts) && parts.every((size) => Number.isSafeInteger(size) && size >= 0);
-  return typeof of === "string" && isEtag && areParts && isTexts(checksums);
+  return (
+    typeof of === "string" &&
+    isEtag &&
+    areParts &&
+    isTexts(checksums) &&
+    Object.keys(checksums).every(isChecksum)
+  );
+}
+
+/** Whether a header is one that a PUT gives an object: an answer has no other ones from a record. */
+function isKept(name: string): boolean {
+  return name.startsWith(metadataPrefix) || (contentHeaders as readonly string[]).includes(name);
+}
+
+function isChecksum(name: string): boolean {
+  return (checksumNames as readonly string[]).includes(name);
 }
 
 /** Texts that headers can have. */
 function isTexts(value: unknown): value is Readonly<Record<string, string>> {
   if (typeof value !== "object" || value === null) return false;
   return Object.entries(value).every(
-    ([name, text]) =>
-      /^[\w.!#$%&'*+^`|~-]+$/.test(name) && typeof text === "string" && /^[\t -~\x80-\xff]*$/.test(text),
+    ([name, text]) => /^[\w.!#$%&'*+^`|~-]+$/.test(name) && typeof text === "string" && isHeaderText(text),
   );
+}
+
+function isHeaderText(text: string): boolean {
+  return /^[\t -~\x80-\xff]*$/.test(text);
 }
 
 /** recordHeaders returns the content headers and the metadata of a request that puts an object. */
@@ -170,8 +190,9 @@ export function recordHeaders(headers: Headers): Record<string, string> {
       if (shown !== "") kept[name] = shown;
     }
   }
-  if (!isTexts(kept))
-    throw new S3Error("InvalidArgument", "a header to be kept has a character that headers cannot have");
+  const unreadable = Object.entries(kept).find(([, value]) => !isHeaderText(value));
+  if (unreadable !== undefined)
+    throw new S3Error("InvalidArgument", `${unreadable[0]} has a character that headers cannot have`);
   if (bytes > maxMetadataBytes)
     throw new S3Error("MetadataTooLarge", `x-amz-meta-* may have ${maxMetadataBytes} bytes together`);
   return kept;
