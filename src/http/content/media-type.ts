@@ -35,6 +35,9 @@ export function mediaTypeOf(name: string): MediaType {
   return found;
 }
 
+/** Types that a browser would run. */
+const active = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/;
+
 type Headers = Readonly<Record<string, string>>;
 
 /**
@@ -42,10 +45,13 @@ type Headers = Readonly<Record<string, string>>;
  * of a bucket must not run in the server's origin.
  */
 export function sandboxed(headers: Headers): Headers {
-  const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
-    headers["content-type"] ?? "",
-  );
-  if (!isActive) return headers;
+  // A browser takes the last of several types.
+  const types = (headers["content-type"] ?? "").toLowerCase().split(",");
+  return types.some((type) => active.test(type.trim())) ? inSandbox(headers) : headers;
+}
+
+/** inSandbox adds a sandbox whatever the content is: a client can have given it any type. */
+export function inSandbox(headers: Headers): Headers {
   const own = headers["content-security-policy"];
   // Two policies in one header are both enforced.
   return { ...headers, "content-security-policy": own === undefined ? "sandbox" : `sandbox, ${own}` };

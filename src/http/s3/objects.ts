@@ -6,7 +6,7 @@ import type { FileEntry, FileStats, OpenFile } from "../../buckets/ports.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { plainOnly } from "../content/compression.ts";
 import { toValidators } from "../content/conditions.ts";
-import { sandboxed } from "../content/media-type.ts";
+import { inSandbox } from "../content/media-type.ts";
 import { respond } from "../content/respond.ts";
 import { plainVariant, snapshotOrDispose } from "../content/variants.ts";
 import { BodyChecksums, type Checksums, checksumHeaders, checksumNamed } from "./checksums.ts";
@@ -80,7 +80,7 @@ async function readAndAnswer(call: S3Call, path: TreePath, cacheKey: string | un
   const partsCount = object.content?.parts?.length;
   const representation = {
     ...rest,
-    headers: sandboxed({
+    headers: inSandbox({
       ...headers,
       ...object.headers,
       ...(checksumsWanted(request) && checksumAnswer(object)),
