@@ -117,12 +117,12 @@ export function hookAnswerer(program: string, { boundMs = hookMs } = {}): Answer
     const how = isLate
       ? `took longer than ${boundMs / 1000} s`
       : (hook.signalCode ?? `exit code ${hook.exitCode}`);
-    const words = said
+    const output = said
       .map(({ text }) => text())
       .join("")
       .trim()
       .slice(0, maxSaidChars);
-    throw refuse(`${action}: ${how}${words === "" ? "" : `: ${words}`}`);
+    throw refuse(`${action}: ${how}${output === "" ? "" : `: ${output}`}`);
   };
   return {
     type: "dns-01",

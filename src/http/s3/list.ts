@@ -151,7 +151,7 @@ export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator
   if (delimiter === "" || delimiter === "/")
     return yield* keysBelow(reader, { prefix, isFlat: delimiter === "/", place: { after }, signal });
   // Behind all keys with the last common prefix. A page may also begin with the object whose key is the prefix itself.
-  const place: Place = { after };
+  const place: Position = { after };
   const isCommon = after.length > prefix.length && after.endsWith(delimiter);
   if (isCommon) place.after += lastCharacter;
   for await (const item of keysBelow(reader, { prefix, isFlat: false, place, signal })) {
@@ -166,8 +166,8 @@ export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator
   }
 }
 
-/** Place is where a list has come to. It moves on when the keys of a common prefix are left out: their folders are not read. */
-interface Place {
+/** Position is where a list has come to. It moves on when the keys of a common prefix are left out: their folders are not read. */
+interface Position {
   after: string;
 }
 
@@ -175,7 +175,7 @@ interface TreeQuery {
   readonly prefix: string;
   /** Whether folders are common prefixes. */
   readonly isFlat: boolean;
-  readonly place: Place;
+  readonly place: Position;
   readonly signal: AbortSignal;
 }
 
@@ -197,7 +197,7 @@ interface FolderQuery {
   readonly folder: TreePath;
   /** What its keys begin with: its path and a slash. */
   readonly base: string;
-  readonly place: Place;
+  readonly place: Position;
   /** What names in it begin with. */
   readonly begins: string;
   readonly isFlat: boolean;

@@ -138,7 +138,9 @@ function isRecord(value: unknown): value is ObjectRecord {
   if (typeof value !== "object" || value === null) return false;
   const { headers = {}, content } = value as Record<string, unknown>;
   return (
-    isTexts(headers) && Object.keys(headers).every(isKept) && (content === undefined || isContent(content))
+    isTexts(headers) &&
+    Object.keys(headers).every(isStoredHeader) &&
+    (content === undefined || isContent(content))
   );
 }
 
@@ -157,7 +159,7 @@ function isContent(value: unknown): value is ContentRecord {
 }
 
 /** Whether a header is one that a PUT gives an object: an answer has no other ones from a record. */
-function isKept(name: string): boolean {
+function isStoredHeader(name: string): boolean {
   return name.startsWith(metadataPrefix) || (contentHeaders as readonly string[]).includes(name);
 }
 
