@@ -107,7 +107,11 @@ async function boundedText(response: Response): Promise<string> {
 function refusal({ status, headers }: Response, problem: AcmeProblem): OrderFailure {
   const retryAfterMs = (wholeNumber(headers.get("retry-after") ?? "") ?? 0) * 1000;
   if (problem.type !== undefined && status < 500) {
-    const failure = failureOf(problem, retryAfterMs);
+    // Of a request this is said about the account; of an authorization, about the server that the name leads to.
+    const failure =
+      problemType(problem) === "unauthorized"
+        ? new OrderFailure("account_refused", problem.detail ?? "unauthorized", retryAfterMs)
+        : failureOf(problem, retryAfterMs);
     return Object.assign(failure, { problem });
   }
   const reason = status === 429 ? "rate_limited" : status >= 500 ? "ca_away" : "ca_refused";
