@@ -69,7 +69,8 @@ test("the files that are copied are enough to build the binary that the image ru
   expect((await stat(made)).mode & 0o111).toBe(0o111);
   await using program = await openTool(made);
   expect(await program.does(["version"])).toMatch(/^node-server \d+\.\d+\.\d+ /);
-});
+  // The program is built, with the console.
+}, 60_000);
 
 test("the server is an ordinary user with a fixed number, who owns its binary's folder and its data", () => {
   const [uid, gid] = last(runtime, "USER").split(":").map(Number);
