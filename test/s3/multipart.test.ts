@@ -147,6 +147,57 @@ eachWaitingStore("a Complete that waited while its upload was aborted changes no
   expect(await codeOf(await site.s3({ path }))).toBe("404 NoSuchKey");
 });
 
+everyStore("the end of an upload can name the checksum and the size of the whole", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const site = await s3Site(node);
+  const { s3, bucket } = site;
+  const path = `/${bucket}/a`;
+  const [right, wrong] = ["NhCmhg==", "AAAAAA=="];
+  const ended = async (
+    begun: Record<string, string>,
+    headers: Record<string, string>,
+    partSum?: string,
+  ): Promise<string> => {
+    const uploadId = await begin(site, path, begun);
+    const query = { partNumber: "1", uploadId };
+    await s3({ method: "PUT", path, query, body: "hello", headers: { "x-amz-checksum-crc32": right } });
+    const sum = partSum === undefined ? "" : `<ChecksumCRC32>${partSum}</ChecksumCRC32>`;
+    const body = `<CompleteMultipartUpload><Part><PartNumber>1</PartNumber><ETag>${md5("hello")}</ETag>${sum}</Part></CompleteMultipartUpload>`;
+    return codeOf(await s3({ method: "POST", path, query: { uploadId }, body, headers }));
+  };
+  const whole = { "x-amz-checksum-algorithm": "CRC32", "x-amz-checksum-type": "FULL_OBJECT" };
+  for (const begun of [whole, {}]) {
+    expect(await ended(begun, { "x-amz-checksum-crc32": wrong })).toBe("400 BadDigest");
+    expect(await ended(begun, { "x-amz-mp-object-size": "6" })).toBe("400 InvalidRequest");
+    expect(await ended(begun, {}, wrong)).toBe("400 InvalidPart");
+    expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
+    const named = { "x-amz-checksum-crc32": right, "x-amz-mp-object-size": "5" };
+    expect(await ended(begun, named, right)).toBe("200");
+    const read = await s3({ path, headers: { "x-amz-checksum-mode": "ENABLED" } });
+    expect([await read.text(), read.headers.get("x-amz-checksum-crc32")]).toEqual(["hello", right]);
+    await s3({ method: "DELETE", path });
+  }
+  expect(await ended(whole, { "x-amz-checksum-sha256": md5("") })).toBe("400 InvalidRequest");
+});
+
+everyStore("the parts of an upload are together no larger than one upload may be", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options, top: "max_upload_size = 10\n" });
+  const site = await s3Site(node);
+  const path = `/${site.bucket}/a`;
+  const uploadId = await begin(site, path);
+  for (const number of [1, 2]) await part(site, path, { uploadId, number, body: "123456" });
+  const one = md5("123456");
+  expect(
+    await codeOf(
+      await complete(site, path, uploadId, [
+        [1, one],
+        [2, one],
+      ]),
+    ),
+  ).toBe("400 EntityTooLarge");
+  expect(await codeOf(await complete(site, path, uploadId, [[1, one]]))).toBe("200");
+});
+
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);

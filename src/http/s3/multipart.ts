@@ -2,19 +2,29 @@ import { mayActFor } from "../../auth/authorise.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import { noUpload } from "../../buckets/history/faults.ts";
 import type { MultipartUpload, NumberedPart } from "../../buckets/history/multipart.ts";
+import type { StagedFile } from "../../buckets/ports.ts";
 import type { Grant } from "../../buckets/write-conditions.ts";
 import {
   type ChecksumName,
   type Checksums,
   checksumHeaders,
   checksumNamed,
+  checksumNames,
   openChecksum,
 } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 import { encoderIn, limitIn } from "./list.ts";
 import { recordHeaders } from "./object-record.ts";
 import { checksumElements, openSource, writeObject } from "./objects.ts";
-import { filePath, parseDocument, readDocument, receiving, type S3Call, writeConditions } from "./s3-call.ts";
+import {
+  filePath,
+  parseDocument,
+  readDocument,
+  receiving,
+  type S3Call,
+  tooLarge,
+  writeConditions,
+} from "./s3-call.ts";
 import { childrenNamed, childText, element, xmlAnswer } from "./xml.ts";
 
 const maxPartNumber = 10_000;
@@ -112,7 +122,7 @@ async function finished<T>(
 
 /** copyPart stores a part that is an object, or a range of one. */
 export async function copyPart(call: S3Call): Promise<Response> {
-  const { request, buckets, bucket, restartIdleTimer } = call;
+  const { request, buckets, bucket, restartIdleTimer, maxUploadBytes } = call;
   const number = partNumberIn(call);
   const upload = await requireOpen(call);
   const { file } = await openSource(call);
@@ -123,6 +133,8 @@ export async function copyPart(call: S3Call): Promise<Response> {
   ];
   try {
     const range = sourceRange(request.headers.get("x-amz-copy-source-range"), file.stats.size);
+    const size = range === undefined ? file.stats.size : range.end + 1 - range.start;
+    if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooLarge(maxUploadBytes);
     async function* content() {
       for await (const chunk of file.chunks(range)) {
         restartIdleTimer();
@@ -251,7 +263,7 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   const { bucket, buckets, request } = call;
   const path = filePath(call);
   const document = parseDocument(
-    await readDocument(call, maxDocumentBytes),
+    await readDocument(call, maxDocumentBytes, withoutChecksums(request.headers)),
     "CompleteMultipartUpload",
     maxPartNumber * 8 + 10,
   );
@@ -267,8 +279,17 @@ export async function completeUpload(call: S3Call): Promise<Response> {
       await buckets.multipart.assertOpen(upload);
     },
   };
-  const whole = new WholeObject(upload, wanted);
-  const staged = await call.files.stage(whole.read(call), path);
+  assertSize(call, wanted);
+  const whole = new WholeObject(checksumOf(upload, request.headers), wanted);
+  let staged: StagedFile;
+  try {
+    staged = await call.files.stage(whole.read(call), path);
+  } catch (error) {
+    // Another request may have put it in place, and its parts are gone.
+    const known = (await findUpload(call)).outcome;
+    if (known === undefined) throw error;
+    return completed(call, { etag: known.etag, checksums: {} });
+  }
   try {
     const { etag, checksums } = whole.finish();
     assertChecksums(request.headers, checksums);
@@ -307,6 +328,38 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   }
 }
 
+/** The checksums in the headers of a Complete are those of the object, not of the document. */
+function withoutChecksums(headers: Headers): Headers {
+  return new Headers([...headers].filter(([name]) => !name.startsWith("x-amz-checksum-")));
+}
+
+/** The parts together have the size that the client names, and are no larger than one upload may be. */
+function assertSize({ request, maxUploadBytes }: S3Call, parts: readonly NumberedPart[]): void {
+  const size = parts.reduce((sum, part) => sum + part.size, 0);
+  if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooLarge(maxUploadBytes);
+  const named = request.headers.get("x-amz-mp-object-size");
+  if (named !== null && wholeNumber(named) !== size)
+    throw new S3Error("InvalidRequest", `the parts have ${size} bytes together, not x-amz-mp-object-size`);
+}
+
+/** The checksum of the whole is that which the upload was begun with, else the one that the client names at the end. */
+function checksumOf({ multipart: { checksum } }: MultipartUpload, headers: Headers): WantedChecksum {
+  const [named] = checksumNames.filter((name) => headers.has(`x-amz-checksum-${name}`));
+  if (checksum === undefined) {
+    const isComposite = /-\d+$/.test(headers.get(`x-amz-checksum-${named}`) ?? "");
+    return { algorithm: named, isComposite };
+  }
+  const algorithm = checksumNamed(checksum.algorithm);
+  if (named !== undefined && named !== algorithm)
+    throw new S3Error("InvalidRequest", `the checksum of this upload is ${checksum.algorithm}, not ${named}`);
+  return { algorithm, isComposite: checksum.isComposite };
+}
+
+interface WantedChecksum {
+  readonly algorithm: ChecksumName | undefined;
+  readonly isComposite: boolean;
+}
+
 /** The parts that a client names, in their order; it must name them by the tags that it was answered. */
 function wantedParts(
   document: Parameters<typeof childrenNamed>[0],
@@ -323,17 +376,23 @@ function wantedParts(
     const found = byNumber.get(number);
     if (found === undefined || found.md5 !== etag)
       throw new S3Error("InvalidPart", `part ${number} was not uploaded, or has another ETag`);
+    for (const name of checksumNames) {
+      const given = childText(part, `Checksum${name.toUpperCase()}`);
+      if (given !== undefined && given.trim() !== found.checksums[name])
+        throw new S3Error("InvalidPart", `part ${number} was uploaded without this ${name} checksum`);
+    }
     return found;
   });
   if (wanted.length === 0) throw new S3Error("MalformedXML", "the document names no parts");
   return wanted;
 }
 
-/** A client may name the checksum of the whole, and its size. */
+/** A client may name the checksum of the whole. */
 function assertChecksums(headers: Headers, checksums: Checksums): void {
-  for (const [name, value] of Object.entries(checksums)) {
+  for (const name of checksumNames) {
+    const value = checksums[name];
     const given = headers.get(`x-amz-checksum-${name}`);
-    if (given !== null && given !== value && given !== value.replace(/-\d+$/, ""))
+    if (given !== null && given !== value && given !== value?.replace(/-\d+$/, ""))
       throw new S3Error("BadDigest", `the parts together do not match x-amz-checksum-${name}`);
   }
 }
@@ -345,10 +404,10 @@ class WholeObject {
   readonly #algorithm: ChecksumName | undefined;
   readonly #hasher: ReturnType<typeof openChecksum> | undefined;
 
-  constructor({ multipart: { checksum } }: MultipartUpload, parts: readonly NumberedPart[]) {
+  constructor({ algorithm, isComposite }: WantedChecksum, parts: readonly NumberedPart[]) {
     this.#parts = parts;
-    this.#algorithm = checksumNamed(checksum?.algorithm);
-    this.isComposite = checksum?.isComposite === true;
+    this.#algorithm = algorithm;
+    this.isComposite = isComposite;
     if (this.#algorithm !== undefined && !this.isComposite) this.#hasher = openChecksum(this.#algorithm);
   }
 

@@ -163,13 +163,14 @@ function bodyOf({ request, signature }: Pick<S3Call, "request" | "signature">): 
   return new Body(request, signature);
 }
 
-/** readDocument reads the body of a request that is a document, within bounds. */
+/** readDocument reads the body of a request that is a document, within bounds. `headers` are those that name its checksums. */
 export async function readDocument(
   { request, signature }: Pick<S3Call, "request" | "signature">,
   maxBytes: number,
+  headers = request.headers,
 ): Promise<Uint8Array> {
   const body = bodyOf({ request, signature });
-  const checksums = new BodyChecksums(request);
+  const checksums = new BodyChecksums({ headers });
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of body.chunks()) {
@@ -194,6 +195,7 @@ export function parseDocument(bytes: Uint8Array, root: string, maxElements: numb
   throw new S3Error("MalformedXML", `the body is not a ${root} element`);
 }
 
-function tooLarge(limit: number): S3Error {
+/** tooLarge returns the error for content above `max_upload_size`. */
+export function tooLarge(limit: number): S3Error {
   return new S3Error("EntityTooLarge", `the upload exceeds ${limit} bytes (max_upload_size)`);
 }
