@@ -1,4 +1,4 @@
-import { isHostName, isLocalhost } from "../base/address.ts";
+import { isHostName } from "../base/address.ts";
 import { Fault } from "../base/fault.ts";
 import type { BucketRow } from "../db/rows/bucket-rows.ts";
 
@@ -40,11 +40,10 @@ export function checkHosts(hosts: readonly string[]): string[] {
       `hosts: ${JSON.stringify(wrong.slice(0, 100))} is not a host name; write it like docs.example.org, without a port (international names in the form xn--…)`,
       { field: "hosts" },
     );
-  const local = names.find(isLocalhost);
-  if (local !== undefined)
+  if (names.includes("localhost"))
     throw new Fault(
       "InvalidInput",
-      `hosts: ${local} is the server's own name on its machine; give the bucket another name`,
+      "hosts: localhost is the server's own name on its machine; give the bucket a name below it, such as site.localhost",
       { field: "hosts" },
     );
   if (names.length > maxHosts)

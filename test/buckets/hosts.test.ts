@@ -467,17 +467,7 @@ eachDatabase(
       hosts: ["example.org"],
     });
     await node.call("static-bucket_update", { token: one, name: "mine", cors: true });
-    for (const wrong of [
-      "",
-      "a b",
-      "127.0.0.1",
-      "x:80",
-      "*.example.org",
-      "http://x",
-      "-a.org",
-      "localhost",
-      "a.localhost",
-    ])
+    for (const wrong of ["", "a b", "127.0.0.1", "x:80", "*.example.org", "http://x", "-a.org", "localhost"])
       expect(
         (await node.refused("static-bucket_update", { token: all, name: "mine", hosts: [wrong] })).data,
       ).toMatchObject({

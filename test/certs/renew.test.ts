@@ -259,7 +259,7 @@ if (opened !== undefined) {
       await clock.until("the certificate is new", 10_000, async () => {
         return (await shownFor(node.url, serverName)).serial !== serial;
       });
-      expect(replaced).toEqual([asked[0] as string]);
+      expect([...new Set(replaced)]).toEqual([asked[0] as string]);
       pebble.intercept = undefined;
       pebble.advertise = {};
     },
