@@ -21,6 +21,8 @@ story(
       pairs: [
         ["127.0.0.1:2211", `127.0.0.1:${port}`],
         ["node.example.com:2211", `localhost:${port}`],
+        // `check` refuses to order a certificate for this machine's own name.
+        ['server_name = "node.example.com"', 'server_name = "node.example.com"'],
         ["node.example.com", "localhost"],
         ["--user node", `--user ${user}`],
         ['"www-data"', JSON.stringify(group)],
