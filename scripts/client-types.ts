@@ -2,7 +2,7 @@ import { z } from "zod";
 import { keyAndSecret, keyPattern } from "../src/auth/credentials.ts";
 import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { faultKinds } from "../src/base/fault.ts";
-import { invisible } from "../src/base/skeleton.ts";
+import { invisible } from "../src/base/visible-text.ts";
 import { events } from "../src/log/events.ts";
 import { auditTarget, contractTargets, dbTargets } from "../src/log/filter.ts";
 import { methods } from "../src/methods/index.ts";

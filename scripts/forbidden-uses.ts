@@ -17,7 +17,7 @@ const rules: readonly Rule[] = [
     advice: "take a Clock (src/base/clock.ts)",
     allowed: {
       "src/base/clock.ts": "is the clock of the system",
-      "src/base/fair-semaphore.ts": "bounds a wait behind real work",
+      "src/base/concurrency.ts": "bounds a wait behind real work",
       "src/base/local-fs/replace-file.ts": "compares with the times of files",
       "src/backup/make-backup.ts": "compares with the times of files",
       "src/buckets/bucket-usage.ts": "rests in proportion to real work",

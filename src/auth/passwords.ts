@@ -1,6 +1,6 @@
 import { networkOf } from "../base/address.ts";
 import type { Clock } from "../base/clock.ts";
-import { FairSemaphore } from "../base/fair-semaphore.ts";
+import { FairSemaphore } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
 import type { Peer } from "./caller.ts";
 import { hashSecret } from "./credentials.ts";

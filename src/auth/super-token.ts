@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Clock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
 import { type KvRows, superTokenRolls as superTokenRollNotes } from "../db/rows/kv-rows.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod";
 import { Fault } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/rows/token-rows.ts";
 import { outsideLifetime } from "./authenticator.ts";

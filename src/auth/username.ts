@@ -1,4 +1,4 @@
-import { invisible } from "../base/skeleton.ts";
+import { invisible } from "../base/visible-text.ts";
 import { keyOfWholeToken, keyPattern } from "./credentials.ts";
 
 /** Characters of which nobody knows what they look like elsewhere. */

@@ -1,8 +1,8 @@
 // Base is what every module may use, and it knows nothing of the product. This file has the table of all errors;
 // everything that fails on purpose throws a Fault. clock.ts is the only source of time for what expires or repeats.
-// Several files keep clients apart: turns.ts shares the event loop, memory-budget.ts the memory, fair-semaphore.ts and
-// path-mutex.ts the order of work, mailbox.ts a bounded queue for a slow reader. The others read and write one form
-// each: addresses, URLs of databases and of stores, JSON, XML, numbers and texts for terminals.
+// Several files keep clients apart: turns.ts shares the event loop, memory-budget.ts the memory, concurrency.ts has the
+// order of work, mailbox.ts a bounded queue for a slow reader. task.ts runs and watches beside requests. The others read
+// and write one form each: addresses, URLs of databases and of stores, JSON, XML, numbers and texts for terminals.
 
 /** FaultRow describes one kind of error. */
 interface FaultRow {

@@ -1,7 +1,7 @@
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import { sortInTurns } from "../base/turns.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";

@@ -3,6 +3,7 @@ import { lstat, mkdir, open, readdir, readFile, rm, stat, writeFile } from "node
 import { basename, dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { orAborted } from "../base/clock.ts";
+import { SharedRuns } from "../base/concurrency.ts";
 import { codeOf, Fault, messageOf, outOfDescriptors } from "../base/fault.ts";
 import { createFolderCommand, currentUser, folderProblem } from "../base/local-fs/access.ts";
 import {
@@ -14,8 +15,7 @@ import {
   writeAll,
 } from "../base/local-fs/file-calls.ts";
 import { type DiskUsage, diskUsageOf, statOrUndefined } from "../base/local-fs/stat.ts";
-import { randomText } from "../base/random.ts";
-import { SharedRuns } from "../base/shared-runs.ts";
+import { randomText } from "../base/numbers.ts";
 import { byCodeUnits, Pacer, sortInTurns } from "../base/turns.ts";
 import { type BlobKind, type OpenBlobsOptions, wrongUrl } from "./blob-kind.ts";
 import {

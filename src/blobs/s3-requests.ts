@@ -1,8 +1,8 @@
 import { createHash, createHmac } from "node:crypto";
 import type { S3Options } from "bun";
+import { retry } from "../base/clock.ts";
 import { codeOf, Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
-import { retry } from "../base/retry.ts";
 import { isElement, parseXml, textOf, type XmlElement, XmlError } from "../base/xml.ts";
 import { BlobStoreFault, storeUnavailable, storeUnusable } from "./blob-store.ts";
 import type { Deadline } from "./deadline.ts";

@@ -1,4 +1,4 @@
-import { BatchLoader } from "../base/batch-loader.ts";
+import { BatchLoader } from "../base/concurrency.ts";
 import { Task } from "../base/task.ts";
 import { type Freshness, Remembered, type Stamp } from "../db/freshness.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";

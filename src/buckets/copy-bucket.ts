@@ -1,5 +1,5 @@
+import { forEachConcurrently } from "../base/concurrency.ts";
 import { Fault, messageOf } from "../base/fault.ts";
-import { forEachConcurrently } from "../base/for-each.ts";
 import { retryDamaged, sha256Of } from "../blobs/content.ts";
 import { isBelow, type TreePath, treeRoot } from "./path.ts";
 import type { Failure, FileEntry, FileReader, TreeFiles } from "./ports.ts";

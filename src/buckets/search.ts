@@ -1,4 +1,4 @@
-import { FairSemaphore } from "../base/fair-semaphore.ts";
+import { FairSemaphore } from "../base/concurrency.ts";
 import { Pacer } from "../base/turns.ts";
 import { pathBelow, type TreePath } from "./path.ts";
 import type { FileEntry, FileReader } from "./ports.ts";

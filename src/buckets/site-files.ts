@@ -1,4 +1,4 @@
-import { BatchLoader } from "../base/batch-loader.ts";
+import { BatchLoader } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
 import { PerTick } from "../base/turns.ts";
 import type { BucketState } from "../db/rows/bucket-rows.ts";

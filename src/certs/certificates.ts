@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import type { Clock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
 import type { CertificateRows, NameValue } from "../db/rows/certificate-rows.ts";

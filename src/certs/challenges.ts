@@ -1,7 +1,7 @@
 import { lookup } from "node:dns/promises";
 import { atMost, orAborted } from "../base/clock.ts";
 import { codeOf, messageOf } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import type { CertificateRows } from "../db/rows/certificate-rows.ts";
 import type { Answerer } from "./authority.ts";
 import { OrderFailure } from "./failure.ts";

@@ -2,8 +2,7 @@ import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:cr
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { inheritedOwner, makeFolder } from "../base/local-fs/access.ts";
-import { readRegularFile } from "../base/local-fs/read-regular.ts";
+import { inheritedOwner, makeFolder, readRegularFile } from "../base/local-fs/access.ts";
 import { replaceFile } from "../base/local-fs/replace-file.ts";
 import type { CertificateRows } from "../db/rows/certificate-rows.ts";
 import { OrderFailure } from "./failure.ts";

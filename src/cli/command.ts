@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Context } from "./context.ts";
 
-export { exitCodes, exitMeanings } from "../base/exit-codes.ts";
+export { exitCodes, exitMeanings } from "../base/process.ts";
 
 // A command is declared once, by `command()`, in the file that runs it; `program.ts` lists all. The help, the manual page, the
 // completion and the table in docs/cli.md come from the declaration, and so do the types of what `run` is given.

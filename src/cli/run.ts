@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help } from "commander";
 import { Fault, messageOf } from "../base/fault.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest } from "../base/validation-issue.ts";
 import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
 import { addCommand, addName, addOptions, exitCodes, nameOf, programDescription, termOf } from "./command.ts";

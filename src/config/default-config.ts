@@ -2,8 +2,13 @@ import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { defaultOf, type Key } from "../base/config-key.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/local-fs/access.ts";
-import { readRegularBytes } from "../base/local-fs/read-regular.ts";
+import {
+  type AccessProblem,
+  accessMessage,
+  folderProblem,
+  readProblem,
+  readRegularBytes,
+} from "../base/local-fs/access.ts";
 import { temporaryName, writeWhole } from "../base/local-fs/replace-file.ts";
 import { decodeConfig } from "./parse.ts";
 import { sections } from "./schema.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { innerType } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
-import { nearest } from "../base/nearest.ts";
+import { nearest } from "../base/validation-issue.ts";
 import { blobKinds } from "../blobs/open-blobs.ts";
 import { type Filter, parseFilter } from "../log/filter.ts";
 import { explainTargets, type Override, type Warning } from "./problem.ts";

@@ -1,8 +1,7 @@
 import type { z } from "zod";
 import { defaultOf, type Key } from "../base/config-key.ts";
 import { Fault } from "../base/fault.ts";
-import { nearest } from "../base/nearest.ts";
-import { memberAt } from "../base/validation-issue.ts";
+import { memberAt, nearest } from "../base/validation-issue.ts";
 import { contractTargets, type Filter, filterNames } from "../log/filter.ts";
 import { KeyIndex, type Location } from "./locate.ts";
 import { sections } from "./schema.ts";

@@ -1,8 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { basename, dirname, extname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { inheritedOwner } from "../base/local-fs/access.ts";
-import { readRegularFile } from "../base/local-fs/read-regular.ts";
+import { inheritedOwner, readRegularFile } from "../base/local-fs/access.ts";
 import { createFile, type Ownership, replaceFile } from "../base/local-fs/replace-file.ts";
 
 const uuidForm = {

@@ -7,7 +7,7 @@ import {
   type Transaction,
 } from "kysely";
 import { millisecondsSince } from "../base/clock.ts";
-import { FairSemaphore } from "../base/fair-semaphore.ts";
+import { FairSemaphore } from "../base/concurrency.ts";
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Schema } from "./dialect.ts";

@@ -8,9 +8,9 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseGivenToken, type SuperCredentials } from "../auth/super-token.ts";
-import { exitCodes } from "../base/exit-codes.ts";
 import { messageOf } from "../base/fault.ts";
 import { shellQuoted } from "../base/local-fs/access.ts";
+import { exitCodes } from "../base/process.ts";
 import { build, isCompiled } from "../build.ts";
 import { ensureConfigFile } from "../config/default-config.ts";
 import { type Node, openNode } from "../node.ts";

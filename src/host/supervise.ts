@@ -1,8 +1,8 @@
 import { realpathSync } from "node:fs";
 import { parseGivenToken } from "../auth/super-token.ts";
 import { formatAddress } from "../base/address.ts";
-import { exitCodes } from "../base/exit-codes.ts";
 import { Fault, messageOf } from "../base/fault.ts";
+import { exitCodes } from "../base/process.ts";
 import { isCompiled, selfCommand } from "../build.ts";
 import { readOverrides } from "../config/environment.ts";
 import { loadConfig } from "../config/live.ts";

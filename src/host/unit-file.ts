@@ -1,6 +1,6 @@
 import { dirname } from "node:path";
-import { exitCodes } from "../base/exit-codes.ts";
 import type { User } from "../base/local-fs/access.ts";
+import { exitCodes } from "../base/process.ts";
 
 export interface UnitSettings {
   readonly binary: string;

@@ -1,6 +1,6 @@
 import { atMost, type Clock } from "../base/clock.ts";
+import { SharedRuns } from "../base/concurrency.ts";
 import { messageOf, retryAfterSeconds } from "../base/fault.ts";
-import { SharedRuns } from "../base/shared-runs.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { judgeParts } from "../metrics/verdict.ts";

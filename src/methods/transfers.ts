@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import { method } from "./declare.ts";
 
 const lockMs = 60_000;

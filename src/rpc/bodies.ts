@@ -1,7 +1,7 @@
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { Fault, messageOf, retryAfterSeconds } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 import type { Logger } from "../log/hub.ts";
 import type { IdText } from "./envelope.ts";
 import type { RequestState } from "./request-state.ts";

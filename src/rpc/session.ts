@@ -1,10 +1,10 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
 import type { Clock } from "../base/clock.ts";
+import { SharedRuns } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
 import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
-import { randomText } from "../base/random.ts";
-import { SharedRuns } from "../base/shared-runs.ts";
+import { randomText } from "../base/numbers.ts";
 import { Task } from "../base/task.ts";
 import { quietly } from "../log/span.ts";
 

@@ -2,10 +2,10 @@ import { closeSync, constants, openSync } from "node:fs";
 import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { tryLock } from "../base/local-fs/file-lock.ts";
+import { tryLock } from "../base/local-fs/file-calls.ts";
 import { Folder } from "../base/local-fs/folder.ts";
 import { isTemporaryName } from "../base/local-fs/replace-file.ts";
-import { randomText } from "../base/random.ts";
+import { randomText } from "../base/numbers.ts";
 
 /**
  * Binary is the executable file of this server, with its backup (`<name>.old`) and its next version. There is a complete executable

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
-import { skeletonOf } from "../../src/base/skeleton.ts";
+import { skeletonOf } from "../../src/base/visible-text.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

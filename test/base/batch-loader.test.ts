@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BatchLoader } from "../../src/base/batch-loader.ts";
+import { BatchLoader } from "../../src/base/concurrency.ts";
 
 /** A loader whose loads end when the test says so. */
 function heldLoader() {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { FairSemaphore } from "../../src/base/fair-semaphore.ts";
+import { FairSemaphore } from "../../src/base/concurrency.ts";
 
 /** Takes a permit and notes when it came. */
 async function queue(semaphore: FairSemaphore, key: string, name: string, order: string[]): Promise<void> {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { PathMutex } from "../../src/base/path-mutex.ts";
+import { PathMutex } from "../../src/base/concurrency.ts";
 
 /** Work that says when it began and ends when it is told to. */
 function errand(mutex: PathMutex, paths: string[], begun: string[], name = paths.join(" ")) {

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { randomText } from "../../src/base/random.ts";
+import { randomText } from "../../src/base/numbers.ts";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { systemClock } from "../../src/base/clock.ts";
-import { RefCounted } from "../../src/base/ref-counted.ts";
+import { RefCounted } from "../../src/base/concurrency.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 test("a value that nobody uses is idle at once", async () => {

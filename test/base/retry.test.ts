@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { retry } from "../../src/base/retry.ts";
+import { retry } from "../../src/base/clock.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 test("work is tried again after the pauses that its caller chooses, until it succeeds", async () => {

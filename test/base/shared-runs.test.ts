@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { SharedRuns } from "../../src/base/shared-runs.ts";
+import { SharedRuns } from "../../src/base/concurrency.ts";
 
 /** A run that ends when the test says so. */
 function controlled() {

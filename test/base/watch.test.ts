@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { Watch } from "../../src/base/watch.ts";
+import { Watch } from "../../src/base/task.ts";
 import { currentSpans, inSpan } from "../../src/log/span.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 

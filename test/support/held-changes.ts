@@ -2,7 +2,7 @@ import { spyOn, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { PathMutex } from "../../src/base/path-mutex.ts";
+import { PathMutex } from "../../src/base/concurrency.ts";
 import { ChangeQueue } from "../../src/buckets/trees/rows/committer.ts";
 import type { StoreOptions, TestNode } from "./node.ts";
 import { chosenFor } from "./tier.ts";

@@ -1,9 +1,8 @@
 // This folder has the calls of the file system that need more care than Node's. This file chooses between calls that
-// return at once (a local disk) and calls by a thread (a network file system); local-calls.ts has those that Node
-// lacks or is slow at. folder.ts holds a directory open, so that nobody can redirect a path after it was checked.
-// replace-file.ts writes files atomically, read-regular.ts reads them with a time limit, sync.ts shares one fsync
-// between callers, file-lock.ts locks. access.ts says why an account cannot use a path, and gives new files the right
-// owner.
+// return at once (a local disk) and calls by a thread (a network file system), shares one fsync between callers, and
+// locks; local-calls.ts has those that Node lacks or is slow at. folder.ts holds a directory open, so that nobody can
+// redirect a path after it was checked. replace-file.ts writes files atomically. access.ts reads files with a time limit,
+// says why an account cannot use a path, and gives new files the right owner.
 
 import {
   closeSync,
@@ -41,7 +40,7 @@ import {
   utimes,
 } from "node:fs/promises";
 import { dirname } from "node:path";
-import { readNamesInTurns } from "./local-calls.ts";
+import { openLibc, readNamesInTurns } from "./local-calls.ts";
 
 type MaybePromise<T> = T | Promise<T>;
 
@@ -217,4 +216,41 @@ export async function writeAll(file: FileDescriptor, chunk: Uint8Array, position
     const to = position === undefined ? null : position + at;
     at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;
   }
+}
+
+/**
+ * `syncFiles` resolves when files of one file system are on its disk, and not only in its cache. `sync -f` writes the whole file
+ * system at once (syncfs), in a process of its own, because the call stops whoever makes it; a thousand files take a thousand
+ * times as long one by one, which is what is left where that program is missing or may not be run.
+ */
+export async function syncFiles(folder: string, paths: readonly string[]): Promise<void> {
+  if (paths.length === 0 || (await syncFileSystem(folder))) return;
+  for (const path of paths) {
+    const file = await open(path, "r");
+    await file.datasync().finally(() => file.close());
+  }
+}
+
+async function syncFileSystem(folder: string): Promise<boolean> {
+  const program = Bun.which("sync");
+  if (program === null) return false;
+  try {
+    const child = Bun.spawn([program, "-f", folder], { stdin: "ignore", stdout: "ignore", stderr: "ignore" });
+    return (await child.exited) === 0;
+  } catch {
+    // It may not be run; the files are synced one by one.
+    return false;
+  }
+}
+
+const exclusive = 2;
+const withoutWaiting = 4;
+
+/**
+ * `tryLock` takes the operating system's lock (flock) on an open file or folder, without waiting. It returns false if another
+ * process has it. The lock ends when the descriptor is closed. Where the system has no such lock, it returns true.
+ */
+export function tryLock(fd: number): boolean {
+  const libc = openLibc({ flock: { args: ["i32", "i32"], returns: "i32" } });
+  return libc === undefined || libc.flock(fd, exclusive | withoutWaiting) === 0;
 }

@@ -1,8 +1,7 @@
 import { ptr } from "bun:ffi";
 import { constants, lstatSync, renameSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { asyncFileCalls, type FileCalls, type FileDescriptor } from "./file-calls.ts";
-import { tryLock } from "./file-lock.ts";
+import { asyncFileCalls, type FileCalls, type FileDescriptor, tryLock } from "./file-calls.ts";
 import { type FileState, openLibc, stateIn } from "./local-calls.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */

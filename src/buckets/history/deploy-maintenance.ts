@@ -1,7 +1,6 @@
 import { atMost } from "../../base/clock.ts";
+import { PathMutex, SharedRuns } from "../../base/concurrency.ts";
 import { messageOf } from "../../base/fault.ts";
-import { PathMutex } from "../../base/path-mutex.ts";
-import { SharedRuns } from "../../base/shared-runs.ts";
 import { Pacer } from "../../base/turns.ts";
 import type { Database } from "../../db/database.ts";
 import type { DeployValue } from "../../db/rows/entry-values.ts";

@@ -1,5 +1,5 @@
 import { messageOf } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
+import { randomText } from "../../base/numbers.ts";
 import type {
   MultipartValue,
   NumberedPart,

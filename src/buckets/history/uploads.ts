@@ -1,6 +1,6 @@
 import type { Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
+import { randomText } from "../../base/numbers.ts";
 import { Task } from "../../base/task.ts";
 import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/rows/upload-rows.ts";
 import { isUnavailable } from "../../db/unavailable.ts";

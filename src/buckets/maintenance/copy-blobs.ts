@@ -1,5 +1,5 @@
+import { forEachConcurrently } from "../../base/concurrency.ts";
 import { Fault } from "../../base/fault.ts";
-import { forEachConcurrently } from "../../base/for-each.ts";
 import { BlobDamagedFault, BlobMissingFault, type BlobStore } from "../../blobs/blob-store.ts";
 import { retryDamaged, verified } from "../../blobs/content.ts";
 import type { RemovedRows } from "../../db/rows/removed-rows.ts";

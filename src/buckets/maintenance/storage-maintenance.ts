@@ -5,7 +5,7 @@
 // serve commands and backups.
 
 import { Fault, messageOf } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
+import { randomText } from "../../base/numbers.ts";
 import { Task } from "../../base/task.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import type { Database } from "../../db/database.ts";

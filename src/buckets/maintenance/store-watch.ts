@@ -1,6 +1,6 @@
 import { atMost, type Clock } from "../../base/clock.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
-import { Watch } from "../../base/watch.ts";
+import { Watch } from "../../base/task.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { kindOf } from "../../blobs/open-blobs.ts";
 import type { Logger } from "../../log/hub.ts";

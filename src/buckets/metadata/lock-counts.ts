@@ -1,5 +1,5 @@
+import { SharedRuns } from "../../base/concurrency.ts";
 import { Fault } from "../../base/fault.ts";
-import { SharedRuns } from "../../base/shared-runs.ts";
 
 /** TooManyLocksFault is thrown at one of the limits below. WebDAV answers 507. */
 export class TooManyLocksFault extends Fault {

@@ -2,8 +2,7 @@ import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { VerifiedBackup } from "../../backup/read-backup.ts";
-import { inheritedOwner, makeFolder } from "../../base/local-fs/access.ts";
-import { readRegularFile } from "../../base/local-fs/read-regular.ts";
+import { inheritedOwner, makeFolder, readRegularFile } from "../../base/local-fs/access.ts";
 import {
   backupPath,
   type Ownership,

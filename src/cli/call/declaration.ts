@@ -1,8 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf, messageOf } from "../../base/fault.ts";
-import { nearest } from "../../base/nearest.ts";
-import { toValidationIssue } from "../../base/validation-issue.ts";
+import { nearest, toValidationIssue } from "../../base/validation-issue.ts";
 import { credentialParams, parseExactly } from "../../client/index.ts";
 import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";

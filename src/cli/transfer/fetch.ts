@@ -2,7 +2,7 @@ import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { open, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
+import { randomText } from "../../base/numbers.ts";
 import { FileError } from "../../client/index.ts";
 import { localRefusal } from "../errors.ts";
 import { type CopyTools, isContentLost } from "./engine.ts";

@@ -1,5 +1,5 @@
 import { sql, type Transaction } from "kysely";
-import { skeletonOf } from "../../base/skeleton.ts";
+import { skeletonOf } from "../../base/visible-text.ts";
 import type { Dialect, Schema } from "../dialect.ts";
 import { blobOf, folderOf, isRemoved } from "../rows/entry-rows.ts";
 import { createStatements } from "./tables.ts";

@@ -1,7 +1,7 @@
 import type { SQL } from "bun";
 import type { QueryResult } from "kysely";
 import type { Clock } from "../../base/clock.ts";
-import { Watch } from "../../base/watch.ts";
+import { Watch } from "../../base/task.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { ConnectionSource, Execute, ReservedConnection } from "../driver.ts";

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type Kysely, type Selectable, sql } from "kysely";
 import { Fault } from "../../base/fault.ts";
-import { skeletonOf } from "../../base/skeleton.ts";
 import { nextTurn } from "../../base/turns.ts";
+import { skeletonOf } from "../../base/visible-text.ts";
 import type { Query } from "../collection.ts";
 import { type Dialect, type Schema, superTokenScope } from "../dialect.ts";
 import { RowCache } from "../freshness.ts";

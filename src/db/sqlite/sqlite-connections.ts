@@ -1,9 +1,9 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
+import { retry } from "../../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, fileProblem, folderProblem, makeFile } from "../../base/local-fs/access.ts";
-import { retry } from "../../base/retry.ts";
 import type { ConnectionSource, Execute } from "../driver.ts";
 import { diskFull, unavailable } from "../unavailable.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";

@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import type { Clock } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
+import { Watch } from "../../base/task.ts";
 import { PerTick } from "../../base/turns.ts";
-import { Watch } from "../../base/watch.ts";
 import type { Logger } from "../../log/hub.ts";
 import { unavailable } from "../unavailable.ts";
 

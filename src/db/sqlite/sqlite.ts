@@ -16,10 +16,10 @@ import {
   SqliteQueryCompiler,
 } from "kysely";
 import type { Clock } from "../../base/clock.ts";
+import { SharedRuns } from "../../base/concurrency.ts";
 import type { SqliteFile } from "../../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { makeFolder } from "../../base/local-fs/access.ts";
-import { SharedRuns } from "../../base/shared-runs.ts";
 import { PerTick } from "../../base/turns.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { Dialect, Schema } from "../dialect.ts";

@@ -8,7 +8,7 @@ import {
   createGzip,
   createZstdCompress,
 } from "node:zlib";
-import { FairSemaphore } from "../../base/fair-semaphore.ts";
+import { FairSemaphore } from "../../base/concurrency.ts";
 import { qualityIn } from "../../base/numbers.ts";
 import { isSettled, type OpenFile } from "../../buckets/ports.ts";
 import type { StreamMeter } from "../request/response-size.ts";

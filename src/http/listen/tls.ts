@@ -1,8 +1,7 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import type { Clock } from "../../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { accessMessage, readProblem } from "../../base/local-fs/access.ts";
-import { readRegularFileSync } from "../../base/local-fs/read-regular.ts";
+import { accessMessage, readProblem, readRegularFileSync } from "../../base/local-fs/access.ts";
 import { Task } from "../../base/task.ts";
 import type { Logger } from "../../log/hub.ts";
 

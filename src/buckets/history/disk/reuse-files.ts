@@ -1,6 +1,6 @@
 import { rm } from "node:fs/promises";
+import { syncFiles } from "../../../base/local-fs/file-calls.ts";
 import { sameContent } from "../../../base/local-fs/stat.ts";
-import { syncFiles } from "../../../base/local-fs/sync.ts";
 import { sha256Of } from "../../../blobs/content.ts";
 import { splitPath, type TreePath } from "../../path.ts";
 import type { ReuseOptions, WantedFile } from "../../ports.ts";

@@ -4,10 +4,10 @@
 // local-paths.ts does the short cases of a local disk without waiting. entry.ts says what a file is and whether it changed
 // since; copy.ts and remove-tree.ts work on whole trees.
 
+import { PathMutex } from "../../../base/concurrency.ts";
 import { Fault } from "../../../base/fault.ts";
 import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { PathMutex } from "../../../base/path-mutex.ts";
 import type { DiskHistory, TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { type TreePath, treeRoot } from "../../path.ts";

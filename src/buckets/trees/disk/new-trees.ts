@@ -4,7 +4,7 @@ import { inheritedOwner, makeFolder, type Owner } from "../../../base/local-fs/a
 import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import { exchangeFolders, type Folder } from "../../../base/local-fs/folder.ts";
 import { openLibc } from "../../../base/local-fs/local-calls.ts";
-import { randomText } from "../../../base/random.ts";
+import { randomText } from "../../../base/numbers.ts";
 import { stagedPrefix, type TreePath, treeRoot } from "../../path.ts";
 import type { NewEntry, NewTrees } from "../../ports.ts";
 import { openBelow } from "./resolve.ts";

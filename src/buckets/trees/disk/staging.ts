@@ -16,7 +16,7 @@ import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { type FileCalls, fileCallsFor, writeAll } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { randomText } from "../../../base/random.ts";
+import { randomText } from "../../../base/numbers.ts";
 import { stagedPrefix } from "../../path.ts";
 import type { StagedFile } from "../../ports.ts";
 

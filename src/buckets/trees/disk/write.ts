@@ -1,11 +1,11 @@
 import { lstatSync, renameSync } from "node:fs";
 import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
+import { SharedRuns } from "../../../base/concurrency.ts";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { SharedRuns } from "../../../base/shared-runs.ts";
 import type { TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../../path.ts";

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { retry } from "../../../base/clock.ts";
 import { Fault } from "../../../base/fault.ts";
-import { retry } from "../../../base/retry.ts";
 import type { Database } from "../../../db/database.ts";
 import { inSavepoint } from "../../../db/driver.ts";
 import { type EntryRows, isFolderValue } from "../../../db/rows/entry-rows.ts";

@@ -4,7 +4,7 @@
 // pieces of a request, and cancels what exceeds its time.
 
 import type { Clock } from "../../../base/clock.ts";
-import { FairSemaphore } from "../../../base/fair-semaphore.ts";
+import { FairSemaphore } from "../../../base/concurrency.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/json.ts";
 import {
