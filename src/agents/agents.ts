@@ -1,6 +1,6 @@
 // This folder has the agents that the server knows, and the rule about who may see them. The rule needs the limits of
 // a caller (auth/) as well as the rows of the database, so it belongs to neither. The rows are in
-// db/rows/agent-rows.ts, the methods in methods/agent-uuid.ts.
+// db/rows/agent-rows.ts, the methods in methods/node.ts.
 
 import type { Caller } from "../auth/caller.ts";
 import { holds, scopeCovers } from "../auth/limit.ts";

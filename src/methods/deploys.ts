@@ -9,8 +9,8 @@ import type { Bucket } from "../buckets/record.ts";
 import { siteProblems } from "../buckets/site-files.ts";
 import { maxLinkSeconds } from "../links/links.ts";
 import type { Services } from "../services.ts";
-import { siteProblem } from "./bucket-facts.ts";
 import { method } from "./declare.ts";
+import { siteProblem } from "./static-bucket.ts";
 import { openForChange } from "./static-bucket-file.ts";
 
 /** Files of one call of `static-bucket_deploy_add`. */

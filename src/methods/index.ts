@@ -9,29 +9,24 @@ import { build } from "../build.ts";
 import { discover, openRpcDocument } from "../rpc/discover.ts";
 import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
-import { agentUuid, nodeAgents } from "./agent-uuid.ts";
-import { auditMethods } from "./audit.ts";
-import { bucketFacts } from "./bucket-facts.ts";
-import { cluster } from "./cluster.ts";
 import { method } from "./declare.ts";
 import { deploys } from "./deploys.ts";
-import { fileSearch } from "./file-search.ts";
-import { fileVersions } from "./file-versions.ts";
 import { links } from "./links.ts";
-import { log } from "./log.ts";
-import { nodeCertificates } from "./node-certificates.ts";
-import { nodeConfig } from "./node-config.ts";
-import { nodeDatabase, storage } from "./node-database.ts";
-import { nodeIdentity } from "./node-identity.ts";
-import { nodeLog } from "./node-log.ts";
+import {
+  agentUuid,
+  cluster,
+  nodeAgents,
+  nodeCertificates,
+  nodeConfig,
+  nodeIdentity,
+  nodeUpdate,
+} from "./node.ts";
+import { auditMethods, log, nodeLog } from "./node-log.ts";
 import { nodeMetrics } from "./node-metrics.ts";
-import { nodeSql } from "./node-sql.ts";
-import { nodeUpdate } from "./node-update.ts";
-import { staticBucket } from "./static-bucket.ts";
-import { staticBucketFile } from "./static-bucket-file.ts";
-import { token } from "./token.ts";
-import { tokenExplain } from "./token-explain.ts";
-import { transfers } from "./transfers.ts";
+import { nodeDatabase, nodeSql, storage } from "./node-sql.ts";
+import { bucketFacts, staticBucket, transfers } from "./static-bucket.ts";
+import { fileSearch, fileVersions, staticBucketFile } from "./static-bucket-file.ts";
+import { token, tokenExplain } from "./token.ts";
 
 const namespaces = {
   ...nodeIdentity,

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Need, owner, superToken } from "../auth/need.ts";
+import { globally, type Need, owner, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
@@ -8,7 +8,7 @@ import { type EndReason, endReasons } from "../rpc/session.ts";
 import { method, subscription } from "./declare.ts";
 
 /** `logEntry` is an entry of the log as every method of the log returns it. */
-export const logEntry = z
+const logEntry = z
   .object({
     timestamp: z.string(),
     level: z.enum(levels),
@@ -20,11 +20,11 @@ export const logEntry = z
   .meta({ id: "LogEntry" });
 
 /** `filterWords` describes a param that takes a log filter. */
-export const filterWords =
+const filterWords =
   "in the syntax of `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; if the filter is refused, `data.column` says where and `data.why` why";
 
 /** `logFilter` parses a log filter; a refusal has its column. */
-export const logFilter = z
+const logFilter = z
   .string()
   .transform((text, context) => {
     try {
@@ -43,7 +43,7 @@ export const logFilter = z
   .describe(filterWords);
 
 /** `exampleEntry` is an entry for the documents. */
-export const exampleEntry = {
+const exampleEntry = {
   timestamp: "2026-11-15T02:51:41.291+00:00",
   level: "INFO",
   target: "db",
@@ -58,7 +58,7 @@ function endEntry(reason: EndReason) {
 }
 
 /** `streamFor` is the live stream of the log for callers that meet `need`. */
-export const streamFor = (need: Need) =>
+const streamFor = (need: Need) =>
   subscription({
     doc: "Sends every new log entry that passes the filter, until the client unsubscribes. If a reader falls 512 entries behind, the server drops further entries and sends their number.",
     need,
@@ -75,7 +75,7 @@ export const streamFor = (need: Need) =>
   });
 
 /** `unsubscribe` ends a log stream, whichever method began it. */
-export const unsubscribe = method({
+const unsubscribe = method({
   doc: "Ends a log stream of this connection. Returns false if the connection has no stream with this id.",
   need: owner,
   effect: "changes",
@@ -107,4 +107,69 @@ export const nodeLog = {
   }),
   "node-server_stream_log": streamFor(superToken),
   "node-server_unsubscribe_stream_log": unsubscribe,
+};
+
+/** `log` are the methods of the namespace `log`: the log for tokens that may read it and nothing else. */
+export const log = {
+  log_list: method({
+    doc: "Returns the log entries in memory, oldest first. With a filter it returns only entries that pass it, with a limit only the newest of them.",
+    need: globally("node.read_logs"),
+    effect: "reads",
+    params: {
+      log_filter: logFilter.nullish().describe(filterWords),
+      limit: z.int().min(1).nullish().describe("the maximum number of entries to return"),
+    },
+    result: z.array(logEntry),
+    example: {
+      params: { token: "<SUPER_TOKEN>", log_filter: "info", limit: 100 },
+      result: [exampleEntry],
+    },
+    run: ({ ring }, { log_filter, limit }) => {
+      const entries = ring.entries();
+      const passing = log_filter == null ? entries : entries.filter((entry) => log_filter.passes(entry));
+      return limit == null ? passing : passing.slice(-limit);
+    },
+  }),
+  log_stream: streamFor(globally("node.read_logs")),
+  log_unsubscribe_stream: unsubscribe,
+};
+
+/** `auditMethods` are the methods about changes that callers made. */
+export const auditMethods = {
+  audit_list: method({
+    doc: "Returns the newest audit entries in memory, oldest first: who changed what, and from where. A restart empties the memory; the file that `json_log_file` names has all entries.",
+    need: globally("node.read_logs"),
+    effect: "reads",
+    params: {
+      limit: z
+        .int()
+        .min(1)
+        .max(1000)
+        .nullish()
+        .describe(
+          "how many entries to return, counted from the newest; default: all in memory, at most 1,000",
+        ),
+    },
+    result: z.array(logEntry),
+    example: {
+      params: { token: "<SUPER_TOKEN>", limit: 1 },
+      result: [
+        {
+          timestamp: "2026-11-15T02:51:41.291+00:00",
+          level: "INFO",
+          target: "audit",
+          message: "bucket created",
+          fields: {
+            event: "bucket.created",
+            token_key: "eIWPZ6CqJxc2xuH4",
+            address: "127.0.0.1",
+            bucket: "site",
+            settings: { is_http_root: false, cors: true },
+          },
+          spans: [],
+        },
+      ],
+    },
+    run: ({ auditRing }, { limit }) => auditRing.entries().slice(-(limit ?? Number.POSITIVE_INFINITY)),
+  }),
 };

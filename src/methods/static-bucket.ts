@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { globally, inBucket, type Need, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import { randomText } from "../base/numbers.ts";
 import type { Bucket } from "../buckets/record.ts";
+import { siteProblems } from "../buckets/site-files.ts";
 import type { Services } from "../services.ts";
 import { method } from "./declare.ts";
 
@@ -32,7 +34,7 @@ function shownBucket({ public: isPublic, hosts, clean_urls, ...rest }: Bucket): 
   };
 }
 
-const name = z.string().describe("1 to 128 of `A-Z a-z 0-9 _ . -`");
+const bucketName = z.string().describe("1 to 128 of `A-Z a-z 0-9 _ . -`");
 const path = z.string().describe("the bucket's folder below `static_path`");
 const access = z
   .boolean()
@@ -93,7 +95,7 @@ export const staticBucket = {
     need: needToChange,
     effect: "changes",
     params: {
-      name,
+      name: bucketName,
       path: path.nullish(),
       is_http_root: z.boolean().nullish(),
       cors: z.boolean().nullish(),
@@ -119,7 +121,7 @@ export const staticBucket = {
     doc: "Returns a bucket's record, or null if the bucket does not exist.",
     need: ({ name }) => inBucket(name, "static_bucket.read"),
     effect: "reads",
-    params: { name },
+    params: { name: bucketName },
     logged: ["name"],
     result: bucket.nullable(),
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: shown },
@@ -134,7 +136,7 @@ export const staticBucket = {
     effect: "changes",
     warning: "The new settings take effect at once.",
     params: {
-      name,
+      name: bucketName,
       path: path.nullish(),
       is_http_root: z.boolean().nullish(),
       cors: z.boolean().nullish(),
@@ -174,7 +176,7 @@ export const staticBucket = {
     warning:
       "The bucket's record is deleted, and the bucket is no longer served. Its files stay where they are, unless `files` deletes them for good.",
     params: {
-      name,
+      name: bucketName,
       files: z
         .boolean()
         .nullish()
@@ -217,3 +219,113 @@ function given(settings: Readonly<Record<string, unknown>>): Record<string, unkn
     Object.entries(settings).filter(([name, value]) => name !== "token" && value != null),
   );
 }
+
+const name = z.string().describe("the bucket");
+
+/** `siteProblem` is a line of `_headers` or `_redirects` that does not do what its author wants. */
+export const siteProblem = z.object({
+  file: z.enum(["_headers", "_redirects"]),
+  line: z.int(),
+  level: z.enum(["error", "warning"]),
+  why: z.string(),
+});
+
+/** `bucketFacts` are the methods about what a bucket contains as a whole. */
+export const bucketFacts = {
+  "static-bucket_usage": method({
+    doc: "Returns the number of files in a bucket, their size in bytes, and the time of the latest modification (`newest`, Unix milliseconds; null without files). The server counts in the background: some seconds after its own changes, within an hour after changes by other programs. The result is null until the bucket has been counted once.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
+    params: { name },
+    logged: ["name"],
+    result: z
+      .object({ files: z.int(), bytes: z.int(), newest: z.int().nullable() })
+      .meta({ id: "BucketUsage" })
+      .nullable(),
+    fails: ["NotFound"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site" },
+      result: { files: 1, bytes: 5, newest: 1794700000000 },
+    },
+    run: async ({ buckets }, { name }) => {
+      await buckets.require(name);
+      const counted = buckets.usage.usage.get(name);
+      if (counted === undefined) return null;
+      const { files, bytes, newestMs } = counted;
+      return { files, bytes, newest: newestMs === null ? null : Math.floor(newestMs) };
+    },
+  }),
+  "static-bucket_site_problems": method({
+    doc: "Checks the `_headers` and `_redirects` files that a bucket has now, as `static-bucket_deploy_publish` does. `line` is 0 for a problem of the whole file. A line with an `error` is not applied as written.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    effect: "reads",
+    params: { name },
+    logged: ["name"],
+    result: z.array(siteProblem),
+    fails: ["NotFound", "IoError"],
+    example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: [] },
+    run: async ({ buckets }, { name }) => siteProblems((await buckets.files(name)).reader),
+  }),
+};
+
+const lockMs = 60_000;
+const lease = z.string().min(1).max(64);
+
+/** `transfers` let programs that change a site as a whole notice each other. */
+export const transfers = {
+  "static-bucket_lease": method({
+    doc: "Takes a lease for changing the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or renews `lease`. A lease is valid for 60 seconds. While another caller holds one, the call is refused with `data.reason` `in_use` and `by`, `what` and `since`. The lease is advisory: programs that do not ask for it can still change files.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "changes",
+    params: {
+      name,
+      what: z
+        .string()
+        .regex(/^[a-z-]{1,32}$/, "must have 1 to 32 characters, of a-z and - only")
+        .describe("what the caller does, such as `push`; callers that are refused see it"),
+      lease: lease.nullish().describe("the lease to renew, as an earlier call returned it"),
+    },
+    logged: ["name", "what"],
+    result: z.object({ lease: z.string(), expires: z.int() }),
+    fails: ["NotFound", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", what: "push" },
+      result: { lease: "R2v0a3VwZnJvbWhlcmUh", expires: 1794700060000 },
+    },
+    run: async ({ buckets, database, caller, audit }, { name, what, lease: known }) => {
+      const { id } = await buckets.require(name);
+      const wanted = known ?? randomText(20);
+      const by = caller.username ?? caller.key;
+      const acquired = await database.transferLocks.acquire(id, { lease: wanted, what, by, lockMs });
+      const { transfer: present, isNew } = acquired;
+      if (isNew) audit("transfer.begun", { bucket: name, what });
+      if (present.lease === wanted) return { lease: wanted, expires: present.until };
+      const { since } = present;
+      throw new Fault("Other", `${present.by} is changing the bucket ${name} (${present.what})`, {
+        reason: "in_use",
+        by: present.by,
+        what: present.what,
+        since,
+      });
+    },
+  }),
+  "static-bucket_release": method({
+    doc: "Ends a lease of `static-bucket_lease`. Returns false if the lease has already ended.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "changes",
+    params: { name, lease: lease.describe("as `static-bucket_lease` returned it") },
+    logged: ["name"],
+    result: z.boolean(),
+    fails: ["NotFound"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", lease: "R2v0a3VwZnJvbWhlcmUh" },
+      result: false,
+    },
+    run: async ({ buckets, database, audit }, { name, lease }) => {
+      const { id } = await buckets.require(name);
+      const isReleased = await database.transferLocks.release(id, lease);
+      if (isReleased) audit("transfer.ended", { bucket: name });
+      return isReleased;
+    },
+  }),
+};

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { fitsTokenText, keyOfWholeToken, loggedName } from "../auth/credentials.ts";
-import { tokenLimit } from "../auth/limit.ts";
+import { permissionJson, scopeJson, toGrant, tokenLimit, toScope } from "../auth/limit.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
 import { labelProblem, usernameProblem } from "../auth/username.ts";
@@ -13,7 +13,7 @@ import { method } from "./declare.ts";
 const unixMs = z.int().nonnegative();
 const password = z.string().min(6).max(1024).meta({ writeOnly: true });
 /** `target` names a token that a method is about. */
-export const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
+const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
 const username = z
   .string()
   .min(1)
@@ -323,3 +323,57 @@ async function listResult(
 function toTarget(text: string): string {
   return keyOfWholeToken(text) ?? text;
 }
+
+export const tokenExplain = {
+  token_explain: method({
+    doc: "Returns whether a token holds a permission in a scope, and which of its limits grants it. It explains the caller's own token, or with `target_token` any token.",
+    need: ({ target_token }) => (target_token == null ? anyToken : superToken),
+    effect: "reads",
+    params: {
+      permission: permissionJson,
+      scope: scopeJson,
+      target_token: target.nullish(),
+    },
+    logged: { target_token: (name) => (name == null ? name : loggedName(name)) },
+    result: z.object({
+      token_key: z.string(),
+      allowed: z.boolean(),
+      reason: z.enum(["super_token", "granted", "not_granted", "expired", "not_yet_valid"]),
+      limit: z
+        .int()
+        .nullable()
+        .describe(
+          "the first limit that grants it, counted from 0 in `token_limit`; also set for a token that is not valid now",
+        ),
+      elsewhere: z
+        .array(z.int())
+        .describe("if no limit grants it: the limits that grant the permission in other scopes"),
+    }),
+    fails: ["NotFound", "InvalidInput"],
+    example: {
+      params: {
+        token: "<SUPER_TOKEN>",
+        permission: { static_bucket_file: "write" },
+        scope: { static_bucket: "site" },
+        target_token: "alice",
+      },
+      result: {
+        token_key: "c3vRzqVb0Ytn1cUa",
+        allowed: false,
+        reason: "not_granted",
+        limit: null,
+        elsewhere: [],
+      },
+    },
+    run: ({ tokens, caller }, { permission, scope, target_token }) => {
+      const [grant] = toGrant(permission);
+      const [wanted] = toScope(scope);
+      if (grant === undefined || wanted === undefined)
+        throw new Fault("InvalidInput", "in the name of a bucket or db one `*` may stand at the end", {
+          field: "scope",
+        });
+      const whose = target_token == null ? { key: caller.key } : { target: target_token };
+      return tokens.explain(whose, { grant, scope: wanted });
+    },
+  }),
+};

@@ -2,7 +2,7 @@
 // release.ts finds the newest version, download.ts fetches it, minisign.ts checks its signature, smoke-test.ts runs it
 // once. Then trial.ts installs it with binary.ts, which keeps the old one as `.old`, on trial: if its first starts
 // fail, the next one puts the old version back. release-server.ts is the other side, and serves releases from a folder.
-// The Updater never restarts the server: methods/node-update.ts asks for that, and node.ts waits the three seconds.
+// The Updater never restarts the server: methods/node.ts asks for that, and node.ts waits the three seconds.
 
 import { constants } from "node:fs";
 import { access, rm } from "node:fs/promises";

@@ -2,7 +2,7 @@
 // server's statements. This file has the interface, the limits and the JSON of an answer, which is the same for both
 // databases. sqlite/ runs statements in child processes, because SQLite cannot be stopped from the process that calls
 // it. postgres/ gives each request a connection of its own. Table sizes are measured by sqlite/child.ts and by
-// ../postgres/postgres.ts; methods/node-database.ts sorts and sums them. statement-text.ts reads an SQL text without
+// ../postgres/postgres.ts; methods/node-sql.ts sorts and sums them. statement-text.ts reads an SQL text without
 // running it: it hides values from the log, and finds the statements that write.
 
 import { Fault } from "../../base/fault.ts";
