@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -5,6 +6,7 @@ import { closeRun, environmentOf, openRun } from "../test/support/test-run.ts";
 import { parseTier } from "../test/support/tier.ts";
 import {
   changedTests,
+  dependsOnTier,
   longVariables,
   namedTests,
   needsBinary,
@@ -15,7 +17,8 @@ import {
 } from "../test/tiers.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
-// Runs one tier of the tests, or what is named: folders, files, or --changed. CONTRIBUTING.md says what the tiers are. A story that
+// Runs one tier of the tests, or what is named: folders, files, or --changed. CONTRIBUTING.md says what the tiers are. `--after-fast`
+// leaves out the stories that the fast tier has just passed, on the same combinations and the same sources. A story that
 // fails is run once more; one that passes then is flaky, which fails every tier but the fast one. A story that needs a program which
 // this machine lacks prints one line that begins with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
 
@@ -57,12 +60,20 @@ interface Story extends Pick<RunOptions, "browser"> {
 }
 
 const { values: options, positionals: names } = parseArgs({
-  options: { tier: { type: "string", default: "fast" }, changed: { type: "boolean", default: false } },
+  options: {
+    tier: { type: "string", default: "fast" },
+    changed: { type: "boolean", default: false },
+    "after-fast": { type: "boolean", default: false },
+  },
   allowPositionals: true,
 });
 const tier = parseTier(options.tier);
+/** Where the fast tier writes which stories have passed, for `--after-fast`. */
+const provenFile = resolve("test-artefacts/proven.tsv");
 const everyFile = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
 const chosen = chooseFiles();
+const sources = await digestOfSources();
+const proven = options["after-fast"] ? await provenStories() : "";
 const begin = performance.now();
 const shared = await openRun();
 using processorTime = new ProcessorTime();
@@ -104,6 +115,7 @@ const flaky = (await repeated(failed)).filter(({ hasFailed }) => !hasFailed);
 clearInterval(progress);
 const serviceSeconds = await closeRun(shared);
 await writeTable();
+if (tier === "fast" && chosen.length === testsOf(everyFile, tier).length) await writeProven();
 // A browser ends a moment after the lane that it belongs to.
 await allEnded();
 process.exitCode = report();
@@ -116,6 +128,33 @@ function chooseFiles(): readonly string[] {
   const folders = new Set(everyFile.map((file) => file.split("/")[1]));
   console.error(`no test is called ${unknown.join(" or ")}; the folders are ${[...folders].join(", ")}`);
   process.exit(2);
+}
+
+/** A digest of all that stories depend on. */
+async function digestOfSources(): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256");
+  const patterns = ["*.*", "src/**/*", "test/**/*", "scripts/**/*", "deploy/**/*", "docs/**/*"];
+  const paths = patterns.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync()].sort());
+  for (const path of paths) hash.update(`${path}\n`).update(await Bun.file(path).bytes());
+  return hash.digest("hex");
+}
+
+/** The stories that the fast tier has proven on these sources. Without them this run ends: nobody would have proven what is left out. */
+async function provenStories(): Promise<string> {
+  const record = await readFile(provenFile, "utf8").catch(() => "");
+  if (record.startsWith(`${sources}\n`)) return record;
+  console.error(
+    "--after-fast needs a run of `npm test` on the same sources; run it first, or leave the option out",
+  );
+  process.exit(2);
+}
+
+/** Writes which stories have passed, without those that `test:all` runs with greater amounts. */
+async function writeProven(): Promise<void> {
+  const name = ({ file, title }: Story) => `${file}\t${title}\n`;
+  const broken = new Set(failed.map(name));
+  const proven = stories.filter(({ file }) => !dependsOnTier(file)).map(name);
+  await Bun.write(provenFile, `${sources}\n${proven.filter((story) => !broken.has(story)).join("")}`);
 }
 
 /** Paths that differ from the last commit, new files included. */
@@ -208,7 +247,12 @@ async function run(
     {
       stdout: "pipe",
       stderr: "pipe",
-      env: { ...env, TEST_TIME_FACTOR: String(timeFactor), ...(browser && { TEST_BROWSER: browser }) },
+      env: {
+        ...env,
+        TEST_TIME_FACTOR: String(timeFactor),
+        // The fast tier runs no other browser than Chromium.
+        ...(browser ? { TEST_BROWSER: browser } : proven && { TEST_PROVEN: provenFile }),
+      },
     },
   );
   const [code] = await Promise.all([
@@ -222,7 +266,8 @@ async function run(
     browser,
   }));
   const ran = new Set(found.map(({ file }) => file));
-  empty.push(...files.filter((file) => !ran.has(file)));
+  // A file may be empty whose stories are left out.
+  empty.push(...files.filter((file) => !ran.has(file) && !proven.includes(`\n${file}\t`)));
   if (code !== 0 && !found.some(({ hasFailed }) => hasFailed) && empty.length === 0)
     throw new Error(`bun test ended with ${code}, but every story has passed`);
   return found;

@@ -175,6 +175,11 @@ export function changedTests(
   return [...wanted].sort();
 }
 
+/** Whether the stories of a file do more in one tier than in another, as opposed to running on more combinations. */
+export function dependsOnTier(file: string): boolean {
+  return /^import \{[^}]*\btier\b[^}]*\} from ".*\/tier\.ts";$/m.test(readFileSync(file, "utf8"));
+}
+
 /** Whether a file starts the program, which must then be built. */
 export function needsBinary(file: string): boolean {
   return reachedFrom(file).has("test/support/program.ts");

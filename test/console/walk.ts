@@ -1,9 +1,8 @@
 import { expect } from "bun:test";
 import type { ElementHandle, Page } from "playwright-core";
 import type { Language, Texts } from "../../src/console/text/language.ts";
-import { tier } from "../support/tier.ts";
 import { axeFindings, ColourJudge, inBrowser, openConsole, shoot, signIn } from "./browser.ts";
-import { narrow, wide } from "./context-pool.ts";
+import { isFirefox, narrow, wide } from "./context-pool.ts";
 import { type Contrasts, contrastsOf, inPage, tooPale } from "./contrast.ts";
 import { inEachDialog, livelyNode, opened, openView, textsOf, type View, views } from "./views.ts";
 
@@ -77,6 +76,8 @@ async function switchTo(page: Page, language: Language): Promise<void> {
 class Walk {
   readonly #page: Page;
   readonly #texts: Readonly<Record<Language, Texts>>;
+  /** Pictures are for people, and one walk has them all: the one that only `test:all` makes. */
+  readonly #takesPictures: boolean;
   #language: Language;
   readonly #colours = new ColourJudge();
   /** Both, the current one first: each change paints the whole page. */
@@ -89,6 +90,7 @@ class Walk {
     this.#page = page;
     this.#texts = texts;
     this.#language = language;
+    this.#takesPictures = language === "zh" && !isFirefox;
   }
 
   get countOfStyles(): number {
@@ -143,8 +145,7 @@ class Walk {
     for (const [size, viewport] of Object.entries(sizes)) {
       await this.#page.setViewportSize(viewport);
       this.#note(`${name}, ${size}`, await this.#page.evaluate<string[]>(squeezed));
-      // The pictures are for people.
-      if (tier !== "fast") await shoot(this.#page, `walk-${name.replaceAll(/\W+/g, "-")}-${size}`);
+      if (this.#takesPictures) await shoot(this.#page, `walk-${name.replaceAll(/\W+/g, "-")}-${size}`);
     }
     await this.#page.setViewportSize(wide);
   }

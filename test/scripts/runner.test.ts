@@ -1,12 +1,13 @@
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
 import { until, within } from "../support/until.ts";
 import { changedTests, namedTests, testsOf, unknownNames } from "../tiers.ts";
 
 const runner = resolve(import.meta.dir, "../../scripts/test.ts");
+const preload = resolve(import.meta.dir, "../support/preload.ts");
 const head =
   'import { expect, test } from "bun:test";\nimport { existsSync, renameSync, writeFileSync } from "node:fs";\n';
 const passing = `${head}test("passes", () => {});`;
@@ -66,6 +67,34 @@ test("a story that fails once is flaky: a warning in the fast tier, a failure in
     expect(stdout).toContain("FLAKY: test/a/one.test.ts: fails (once) & then passes");
     expect(stdout).toEndWith("1 passed, 0 failed\n");
   }
+});
+
+test("after the fast tier, on the same sources, only the stories are run that it did not prove", async () => {
+  await using project = await tempFolder();
+  const telling = (titles: string) => `import { appendFileSync } from "node:fs";
+import { beforeAll, expect, test } from "bun:test";
+const isFast = process.env.TEST_TIER === "fast";
+beforeAll(() => appendFileSync("ran", "prepared "));
+for (const title of ${titles}) test.if(true)(title, () => {
+  appendFileSync("ran", title + " ");
+  if (title === "flaky") expect([isFast, process.env.TEST_TIME_FACTOR]).not.toEqual([true, "1"]);
+});`;
+  await Bun.write(join(project.path, "bunfig.toml"), `[test]\npreload = ["${preload}"]\n`);
+  const files = {
+    "a/one.test.ts": telling('isFast ? ["sqlite", "flaky"] : ["sqlite", "postgres", "flaky"]'),
+    "b/proven.test.ts": telling('["always"]'),
+  };
+  const ran = async (...args: string[]) => {
+    const code = await (await start(project.path, files, ...args)).exited;
+    const text = await readFile(join(project.path, "ran"), "utf8").catch(() => "");
+    await rm(join(project.path, "ran"), { force: true });
+    return [code, text.trim().split(" ").sort().join(" ")];
+  };
+  expect(await ran("--tier", "all", "--after-fast")).toEqual([2, ""]);
+  expect(await ran()).toEqual([0, "always flaky flaky prepared prepared prepared sqlite"]);
+  expect(await ran("--tier", "all", "--after-fast")).toEqual([0, "flaky postgres prepared"]);
+  await Bun.write(join(project.path, "src/one.ts"), "");
+  expect(await ran("--tier", "all", "--after-fast")).toEqual([2, ""]);
 });
 
 test("a file that cannot be loaded, ends its process or declares no story fails the run", async () => {
