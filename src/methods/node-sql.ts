@@ -115,7 +115,7 @@ export const nodeSql = {
     },
   }),
   sql_open: method({
-    doc: "Opens a cursor on a query, which reads any number of rows piece by piece, all as the database has them now. The query must be a single statement that returns rows, and cannot change the database. The cursor belongs to this WebSocket. It is closed with the last row, after an error, if nothing is read for a minute, with the connection, and when its token is no longer valid. A server has at most 4 open cursors.",
+    doc: "Opens a cursor on a query, which reads any number of rows piece by piece, all as the database has them now. The query must be a single statement that returns rows, and cannot change the database. The cursor belongs to this WebSocket. It is closed with the last row, after an error, if nothing is read for a minute, an hour after it was opened, with the connection, and when its token is no longer valid. A server has at most 4 open cursors.",
     need: globally("node.exec_sql"),
     effect: "changes",
     params: sqlParams,
@@ -148,10 +148,10 @@ export const nodeSql = {
       params: { token: "<SUPER_TOKEN>", cursor: "<CURSOR>" },
       result: { data: [{ id: 1, token_key: "eIWPZ6CqJxc2xuH4" }], done: true },
     },
-    run: ({ database, limits, resultBudgetBytes, disconnected }, { cursor }) => {
+    run: ({ database, limits, resultBudgetBytes, disconnected, holds }, { cursor }) => {
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
       const page = { maxBytes: resultBudgetBytes, limit, timeoutMs, signal: disconnected };
-      return database.cursors.read(cursor, page);
+      return database.cursors.read(cursor, { ...page, isOwn: holds(cursor) });
     },
   }),
   sql_close: method({

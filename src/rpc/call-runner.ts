@@ -258,6 +258,11 @@ function contextOver<S extends object>(
       };
     }
 
+    get holds(): CallContext["holds"] {
+      const { session } = this.#begun.call.state.source;
+      return (id) => session?.has(id) ?? false;
+    }
+
     get cancel(): CallContext["cancel"] {
       const { session } = this.#begun.call.state.source;
       return (id) => session?.cancel(id) ?? false;

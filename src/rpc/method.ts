@@ -39,6 +39,8 @@ export interface CallContext {
    * fires. Throws NeedsWebSocket.
    */
   hold(): { readonly id: string; readonly stop: AbortSignal };
+  /** Whether this connection has what `hold` has opened with this id. */
+  holds(id: string): boolean;
   /** Ends a subscription of this connection; false if it has none with this id. */
   cancel(subscription: string): boolean;
 }

@@ -130,6 +130,10 @@ export class Session {
     for (const id of [...this.#subscriptions.keys()]) this.end(id, reason);
   }
 
+  has(id: string): boolean {
+    return this.#subscriptions.has(id);
+  }
+
   cancel(id: string): boolean {
     const subscription = this.#subscriptions.get(id);
     this.#subscriptions.delete(id);

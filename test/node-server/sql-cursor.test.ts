@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { cursorIdleMs, maxCursors, SqlCursors } from "../../src/db/operator/sql-cursors.ts";
+import { RawJson } from "../../src/base/json.ts";
+import { cursorIdleMs, maxCursorMs, maxCursors, SqlCursors } from "../../src/db/operator/sql-cursors.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { bothDatabases, eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
@@ -162,6 +163,66 @@ eachDatabase("a cursor that nobody reads is closed after a minute", async (kind)
     kind: "NotFound",
   });
   expect((await socket.call("sql_close", [result.cursor])).result).toBe(false);
+});
+
+test("a cursor that is read all the time is closed after an hour", async () => {
+  const clock = new ManualClock();
+  const page = { json: new RawJson("{}"), isLast: false };
+  let isClosed = false;
+  const cursor = {
+    columns: [],
+    next: async () => page,
+    close: async () => {
+      isClosed = true;
+    },
+  };
+  const cursors = new SqlCursors({ open: async () => cursor }, clock);
+  const held = new AbortController();
+  const query = { sql: "SELECT 1", params: null, timeoutMs: 0 };
+  await cursors.open("one", query, { stop: held.signal, end: () => held.abort() });
+  const bounds = { maxBytes: 1, limit: 1, timeoutMs: 0, isOwn: true };
+  const stepMs = cursorIdleMs / 2;
+  for (let ms = stepMs; ms < maxCursorMs; ms += stepMs) {
+    await clock.advance(stepMs);
+    expect(await cursors.read("one", bounds)).toBe(page.json);
+  }
+  expect(isClosed).toBe(false);
+  await clock.advance(stepMs);
+  expect(isClosed).toBe(true);
+  const refused = cursors.read("one", bounds);
+  await expect(refused).rejects.toMatchObject({ kind: "NotFound" });
+});
+
+eachDatabase("a cursor is read by the connection that opened it alone", async (kind) => {
+  await using node = await sharedNode({ database: kind });
+  await using socket = await node.socket();
+  await using other = await node.socket();
+  const { result } = await open(socket, node.superToken, `SELECT n FROM ${series(kind, 3)}`);
+  const { superToken: token } = node;
+  expect((await read(other, token, result.cursor)).error?.data).toMatchObject({ kind: "NotFound" });
+  expect((await node.refused("sql_read", { token, cursor: result.cursor })).data).toMatchObject({
+    kind: "NotFound",
+  });
+  expect((await read(socket, token, result.cursor)).result.data).toHaveLength(3);
+});
+
+test("closing a cursor of PostgreSQL ends the read that runs", async () => {
+  await using node = await sharedNode({ database: "postgres" });
+  await using socket = await node.socket();
+  const mark = node.own("mark").replaceAll(/\W/g, "_");
+  const { result } = await open(socket, node.superToken, `SELECT pg_sleep(600) AS ${mark}`);
+  const reading = read(socket, node.superToken, result.cursor);
+  const running = async () =>
+    (
+      await rows(
+        node,
+        `SELECT 1 FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%${mark}%' AND pid <> pg_backend_pid()`,
+      )
+    ).length;
+  await until("the read runs", async () => (await running()) === 1);
+  expect((await socket.call("sql_close", [result.cursor])).result).toBe(true);
+  expect((await reading).error?.data).toMatchObject({ kind: "NotFound" });
+  await until("the read has ended", async () => (await running()) === 0);
 });
 
 eachDatabase("a cursor needs exec_sql, and ends with the token's permission", async (kind) => {

@@ -7,12 +7,15 @@ import type { CursorRequest, OperatorSql, PageRequest, SqlCursor } from "./opera
 export const maxCursors = 4;
 /** A cursor from which nothing was read for this long is closed. */
 export const cursorIdleMs = 60_000;
+/** A cursor is closed this long after it was opened, however it is read: meanwhile the database keeps what others delete. */
+export const maxCursorMs = 60 * 60_000;
 
 interface OpenCursor {
   readonly cursor: SqlCursor;
   /** Ends what its caller holds open, by which the cursor is closed. */
   readonly end: () => void;
   idle: Disposable | undefined;
+  readonly oldest: Disposable;
   /** Reads of one cursor run one after the other. */
   last: Promise<unknown>;
 }
@@ -50,7 +53,8 @@ export class SqlCursors {
         await cursor.close();
         throw gone();
       }
-      const opened: OpenCursor = { cursor, end, idle: undefined, last: Promise.resolve() };
+      const oldest = this.#clock.after(maxCursorMs, end);
+      const opened: OpenCursor = { cursor, end, idle: undefined, oldest, last: Promise.resolve() };
       this.#open.set(id, opened);
       this.#endWhenIdle(opened);
       return cursor.columns;
@@ -60,9 +64,9 @@ export class SqlCursors {
     }
   }
 
-  /** Returns the next rows. A cursor that has no more, or that fails, is closed. */
-  async read(id: string, request: PageRequest): Promise<RawJson> {
-    const opened = this.#open.get(id);
+  /** Returns the next rows, if the cursor is the caller's own. A cursor that has no more, or that fails, is closed. */
+  async read(id: string, { isOwn, ...request }: PageRequest & { readonly isOwn: boolean }): Promise<RawJson> {
+    const opened = isOwn ? this.#open.get(id) : undefined;
     if (opened === undefined) throw gone();
     opened.idle?.[Symbol.dispose]();
     const reading = opened.last.then(() => opened.cursor.next(request));
@@ -74,6 +78,8 @@ export class SqlCursors {
       else if (opened.last === settled && this.#open.has(id)) this.#endWhenIdle(opened);
       return json;
     } catch (error) {
+      // What is closed while it is read fails in a way of its own.
+      if (this.#open.get(id) !== opened) throw gone();
       opened.end();
       throw error;
     }
@@ -88,6 +94,7 @@ export class SqlCursors {
     const opened = this.#open.get(id);
     this.#open.delete(id);
     opened?.idle?.[Symbol.dispose]();
+    opened?.oldest[Symbol.dispose]();
     void opened?.cursor.close();
   }
 }
@@ -95,7 +102,7 @@ export class SqlCursors {
 function gone(): Fault {
   return new Fault(
     "NotFound",
-    `there is no such cursor: it was closed, or nothing was read for ${cursorIdleMs / 1000} s; open it again`,
+    `this connection has no such cursor: it was closed, nothing was read for ${cursorIdleMs / 1000} s, or it was open for ${maxCursorMs / 60_000} minutes; open it again`,
     { field: "cursor" },
   );
 }

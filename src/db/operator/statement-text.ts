@@ -31,21 +31,27 @@ const tokens = {
 export function withoutValues(sql: string, kind: "sqlite" | "postgres"): string {
   // With that setting a backslash hides the end of a text.
   if (/standard_conforming_strings/i.test(sql)) return "?";
-  const pattern = new RegExp(tokens[kind], "g");
   const cut = sql.slice(0, maxShownChars);
-  let shown = "";
-  for (let match = pattern.exec(cut); match !== null; match = pattern.exec(cut)) {
+  const shown = replaceTokens(cut, kind, (token) => (isValue(token, kind) ? "?" : token));
+  return `${shown.trim()}${sql.length > cut.length ? " …" : ""}`;
+}
+
+/** Replaces each token. Comments are left out, and a text in dollars is a value. */
+function replaceTokens(sql: string, kind: "sqlite" | "postgres", replace: (token: string) => string): string {
+  const pattern = new RegExp(tokens[kind], "g");
+  let replaced = "";
+  for (let match = pattern.exec(sql); match !== null; match = pattern.exec(sql)) {
     const [token] = match;
     if (token.startsWith("--")) continue;
     if (token.startsWith("/*")) {
-      if (kind === "postgres") pattern.lastIndex = commentEnd(cut, match.index);
-      shown += " ";
+      if (kind === "postgres") pattern.lastIndex = commentEnd(sql, match.index);
+      replaced += " ";
     } else if (kind === "postgres" && /^\$.*\$$/.test(token)) {
-      pattern.lastIndex = quoteEnd(cut, match.index + token.length, token);
-      shown += "?";
-    } else shown += isValue(token, kind) ? "?" : token;
+      pattern.lastIndex = quoteEnd(sql, match.index + token.length, token);
+      replaced += replace("''");
+    } else replaced += replace(token);
   }
-  return `${shown.trim()}${sql.length > cut.length ? " …" : ""}`;
+  return replaced;
 }
 
 function isValue(token: string, kind: "sqlite" | "postgres"): boolean {
@@ -67,10 +73,10 @@ const maxNamed = 10;
 const readingWords = /^(select|values|table|show|explain|with)\b/i;
 /**
  * Words that make such a statement write: `EXPLAIN ANALYZE DELETE`, `WITH x AS (UPDATE …)`, `SELECT … INTO`, and PostgreSQL's own functions
- * with effects. A wrong yes, as for a column of that name, only means an entry more.
+ * with effects. A backslash can spell such a word in a quoted name. A wrong yes, as for a column of that name, only means an entry more.
  */
 const writingWords =
-  /\b(insert|update|delete|merge|replace|into|create|drop|alter|truncate|nextval|setval|set_config|lo_\w+|dblink\w*|pg_\w+\s*\()/i;
+  /\b(insert|update|delete|merge|replace|into|create|drop|alter|truncate|nextval|setval|set_config|lo_\w+|dblink\w*|pg_\w+\s*\()|\\/i;
 /** Pragmas of SQLite that only report: a bare name, or one of those that take the name of a table or index. */
 const readingPragma =
   /^pragma\s+(\w+\s*\.\s*)?(\w+|(table_x?info|table_list|index_x?info|index_list|foreign_key_list|foreign_key_check|integrity_check|quick_check)\s*\([^)]*\))\s*$/i;
@@ -90,11 +96,17 @@ export function writingStatements(sql: string): readonly string[] {
 function isReading(statement: string): boolean {
   return (
     readingPragma.test(statement) ||
-    (readingWords.test(statement) && !writingWords.test(withoutTexts(statement)))
+    // Each database reads some quotes in a way of its own, and a word may hide where one of them sees a text.
+    (readingWords.test(statement) &&
+      !(["sqlite", "postgres"] as const).some((kind) => writingWords.test(wordsOf(statement, kind))))
   );
 }
 
-/** Without comments, texts and quoted names, in which words mean nothing. */
-function withoutTexts(statement: string): string {
-  return statement.replace(/--[^\n]*|\/\*[\s\S]*?\*\/|'(?:[^']|'')*'|"(?:[^"]|"")*"/g, " ");
+/** The words of a statement, also those in quoted names, without values. */
+function wordsOf(statement: string, kind: "sqlite" | "postgres"): string {
+  // With that setting a backslash hides the end of a text.
+  if (kind === "postgres" && /\\'/.test(statement)) return statement;
+  return replaceTokens(statement, kind, (token) =>
+    /^["`[]/.test(token) ? token.slice(1).replace(/["`\]]$/, "") : isValue(token, kind) ? " " : token,
+  );
 }

@@ -99,10 +99,19 @@ export class PostgresOperator implements OperatorSql {
       const query = await this.#limited(connection, request, () =>
         PgQuery.open(connection, statement, request.params),
       );
+      const closed = new AbortController();
       return {
         columns: query.columns,
-        next: (page) => this.#limited(connection, page, () => query.next(page)),
-        close: () => this.#closeConnection(connection),
+        next: (page) => {
+          const signals = page.signal === undefined ? [closed.signal] : [closed.signal, page.signal];
+          const limits = { ...page, signal: AbortSignal.any(signals) };
+          return this.#limited(connection, limits, () => query.next(page));
+        },
+        close: () => {
+          // PostgreSQL would go on with what it runs.
+          closed.abort();
+          return this.#closeConnection(connection);
+        },
       };
     } catch (error) {
       await this.#closeConnection(connection);
