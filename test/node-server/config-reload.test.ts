@@ -1,15 +1,17 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import {
   configText,
   eachDatabase,
   initDatabase,
   type TestNode,
   type TestNodeOptions,
+  tempFolder,
   testNode,
   type WireReply,
 } from "../support/node.ts";
@@ -323,3 +325,32 @@ eachDatabase("what cannot be applied leaves the server as it was, and the log sa
   const repaired = await editAndHear(node, configOf(node, {}));
   expect(repaired.fields.event).toBe("config.unchanged");
 });
+
+test("a reload that is refused after its listener was bound drops no connection", async () => {
+  await using folder = await tempFolder();
+  if (!(await makeCertificate(folder, "node"))) return;
+  using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const port = await freePort();
+  const pair = `tls_cert = "${folder.path}/cert.pem"\ntls_key = "${folder.path}/key.pem"\n`;
+  const top = `ws_listener = "127.0.0.1:${port}"\n${pair}`;
+  await using node = await openNode({ top });
+  let [isOver, answered] = [false, 0];
+  const visits = Array.from({ length: 6 }, async () => {
+    while (!isOver) {
+      const tls = { rejectUnauthorized: false };
+      const { status } = await fetch(`${node.url}/node/health`, { keepalive: false, tls });
+      expect(status).toBe(200);
+      answered += 1;
+    }
+  });
+  const refused = configOf(node, { top: `${top}[s3]\nlistener = "127.0.0.1:${taken.port}"\n` });
+  for (let turn = 0; turn < 3; turn += 1) {
+    await makeCertificate(folder, `other${turn}`);
+    await writeFile(node.configPath, refused);
+    expect(await node.node.reload()).toBe("refused");
+    const before = answered;
+    await until("visits go on", () => answered > before + 20);
+  }
+  isOver = true;
+  await Promise.all(visits);
+}, 60_000);

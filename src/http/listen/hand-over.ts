@@ -19,8 +19,8 @@ const addressBytes = 28;
 export interface HandOver {
   /** Lets a second listener bind. */
   share(): void;
-  /** Gives all new connections to the listener that was bound last. */
-  toLast(): void;
+  /** Gives all new connections to the listener that was bound last, or back to the first one. */
+  to(which: "first" | "last"): void;
 }
 
 type Libc = NonNullable<ReturnType<typeof openSockets>>;
@@ -33,12 +33,12 @@ export function handOverOf(port: number): HandOver | undefined {
   if (libc === undefined || first === undefined || more.length > 0) return undefined;
   return {
     share: () => void libc.setsockopt(first, socketLevel, reusePort, ptr(new Int32Array([1])), 4),
-    toLast() {
+    to(which) {
       // The sockets of a port have their places in the order in which they were bound.
       const instruction = new Uint8Array(8);
       const code = new DataView(instruction.buffer);
       code.setUint16(0, returnNumber, true);
-      code.setUint32(4, 1, true);
+      code.setUint32(4, which === "last" ? 1 : 0, true);
       const filter = new Uint8Array(16);
       const program = new DataView(filter.buffer);
       program.setUint16(0, 1, true);

@@ -8,7 +8,7 @@ import { systemClock } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
 import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
 import type { HttpDeps } from "../routes.ts";
-import { handOverOf } from "./hand-over.ts";
+import { type HandOver, handOverOf } from "./hand-over.ts";
 import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
 import { type CertificateEnd, endOfFile, endOfOrdered } from "./tls.ts";
 
@@ -64,7 +64,8 @@ export class ListenerSlot {
       const { commit, discard } = await this.#prepare(address);
       return {
         commit: () => void end(commit()),
-        discard: () => discard().finally(end),
+        // The reload does not wait for the connections of what it has discarded.
+        discard: async () => void end((await discard())?.ended),
       };
     } catch (error) {
       end();
@@ -90,33 +91,51 @@ export class ListenerSlot {
       ...old.bindAddress,
       address: { host, port: old.port ?? old.bindAddress.address.port },
     };
-    const { next, linger } = await this.#bind(address, old);
+    const { next, handOver } = await this.#bind(address, old);
     this.#current = next;
-    await this.#retire(old, linger);
+    await this.#retire(old, handOver !== undefined);
   }
 
-  async #prepare(
-    address: BindAddress | undefined,
-  ): Promise<{ commit(): Promise<void> | undefined; discard(): Promise<void> }> {
+  async #prepare(address: BindAddress | undefined): Promise<{
+    commit(): Promise<void> | undefined;
+    discard(): Promise<{ readonly ended: Promise<void> } | undefined>;
+  }> {
     const old = this.#current;
     const changed = old && address && prepareAccess(old, address);
     if (changed) return { ...changed, commit: () => undefined };
-    const { next, tookOver, linger } = await this.#bind(address, old);
+    const bound = await this.#bind(address, old);
+    const { next, tookOver, handOver } = bound;
     return {
       commit: () => {
         this.#current = next;
         // Another part of the same reload may have changed the limits since the new one was bound.
         next?.applyLimits(this.#options);
         this.announce();
-        if (old !== undefined && tookOver) return this.#retire(old, linger);
+        if (old !== undefined && tookOver) return this.#retire(old, handOver !== undefined);
         if (old !== undefined) this.#close(old);
         return undefined;
       },
-      discard: async () => {
-        await next?.close(0, this.#closeReason);
-        if (tookOver && !linger && old !== undefined) await this.#resume(old);
-      },
+      discard: () => this.#discard(bound, old),
     };
+  }
+
+  /** Undoes a bind. Who has come to the address meanwhile came to the one that stays, and keeps the connection. */
+  async #discard(
+    { next, tookOver, handOver, isOldStopped }: Bound,
+    old: Listener | undefined,
+  ): Promise<{ readonly ended: Promise<void> } | undefined> {
+    if (next === undefined) return undefined;
+    if (old === undefined || !tookOver) {
+      await next.close(0, this.#closeReason);
+      return undefined;
+    }
+    if (handOver !== undefined) {
+      handOver.to("first");
+      return { ended: this.#retire(next, true) };
+    }
+    this.#drain(next);
+    if (isOldStopped) await this.#resume(old);
+    return undefined;
   }
 
   /** Logs where it listens, unless that is not to be told, or not yet. */
@@ -211,12 +230,12 @@ export class ListenerSlot {
    * listener stops accepting first, and accepts again if the new one then fails.
    */
   async #bind(address: BindAddress | undefined, old: Listener | undefined): Promise<Bound> {
-    if (address === undefined) return { next: undefined, tookOver: false, linger: false };
+    if (address === undefined) return { next: undefined, tookOver: false };
     const handedOver = await this.#handOver(address, old);
-    if (handedOver !== undefined) return { next: handedOver, tookOver: true, linger: true };
+    if (handedOver !== undefined) return { ...handedOver, tookOver: true };
     try {
       // Other processes may have the same address; then their listeners have it at the same time, and so may two of this one.
-      return { next: await this.#open(address), tookOver: isSameAddress(address, old), linger: false };
+      return { next: await this.#open(address), tookOver: isSameAddress(address, old) };
     } catch (error) {
       const inTheWay =
         codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(address, old);
@@ -224,7 +243,7 @@ export class ListenerSlot {
     }
     void old.stopAccepting();
     try {
-      return { next: await this.#open(address), tookOver: true, linger: false };
+      return { next: await this.#open(address), tookOver: true, isOldStopped: true };
     } catch (error) {
       await this.#resume(old);
       throw error;
@@ -232,7 +251,10 @@ export class ListenerSlot {
   }
 
   /** Binds beside a listener at the same address that only this process has. Undefined where that is not possible. */
-  async #handOver(address: BindAddress, old: Listener | undefined): Promise<Listener | undefined> {
+  async #handOver(
+    address: BindAddress,
+    old: Listener | undefined,
+  ): Promise<Pick<Bound, "next" | "handOver"> | undefined> {
     if (address.at !== "tcp" || old === undefined || !isSameAddress(address, old)) return undefined;
     if (address.reusePort || (old.bindAddress.at === "tcp" && old.bindAddress.reusePort)) return undefined;
     const handOver = old.port === undefined ? undefined : handOverOf(old.port);
@@ -240,9 +262,9 @@ export class ListenerSlot {
     handOver.share();
     try {
       const next = await this.#open({ ...address, reusePort: true });
-      handOver.toLast();
+      handOver.to("last");
       next.forgetSharing(address);
-      return next;
+      return { next, handOver };
     } catch {
       return undefined;
     }
@@ -300,19 +322,25 @@ export class ListenerSlot {
 function prepareAccess(
   listener: Listener,
   next: BindAddress,
-): { commit(): void; discard(): Promise<void> } | undefined {
+): { commit(): void; discard(): Promise<undefined> } | undefined {
   const { bindAddress: old } = listener;
   if (next.at !== "unix" || old.at !== "unix" || next.path !== old.path) return undefined;
   listener.setAccess(next);
-  return { commit() {}, discard: async () => listener.setAccess(old) };
+  const discard = async () => {
+    listener.setAccess(old);
+    return undefined;
+  };
+  return { commit() {}, discard };
 }
 
 interface Bound {
   readonly next: Listener | undefined;
   /** Whether the old listener is to lose its port and to keep its connections. */
   readonly tookOver: boolean;
-  /** Whether the old listener still accepts connections. */
-  readonly linger: boolean;
+  /** Which of the two gets new connections, while both listen at the port. */
+  readonly handOver?: HandOver | undefined;
+  /** Whether the old listener accepts nothing any more. */
+  readonly isOldStopped?: boolean;
 }
 
 function isSameAddress(next: BindAddress, old: Listener | undefined): boolean {
