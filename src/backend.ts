@@ -114,6 +114,8 @@ export class BackendSlot {
   readonly #clock: Clock;
   readonly #retiring = new Set<Promise<void>>();
   #current: RefCounted<Backend> | undefined;
+  /** The backend that a reload under way has opened, for the parts that prepare after it. */
+  upcoming: Backend | undefined;
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -204,8 +206,10 @@ export class BackendPart implements Part<BackendSettings> {
     const lock = await this.#lock.prepare(file);
     try {
       const next = await this.#open(settings, file);
+      this.#slot.upcoming = next;
       return {
         commit: () => {
+          this.#slot.upcoming = undefined;
           this.#replaceWith(next);
           lock.commit();
           this.#log.event("database.opened", "database opened", {
@@ -216,6 +220,7 @@ export class BackendPart implements Part<BackendSettings> {
           });
         },
         discard: async () => {
+          this.#slot.upcoming = undefined;
           await next.services.buckets.close();
           await next.database.close();
           lock.discard();

@@ -283,6 +283,7 @@ function newCertificates(
       const { services, release } = backend.acquire();
       return { database: services.database, release };
     },
+    upcoming: () => backend.upcoming?.services.database,
     onChanged: () => listeners().renewCertificates(),
     shown: () => listeners().tcp.certificates,
     reach,

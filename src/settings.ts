@@ -181,6 +181,8 @@ function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
 export function certificateSettings({ tls, database, s3 }: Config): CertificateSettings | undefined {
   if (!tls.auto) return undefined;
   const { directory, email, ca, server_name, dns_hook, secret, eab_kid: kid, eab_hmac_key: hmacKey } = tls;
+  const { database_url: databaseUrl } = database;
+  const file = databaseFile(databaseUrl);
   return {
     directory,
     email,
@@ -191,7 +193,8 @@ export function certificateSettings({ tls, database, s3 }: Config): CertificateS
     names: [server_name, s3.host, dns_hook && s3.host && `*.${s3.host}`].filter((name) => name !== undefined),
     dnsHook: dns_hook,
     secret,
-    folder: join(dirname(databaseFile(database.database_url) ?? ""), "certificates"),
+    folder: file === undefined ? undefined : join(dirname(file), "certificates"),
+    databaseUrl,
   };
 }
 

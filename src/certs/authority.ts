@@ -3,6 +3,7 @@ import type { Authorization, Client, Order } from "acme-client";
 import { systemClock } from "../base/clock.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { type AcmeProblem, failureOf, OrderFailure, problemType } from "./failure.ts";
+import type { RenewalWindow } from "./schedule.ts";
 
 /** AuthoritySettings say where certificates are ordered, and as whom. */
 export interface AuthoritySettings {
@@ -27,8 +28,21 @@ export interface Answerer {
   ): Promise<AsyncDisposable>;
 }
 
+/** Begun is what is stored of an order before the certificate authority can finish it. */
+export interface Begun {
+  /** PEM of the private key. */
+  readonly key: string;
+  /** The address of the order; undefined until there is one. */
+  readonly order?: string | undefined;
+}
+
 interface OrderOptions {
   readonly answerer: Answerer;
+  /** Answers that are shown until the certificate is stored: to take one away may take long. */
+  readonly shown: AsyncDisposableStack;
+  readonly begun: Begun;
+  /** Stores the address of the order, by which the next attempt finds its certificate if this one is cut short. */
+  keep(order: string): Promise<void>;
   /** The identifier of the certificate that this one replaces (RFC 9773). */
   readonly replaces: string | undefined;
   readonly signal: AbortSignal;
@@ -36,7 +50,7 @@ interface OrderOptions {
 
 /** One request may take this long. */
 const requestMs = 30_000;
-/** An order may take this long, from its beginning to the certificate. */
+/** The certificate authority may take this long, before and after the answer to its challenge is shown. */
 const orderMs = 180_000;
 const firstPollMs = 500;
 const maxPollMs = 5000;
@@ -151,15 +165,22 @@ export class Authority {
 
   /** Orders a certificate for a name. Returns the private key and the chain, PEM. */
   async order(name: string, options: OrderOptions): Promise<string> {
-    const signal = AbortSignal.any([options.signal, AbortSignal.timeout(orderMs)]);
+    using limit = timeLimit(orderMs);
+    const signal = AbortSignal.any([options.signal, limit.signal]);
+    // A program of the operator's has a limit of its own.
+    const answerer: Answerer = {
+      ...options.answerer,
+      show: (...args) => limit.without(() => options.answerer.show(...args)),
+    };
+    const order = () => this.#order(name, { ...options, answerer, stopped: options.signal, signal });
     return trust.run({ ca: this.#settings.ca, signal }, async () => {
       try {
-        return await this.#order(name, { ...options, signal });
+        return await order();
       } catch (error) {
         // The account was removed, or the certificate authority has lost it: the same key makes a new one.
         if (!isProblem(error, "accountDoesNotExist")) throw error;
         this.#client = undefined;
-        return await this.#order(name, { ...options, signal });
+        return await order();
       }
     });
   }
@@ -168,10 +189,7 @@ export class Authority {
    * Returns when the certificate authority suggests to renew a certificate (RFC 9773), and after how many milliseconds to ask again;
    * undefined if it suggests nothing.
    */
-  async renewalWindow(
-    id: string,
-    signal: AbortSignal,
-  ): Promise<{ readonly start: number; readonly end: number; readonly askAfterMs: number } | undefined> {
+  async renewalWindow(id: string, signal: AbortSignal): Promise<RenewalWindow | undefined> {
     const { ca, directory } = this.#settings;
     const request = { method: "GET", ca, signal };
     const { renewalInfo } = JSON.parse(String((await send(directory, request)).data)) as Record<
@@ -189,13 +207,16 @@ export class Authority {
     return { start, end, askAfterMs: (wholeNumber(headers["retry-after"] ?? "") ?? 0) * 1000 };
   }
 
-  async #order(name: string, { answerer, replaces, signal }: OrderOptions): Promise<string> {
+  async #order(name: string, options: RunningOrder): Promise<string> {
+    const { begun, replaces, keep, signal } = options;
     const { crypto } = await library();
     this.#client ??= this.#open();
     const client = await this.#client.catch((error: unknown) => {
       this.#client = undefined;
       throw error;
     });
+    const finished = begun.order && (await this.#finished(client, begun, signal));
+    if (finished) return finished;
     const begin = (more: object) =>
       client.createOrder({ identifiers: [{ type: "dns", value: name }], ...more });
     const order = await begin(replaces === undefined ? {} : { replaces }).catch((error: unknown) => {
@@ -204,20 +225,38 @@ export class Authority {
       return begin({});
     });
     for (const authorization of await client.getAuthorizations(order))
-      if (authorization.status !== "valid")
-        await this.#prove(client, order, { authorization, answerer, signal });
+      if (authorization.status !== "valid") await this.#prove(client, order, { ...options, authorization });
     await this.#until(signal, () => client.getOrder(order), ["ready", "valid"]);
-    const key = (await crypto.createPrivateEcdsaKey()).toString();
-    const [, csr] = await crypto.createCsr({ altNames: [name] }, key);
+    const [, csr] = await crypto.createCsr({ altNames: [name] }, begun.key);
+    await keep(order.url);
     await client.finalizeOrder(order, csr);
     const done = await this.#until(signal, () => client.getOrder(order), ["valid"]);
-    return `${key.trim()}\n${(await client.getCertificate(done)).trim()}\n`;
+    return pemOf(begun, await client.getCertificate(done));
+  }
+
+  /** Returns the certificate of an order that was sent before the server ended; undefined if there is none. */
+  async #finished(client: Client, begun: Begun, signal: AbortSignal): Promise<string | undefined> {
+    try {
+      const read = () => client.getOrder({ url: begun.order } as Order);
+      if (!["processing", "valid"].includes((await read()).status)) return undefined;
+      return pemOf(begun, await client.getCertificate(await this.#until(signal, read, ["valid"])));
+    } catch {
+      // The authority has forgotten it, or is another one.
+      signal.throwIfAborted();
+      return undefined;
+    }
   }
 
   async #prove(
     client: Client,
     order: Order,
-    { authorization, answerer, signal }: { authorization: Authorization } & Omit<OrderOptions, "replaces">,
+    {
+      authorization,
+      answerer,
+      shown,
+      stopped,
+      signal,
+    }: RunningOrder & { readonly authorization: Authorization },
   ): Promise<void> {
     const { identifier, challenges, url } = authorization;
     const challenge = challenges.find(({ type }) => type === answerer.type);
@@ -227,7 +266,7 @@ export class Authority {
         `offered: ${challenges.map(({ type }) => type).join(", ")}`,
       );
     const answer = await client.getChallengeKeyAuthorization(challenge);
-    await using _shown = await answerer.show(identifier.value, challenge.token, { answer, signal });
+    shown.use(await answerer.show(identifier.value, challenge.token, { answer, signal: stopped }));
     await client.completeChallenge(challenge);
     const own = async () => {
       const all = await client.getAuthorizations(order);
@@ -267,6 +306,45 @@ export class Authority {
     });
     return client;
   }
+}
+
+interface RunningOrder extends OrderOptions {
+  /** Fires when the server stops. */
+  readonly stopped: AbortSignal;
+  /** Fires then, and when the order takes too long. */
+  readonly signal: AbortSignal;
+}
+
+function pemOf({ key }: Begun, chain: string): string {
+  return `${key.trim()}\n${chain.trim()}\n`;
+}
+
+/** A limit for the time that another system may take. It begins anew after work that has a limit of its own. */
+function timeLimit(ms: number) {
+  const ended = new AbortController();
+  const begin = () =>
+    systemClock.after(ms, () =>
+      ended.abort(
+        new OrderFailure(
+          "ca_away",
+          `the certificate authority took longer than ${ms / 1000} s for the order`,
+        ),
+      ),
+    );
+  let timer = begin();
+  const stop = () => timer[Symbol.dispose]();
+  return {
+    signal: ended.signal,
+    async without<T>(work: () => Promise<T>): Promise<T> {
+      stop();
+      try {
+        return await work();
+      } finally {
+        timer = begin();
+      }
+    },
+    [Symbol.dispose]: stop,
+  };
 }
 
 /** The problem in an order or an authorization that failed: its own, or that of its challenge. */

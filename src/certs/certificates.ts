@@ -1,48 +1,46 @@
 // This folder gets certificates from a certificate authority (ACME, RFC 8555) and renews them. The Certificates of this
 // file decides which names need one and when; one node of all that share a database orders, and every node loads what is
 // stored. authority.ts speaks ACME by the library acme-client, challenges.ts proves that a name is ours, key-store.ts
-// keeps private keys, pem.ts reads and makes certificates, failure.ts names why there is none and what to do.
+// keeps private keys, pem.ts reads and makes certificates, schedule.ts says what is due, failure.ts names why there is
+// no certificate and what to do.
 
 import { createHash } from "node:crypto";
-import type { Clock } from "../base/clock.ts";
+import { type Clock, systemClock } from "../base/clock.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/numbers.ts";
 import { Task } from "../base/task.ts";
 import type { Database } from "../db/database.ts";
-import type { CertificateRows, NameValue } from "../db/rows/certificate-rows.ts";
+import type { CertificateRows, ChallengeValue, NameValue } from "../db/rows/certificate-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import type { Logger } from "../log/hub.ts";
 import { quietly } from "../log/span.ts";
-import { type Answerer, Authority, type AuthoritySettings } from "./authority.ts";
+import { type Answerer, Authority, type AuthoritySettings, type Begun } from "./authority.ts";
 import { hookAnswerer, httpAnswerer, type Reach } from "./challenges.ts";
 import { advice, type FailureReason, OrderFailure, toFailure } from "./failure.ts";
 import { folderStore, type KeyStore, sealedStore } from "./key-store.ts";
 import { type KeyPair, readStored, replacedId, type StoredCertificate, selfSigned } from "./pem.ts";
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
-const dayMs = 24 * hourMs;
+import {
+  afterAnswer,
+  afterFailure,
+  afterIssue,
+  afterOrder,
+  type DueName,
+  dueNames,
+  isInForce,
+  limitOf,
+} from "./schedule.ts";
 
 /** The longest time after which a certificate of another node, or a host name that nobody told of, is noticed. */
 const refreshMs = 10_000;
-/** Most orders of an hour: certificate authorities have limits of their own, and block who passes them. */
-const maxOrdersPerHour = 30;
-const maxOrdersPerNameAndHour = 4;
 /** Certificates that are ordered at the same time. */
 const maxOrdersAtOnce = 4;
-/** The pauses after attempts of which the certificate authority heard. The last one is repeated. */
-const retryMs = [2 * minuteMs, 10 * minuteMs, 30 * minuteMs, 2 * hourMs, 6 * hourMs];
-/** The longest pause after attempts of which it did not hear: the operator is at work on the DNS or the firewall. */
-const maxLocalRetryMs = 5 * minuteMs;
-const localReasons: readonly FailureReason[] = ["dns_missing", "limited_here"];
-/** How much earlier than after two thirds of its life a certificate is renewed, at most, as a share of its life. */
-const jitter = 0.05;
-const [firstAskMs, minAskMs, defaultAskMs, maxAskMs] = [minuteMs, hourMs, 6 * hourMs, dayMs];
 /** An order that has taken longer was of a node that is gone. */
-const maxIssuingMs = 5 * minuteMs;
+const maxIssuingMs = 5 * 60_000;
 /** The lock of the node that orders is renewed while it does, and free this long after it was killed. */
 const lockMs = 30_000;
 const lockName = "certificates";
+/** Answers to challenges are read at most this often, for all who ask: anybody can ask. */
+const challengeReadMs = 100;
 /** A file is written under a longer name first, and file systems take 255 bytes. */
 const maxFileName = 200;
 
@@ -55,7 +53,10 @@ export interface CertificateSettings extends AuthoritySettings {
   readonly dnsHook: string | undefined;
   /** Keys are encrypted with it in the database; without it they are files in `folder`. */
   readonly secret: string | undefined;
-  readonly folder: string;
+  /** The folder of keys beside the file of SQLite; undefined with PostgreSQL. */
+  readonly folder: string | undefined;
+  /** Where the database is: what is stored there is read again when that changes. */
+  readonly databaseUrl: string;
 }
 
 /** CertificateSet is what a TLS listener uses: it chooses by the name that a client asks for. */
@@ -86,6 +87,8 @@ export interface CertificateState {
 interface CertificatesOptions {
   /** The present database, kept open until it is released. */
   readonly acquire: () => { readonly database: Database; release(): void };
+  /** The database of a reload that is under way; undefined if it keeps the present one. */
+  readonly upcoming: () => Database | undefined;
   /** Called when other certificates are in force. */
   readonly onChanged: () => Promise<void>;
   /** What clients are shown now; undefined while nothing listens with these certificates. */
@@ -108,7 +111,8 @@ interface Active {
 
 /**
  * Certificates keeps a certificate for the server's own name and for every host name of an enabled bucket. Whatever fails, a certificate
- * that is in force stays in force.
+ * that is in force stays in force. It has more than 15 methods because what is in memory, in the store and shown to clients changes
+ * together, at the end of an order, at a reload and when another node has stored something.
  */
 export class Certificates {
   readonly #options: CertificatesOptions;
@@ -118,30 +122,36 @@ export class Certificates {
   #active: Active | undefined;
   /** The certificates in memory, also of names that are not wanted at the moment. */
   readonly #loaded = new Map<string, StoredCertificate>();
+  /** Names of those that the present store does not have: it could not be written, or a reload has changed it. */
+  readonly #unstored = new Set<string>();
+  /** Keys of accounts in use, by the names of their files: a store that lacks them gets them. */
+  readonly #accountKeys = new Map<string, string>();
   #set: CertificateSet | undefined;
   /** Those of a reload that is under way. Its listener is bound before anything is in force. */
   #prepared: CertificateSet | undefined;
   /** False while the listener that the authority asks is not bound. */
   #isStarted = false;
-  /** Why certificates could not be managed the last time. */
-  #failure: string | undefined;
+  /** Why certificates could not be loaded or ordered the last time. */
+  readonly #failures = new Map<Work, string>();
+  /** The next read of the answers to challenges, for all requests that come before it begins. */
+  #nextAnswers: Promise<ReadonlyMap<string, ChallengeValue>> | undefined;
+  #answersReadAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: CertificatesOptions) {
     this.#options = options;
     const { clock } = options;
-    const failed = (error: unknown) => this.#report(error);
     this.#refreshes = new Task({
       clock,
       everyMs: refreshMs,
       firstMs: 0,
       run: () => quietly(() => this.#refresh()),
-      failed,
+      failed: (error) => this.#report("load", error),
     });
     this.#orders = new Task({
       clock,
       lease: this.#lease(),
       run: (signal) => this.#order(signal),
-      failed,
+      failed: (error) => this.#report("order", error),
     });
   }
 
@@ -176,7 +186,12 @@ export class Certificates {
       this.#withDatabase((database) => this.#accountKey(settings, database)),
     );
     const active: Active = { settings, authority, placeholder, forgetsBefore: 0 };
-    const first = await this.#withDatabase((database) => this.#load(active, database));
+    const open = async (database: Database) => {
+      await storeOf(settings, database.certificates).verify();
+      return this.#load(active, database);
+    };
+    const upcoming = this.#options.upcoming();
+    const first = await (upcoming === undefined ? this.#withDatabase(open) : open(upcoming));
     this.#prepared = first;
     return {
       commit: () => {
@@ -186,6 +201,8 @@ export class Certificates {
           active.forgetsBefore = ordersAlike(before.settings, settings)
             ? before.forgetsBefore
             : clock.now() + 1;
+        if (before !== undefined && !storesAlike(before.settings, settings))
+          for (const name of this.#loaded.keys()) this.#unstored.add(name);
         this.#active = active;
         this.#show(first);
         this.refreshSoon();
@@ -210,8 +227,17 @@ export class Certificates {
   /** Returns the answer to a challenge of the certificate authority; undefined if none is expected. */
   async answerTo(token: string): Promise<string | undefined> {
     if (this.#active === undefined) return undefined;
-    const found = await this.#withDatabase(({ certificates }) => certificates.challenges.get(token));
+    this.#nextAnswers ??= this.#readAnswers();
+    const found = (await this.#nextAnswers).get(token);
     return found !== undefined && found.until > this.#options.clock.now() ? found.answer : undefined;
+  }
+
+  async #readAnswers(): Promise<ReadonlyMap<string, ChallengeValue>> {
+    // It bounds what strangers can ask of the database.
+    await systemClock.sleep(this.#answersReadAt + challengeReadMs - systemClock.monotonic());
+    this.#nextAnswers = undefined;
+    this.#answersReadAt = systemClock.monotonic();
+    return this.#withDatabase(({ certificates }) => certificates.challenges.list());
   }
 
   /** Lists the names, sorted; empty without `[tls] auto`. */
@@ -270,12 +296,12 @@ export class Certificates {
   }
 
   /** Logs why certificates cannot be managed: once, until they can be. */
-  #report(error: unknown): void {
+  #report(work: Work, error: unknown): void {
     const { log } = this.#options;
     const reason = error instanceof Fault ? error.detail : messageOf(error);
     if (isUnavailable(error)) log.debug("certificates wait for the database", { reason });
-    if (isUnavailable(error) || reason === this.#failure) return;
-    this.#failure = reason;
+    if (isUnavailable(error) || reason === this.#failures.get(work)) return;
+    this.#failures.set(work, reason);
     log.event("certificates.failed", "certificates cannot be managed; those in force stay", { reason });
   }
 
@@ -294,9 +320,10 @@ export class Certificates {
     if (active === undefined) return;
     await this.#withDatabase(async (database) => {
       await this.#putInForce(active, database);
-      this.#failure = undefined;
+      this.#failures.delete("load");
       await this.#forgetProblems(active, database);
       if ((await this.#due(active, database)).length > 0) this.#orders.dueIn(0);
+      else this.#failures.delete("order");
     });
   }
 
@@ -322,23 +349,26 @@ export class Certificates {
     if (isSame(previous, next)) return;
     this.#set = next;
     if (previous === undefined) return;
-    this.#options.onChanged().catch((error: unknown) => {
-      // The next refresh tries again.
-      if (this.#set === next) this.#set = previous;
-      this.#report(error);
-    });
+    this.#options.onChanged().then(
+      () => this.#failures.delete("show"),
+      (error: unknown) => {
+        // The next refresh tries again.
+        if (this.#set === next) this.#set = previous;
+        this.#report("show", error);
+      },
+    );
   }
 
   /** Loads the certificates of all wanted names, those from the store that are not in memory. */
   async #load({ settings, placeholder }: Active, database: Database): Promise<CertificateSet> {
     const rows = await database.certificates.names.list();
-    const store = storeOf(settings, database.certificates);
     const named = new Map<string, StoredCertificate>();
     for (const name of await wantedNames(settings, database)) {
       const { serial } = rows.get(name)?.certificate ?? {};
       let found = this.#loaded.get(name);
-      if (found === undefined || (serial !== undefined && found.serial !== serial)) {
-        found = readStored((await readOf(store, name)) ?? "", name) ?? found;
+      const isOther = serial !== undefined && found?.serial !== serial && !this.#unstored.has(name);
+      if (found === undefined || isOther) {
+        found = (await this.#read(settings, name, database.certificates)) ?? found;
         if (found !== undefined) this.#loaded.set(name, found);
       }
       if (found !== undefined) named.set(name, found);
@@ -346,55 +376,74 @@ export class Certificates {
     return { fallback: named.get(settings.serverName ?? "") ?? (await placeholder()), named };
   }
 
-  /** The names for which something is due. */
-  async #due({ settings }: Active, database: Database): Promise<DueName[]> {
-    const now = this.#options.clock.now();
-    const rows = await database.certificates.names.list();
-    const names = await wantedNames(settings, database);
-    const isOver = ([name, { certificate, orders }]: [string, NameValue]) =>
-      !names.has(name) && !((certificate?.until ?? 0) > now) && inLastHour(orders, now).length === 0;
-    return [
-      ...[...rows].filter(isOver).map(([name, row]): DueName => ({ name, row, what: "forget" })),
-      ...[...names].flatMap((name): DueName[] => {
-        const row = rows.get(name) ?? { orders: [] };
-        const certificate = this.#loaded.get(name);
-        // It was stored by a node that was killed before it could say so, or the database is older than the files.
-        if (certificate !== undefined && row.certificate?.serial !== certificate.serial)
-          return [{ name, row, what: "adopt" }];
-        const needs = certificate === undefined || row.asked === true || (row.renew_at ?? 0) <= now;
-        const mayTry = row.asked === true || (row.problem?.retry_at ?? 0) <= now;
-        const isLimited = isInForce(certificate, now) && limitOf(name, rows, now) !== undefined;
-        if (needs && mayTry && !isLimited) return [{ name, row, what: "order" }];
-        return certificate !== undefined && (row.ask_at ?? 0) <= now ? [{ name, row, what: "ask" }] : [];
-      }),
-    ];
+  /**
+   * Reads the certificate of a name. What is wrong with one file must not keep the others from their certificates; an order says it. A
+   * server that got its secret later still has files.
+   */
+  async #read(
+    settings: CertificateSettings,
+    name: string,
+    certificates: CertificateRows,
+  ): Promise<StoredCertificate | undefined> {
+    const { secret, folder } = settings;
+    const from = async (store: KeyStore) => {
+      try {
+        return readStored((await store.read(fileOf(name))) ?? "", name);
+      } catch (error) {
+        if (error instanceof OrderFailure) return undefined;
+        throw error;
+      }
+    };
+    const stored = await from(storeOf(settings, certificates));
+    if (stored !== undefined || secret === undefined || folder === undefined) return stored;
+    const left = await from(folderStore(folder));
+    if (left !== undefined) this.#unstored.add(name);
+    return left;
   }
 
-  /** Orders what is due. Only the node that holds the lock does. */
+  async #due({ settings }: Active, database: Database): Promise<DueName[]> {
+    const rows = await database.certificates.names.list();
+    const names = await wantedNames(settings, database);
+    const present = { names, rows, loaded: this.#loaded, unstored: this.#unstored };
+    return dueNames(present, this.#options.clock.now());
+  }
+
+  /** Does what is due. Only the node that holds the lock does. */
   async #order(signal: AbortSignal): Promise<unknown> {
     const active = this.#active;
     if (active === undefined) return undefined;
     return this.#withDatabase(async (database) => {
       const { certificates } = database;
-      const { clock } = this.#options;
-      await certificates.clearChallenges(clock.now());
+      await certificates.clearChallenges(this.#options.clock.now());
       const due = await this.#due(active, database);
       const queue = due.values();
+      const failures: unknown[] = [];
       const work = async () => {
-        for (const { name, row, what } of queue) {
+        for (const one of queue) {
           signal.throwIfAborted();
-          if (what === "order")
-            await this.#orderOne(active, { name, database, signal, isAsked: row.asked === true });
-          else if (what === "ask") await this.#ask(active, { name, row, database, signal });
-          else if (what === "adopt") await this.#adopt(name, certificates);
-          else await this.#forget(active, name, certificates);
+          await this.#do(active, { ...one, database, signal }).catch((error: unknown) => {
+            // What fails for one name says nothing about the others.
+            if (signal.aborted || isUnavailable(error)) throw error;
+            failures.push(error);
+          });
         }
       };
       // A name and its wildcard have the same record in the DNS, and a hook may know one value at a time.
       const atOnce = active.settings.dnsHook === undefined ? maxOrdersAtOnce : 1;
-      await Promise.all(Array.from({ length: Math.min(atOnce, due.length) }, work));
+      const ended = await Promise.allSettled(Array.from({ length: Math.min(atOnce, due.length) }, work));
+      for (const one of ended) if (one.status === "rejected") throw one.reason;
+      if (failures.length > 0) throw failures[0];
+      this.#failures.delete("order");
       return undefined;
     });
+  }
+
+  #do(active: Active, one: OneName & DueName): Promise<void> {
+    const { name, row, what, database } = one;
+    if (what === "order") return this.#orderOne(active, { ...one, isAsked: row.asked === true });
+    if (what === "ask") return this.#ask(active, one);
+    if (what === "adopt") return this.#adopt(active, name, database.certificates);
+    return this.#forget(active, name, database.certificates);
   }
 
   async #orderOne(
@@ -409,57 +458,94 @@ export class Certificates {
         ? httpAnswerer(certificates, { nowMs: () => clock.now(), reach })
         : hookAnswerer(settings.dnsHook);
     const previous = this.#loaded.get(name);
+    let isHeard = false;
     try {
       await certificates.change(name, (row) => ({ ...row, issuing_since: clock.now() }));
       // What cannot be read could not be kept either.
       await storeOf(settings, certificates).read(fileOf(name));
       await answerer.check(name, signal);
+      const { begun, keep } = await this.#begin(settings, name, certificates);
       await this.#countOrder(name, certificates);
+      isHeard = true;
       const replaces = previous === undefined ? undefined : await replacedId(previous);
-      const pem = await authority.order(name, { answerer, replaces, signal });
+      await using shown = new AsyncDisposableStack();
+      const pem = await authority.order(name, { answerer, shown, begun, keep, replaces, signal });
       const made = readStored(pem, name);
-      if (made === undefined)
+      if (made === undefined) {
+        await storeOf(settings, certificates).remove(orderFileOf(name));
         throw new OrderFailure(
           "ca_refused",
           "the certificate authority sent a certificate that is not for this name",
         );
-      await storeOf(settings, certificates).write(fileOf(name), pem);
+      }
       const { issuer, until } = made;
+      // It is used also if it cannot be stored now: the next turn tries that again.
       this.#loaded.set(name, made);
-      await this.#adopt(name, certificates);
+      this.#unstored.add(name);
       log.event("certificate.issued", `${name} has a certificate until ${new Date(until).toISOString()}`, {
         name,
         issuer,
         expires: new Date(until).toISOString(),
       });
-      await this.#putInForce(active, database);
+      try {
+        await this.#adopt(active, name, certificates);
+      } finally {
+        this.refreshSoon();
+      }
       notifications.send("certificates");
     } catch (error) {
       // A stop of the server, or the loss of the lock, says nothing about the name.
       if (signal.aborted || isUnavailable(error)) throw error;
-      await this.#note(toFailure(error), { name, isAsked, certificates });
+      await this.#note(toFailure(error), { name, isAsked, isHeard, certificates });
     }
   }
 
-  /** Notes the certificate of a name that is in force here. */
-  async #adopt(name: string, certificates: CertificateRows): Promise<void> {
-    const certificate = this.#loaded.get(name);
+  /**
+   * Returns the private key of the next certificate, which is stored before anything is ordered with it, and the order that was under way
+   * with it when the server ended.
+   */
+  async #begin(settings: CertificateSettings, name: string, certificates: CertificateRows) {
+    const { directory } = settings;
+    const store = storeOf(settings, certificates);
+    const file = orderFileOf(name);
+    const write = (begun: Begun) => store.write(file, JSON.stringify({ directory, ...begun }));
+    const stored = readBegun(await store.read(file));
+    const isUsed = stored?.key.trim() === this.#loaded.get(name)?.key.trim();
+    const { crypto } = await import("acme-client");
+    const key =
+      stored === undefined || isUsed ? (await crypto.createPrivateEcdsaKey()).toString() : stored.key;
+    const order = isUsed || stored?.directory !== directory ? undefined : stored.order;
+    const begun: Begun = { key, order };
+    await write(begun);
+    return { begun, keep: (order: string) => write({ key, order }) };
+  }
+
+  /** Stores the certificate of a name that this node has, unless the store has a later one, and notes it for all nodes. */
+  async #adopt({ settings }: Active, name: string, certificates: CertificateRows): Promise<void> {
+    let certificate = this.#loaded.get(name);
     if (certificate === undefined) return;
-    const { serial, issuer, from, until } = certificate;
+    const { key, cert, until } = certificate;
+    if (this.#unstored.has(name)) {
+      const store = storeOf(settings, certificates);
+      const stored = readStored((await store.read(fileOf(name))) ?? "", name);
+      if (stored !== undefined && stored.until > until) certificate = stored;
+      else await store.write(fileOf(name), `${key}${cert}`);
+      this.#loaded.set(name, certificate);
+      this.#unstored.delete(name);
+      await store.remove(orderFileOf(name));
+    }
     const now = this.#options.clock.now();
-    await certificates.change(name, ({ orders }) => ({
-      orders,
-      certificate: { serial, issuer, from, until },
-      renew_at: renewalOf(certificate, now),
-      ask_at: now + firstAskMs,
-    }));
+    const adopted = certificate;
+    await certificates.change(name, (row) => afterIssue(row, adopted, now));
   }
 
   /** Removes what is kept for a name that is not wanted, once its certificate has expired: until then the name may come back. */
   async #forget({ settings }: Active, name: string, certificates: CertificateRows): Promise<void> {
-    await storeOf(settings, certificates).remove(fileOf(name));
+    const store = storeOf(settings, certificates);
+    for (const file of [fileOf(name), orderFileOf(name)]) await store.remove(file);
     await certificates.names.delete(name);
     this.#loaded.delete(name);
+    this.#unstored.delete(name);
   }
 
   /** Counts an order before it is made, so that a server that is restarted again and again keeps to the limits. */
@@ -467,71 +553,51 @@ export class Certificates {
     const now = this.#options.clock.now();
     const limit = limitOf(name, await certificates.names.list(), now);
     if (limit !== undefined) throw new OrderFailure("limited_here", limit.text, limit.until - now);
-    await certificates.change(name, (row) => ({
-      ...row,
-      orders: [...inLastHour(row.orders, now), now],
-      asked: false,
-    }));
+    await certificates.change(name, (row) => afterOrder(row, now));
   }
 
-  async #note(failure: OrderFailure, { name, isAsked, certificates }: Attempt): Promise<void> {
+  async #note(failure: OrderFailure, attempt: Attempt): Promise<void> {
     const { clock, log } = this.#options;
-    const { reason, message: detail, retryAfterMs } = failure;
-    const at = clock.now();
-    if (reason === "limited_here" && isInForce(this.#loaded.get(name), at)) {
+    const { reason, message: detail, output } = failure;
+    const { name, certificates } = attempt;
+    const now = clock.now();
+    if (reason === "limited_here" && isInForce(this.#loaded.get(name), now)) {
       // It is ordered once the limit allows it, and nothing is wrong until then.
       await certificates.change(name, ({ issuing_since: _, ...row }) => row);
       return;
     }
-    const { problem } = await certificates.change(name, ({ issuing_since: _, ...row }) => {
-      // What somebody tries by hand must not delay what the server does by itself.
-      const planned = isAsked ? Math.max(row.problem?.retry_at ?? 0, row.renew_at ?? 0) : 0;
-      const failures = Math.max(1, (row.problem?.failures ?? 0) + (isAsked ? 0 : 1));
-      const pauseMs = localReasons.includes(reason)
-        ? Math.min(failures * minuteMs, maxLocalRetryMs)
-        : (retryMs[failures - 1] ?? retryMs.at(-1) ?? hourMs);
-      const next = at + Math.max(pauseMs, retryAfterMs);
-      const retry_at = planned > at ? Math.min(planned, next) : next;
-      return { ...row, asked: false, problem: { reason, detail, failures, at, retry_at } };
-    });
-    log.event("certificate.failed", `${name} gets no certificate: ${advice[reason]} (${detail})`, {
+    const { problem } = await certificates.change(name, (row) =>
+      afterFailure(row, failure, { ...attempt, now }),
+    );
+    const said = output === "" ? detail : `${detail}: ${output}`;
+    log.event("certificate.failed", `${name} gets no certificate: ${advice[reason]} (${said})`, {
       name,
       reason,
-      detail,
-      retry_ms: (problem?.retry_at ?? at) - at,
+      detail: said,
+      retry_ms: (problem?.retry_at ?? now) - now,
     });
   }
 
   /** Asks the certificate authority when it wants a certificate to be renewed, and remembers a moment in that time. */
-  async #ask(
-    { authority }: Active,
-    { name, row, database, signal }: OneName & { row: NameValue },
-  ): Promise<void> {
+  async #ask({ authority }: Active, { name, database, signal }: OneName): Promise<void> {
     const { clock, log } = this.#options;
     const certificate = this.#loaded.get(name);
     if (certificate === undefined) return;
-    let [askMs, renewAt] = [defaultAskMs, row.renew_at];
-    try {
-      const id = await replacedId(certificate);
-      const found = id === undefined ? undefined : await authority.renewalWindow(id, signal);
-      if (found !== undefined) {
-        const { start, end, askAfterMs } = found;
-        askMs = Math.min(Math.max(askAfterMs, minAskMs), maxAskMs);
-        const isInside = renewAt !== undefined && renewAt >= start && renewAt <= end;
-        const earliest = certificate.from + restMs(certificate.until - certificate.from);
-        if (!isInside) renewAt = Math.max(earliest, Math.floor(start + Math.random() * (end - start)));
-      }
-    } catch (error) {
-      signal.throwIfAborted();
-      log.debug("the certificate authority was not asked when to renew", { name, reason: messageOf(error) });
-    }
-    const ask_at = clock.now() + askMs;
-    await database.certificates.change(name, (row) => ({
-      ...row,
-      ask_at,
-      renew_at: renewAt ?? row.renew_at,
-    }));
-    if (renewAt !== undefined && renewAt <= clock.now()) this.refreshSoon();
+    const id = await replacedId(certificate);
+    const window =
+      id &&
+      (await authority.renewalWindow(id, signal).catch((error: unknown) => {
+        signal.throwIfAborted();
+        log.debug("the certificate authority was not asked when to renew", {
+          name,
+          reason: messageOf(error),
+        });
+        return undefined;
+      }));
+    const answer = { certificate, window: window || undefined };
+    const now = clock.now();
+    const { renew_at } = await database.certificates.change(name, (row) => afterAnswer(row, answer, now));
+    if (renew_at !== undefined && renew_at <= now) this.refreshSoon();
   }
 
   /** Returns the key of the account at the certificate authority; a new one is stored before it is used. */
@@ -542,12 +608,16 @@ export class Certificates {
       .digest("hex")
       .slice(0, 16);
     const store = storeOf(settings, certificates);
+    const { secret, folder } = settings;
     const file = `account-${at}.key`;
-    const known = await store.read(file);
-    if (known !== undefined) return known;
-    const { crypto } = await import("acme-client");
-    const key = (await crypto.createPrivateEcdsaKey()).toString();
-    await store.write(file, key);
+    let key = await store.read(file);
+    if (key === undefined) {
+      const { crypto } = await import("acme-client");
+      const left = secret === undefined || folder === undefined ? undefined : folderStore(folder).read(file);
+      key = this.#accountKeys.get(file) ?? (await left) ?? (await crypto.createPrivateEcdsaKey()).toString();
+      await store.write(file, key);
+    }
+    this.#accountKeys.set(file, key);
     return key;
   }
 
@@ -556,7 +626,9 @@ export class Certificates {
     const { problem, issuing_since, renew_at } = row ?? {};
     // One that is stored and not shown yet would be a promise.
     const known = this.#options.shown()?.named.get(name);
-    const isIssuing = issuing_since !== undefined && now - issuing_since < maxIssuingMs;
+    // A time in the future is from before the clock was set back.
+    const isIssuing =
+      issuing_since !== undefined && now >= issuing_since && now - issuing_since < maxIssuingMs;
     const state = isIssuing
       ? "issuing"
       : known !== undefined && known.until > now
@@ -585,6 +657,9 @@ export class Certificates {
   }
 }
 
+/** What can fail, and is logged once until it succeeds. */
+type Work = "load" | "order" | "show";
+
 interface OneName {
   readonly name: string;
   readonly database: Database;
@@ -595,16 +670,9 @@ interface Attempt {
   readonly name: string;
   /** Whether somebody asked for it. */
   readonly isAsked: boolean;
+  /** Whether the certificate authority has heard of it. */
+  readonly isHeard: boolean;
   readonly certificates: CertificateRows;
-}
-
-interface DueName {
-  readonly name: string;
-  readonly row: NameValue;
-  /**
-   * An order; a question when to renew; noting a certificate that is stored; removing what is kept for a name that nobody wants any more.
-   */
-  readonly what: "order" | "ask" | "adopt" | "forget";
 }
 
 /** A row may have been written by another version. */
@@ -619,29 +687,6 @@ async function wantedNames({ names }: CertificateSettings, { buckets }: Database
   return new Set([...names, ...hosts]);
 }
 
-/** A time in the future is from before the clock was set back. */
-function inLastHour(orders: readonly number[], now: number): number[] {
-  return orders.filter((at) => at > now - hourMs && at <= now);
-}
-
-/** Returns why no order may be made for a name now, and until when; undefined if one may. */
-function limitOf(
-  name: string,
-  rows: ReadonlyMap<string, NameValue>,
-  now: number,
-): { readonly text: string; readonly until: number } | undefined {
-  const own = inLastHour(rows.get(name)?.orders ?? [], now);
-  if (own.length >= maxOrdersPerNameAndHour)
-    return { text: `${own.length} orders for ${name} in the last hour`, until: Math.min(...own) + hourMs };
-  const every = [...rows.values()].flatMap(({ orders }) => inLastHour(orders, now));
-  if (every.length < maxOrdersPerHour) return undefined;
-  return { text: `${every.length} orders in the last hour`, until: Math.min(...every) + hourMs };
-}
-
-function isInForce(certificate: StoredCertificate | undefined, now: number): boolean {
-  return certificate !== undefined && certificate.until > now;
-}
-
 /** Whether two settings lead to the same authority, with the same account and proofs. */
 function ordersAlike(one: CertificateSettings, other: CertificateSettings): boolean {
   const parts = ({ directory, ca, email, externalAccount, dnsHook }: CertificateSettings) => ({
@@ -654,8 +699,15 @@ function ordersAlike(one: CertificateSettings, other: CertificateSettings): bool
   return Bun.deepEquals(parts(one), parts(other));
 }
 
+/** Whether keys are stored in the same place. */
+function storesAlike(one: CertificateSettings, other: CertificateSettings): boolean {
+  return one.secret === other.secret && one.databaseUrl === other.databaseUrl;
+}
+
 function storeOf({ secret, folder }: CertificateSettings, rows: CertificateRows): KeyStore {
-  return secret === undefined ? folderStore(folder) : sealedStore(rows, secret);
+  if (secret !== undefined) return sealedStore(rows, secret);
+  if (folder === undefined) throw new TypeError("the configuration has no place for private keys");
+  return folderStore(folder);
 }
 
 function fileOf(name: string): string {
@@ -663,27 +715,24 @@ function fileOf(name: string): string {
   return file.length <= maxFileName ? file : `${createHash("sha256").update(name).digest("hex")}.pem`;
 }
 
-/** Reads the certificate of a name. What is wrong with one file must not keep the others from their certificates; an order says it. */
-async function readOf(store: KeyStore, name: string): Promise<string | undefined> {
+/** The file of an order under way. */
+function orderFileOf(name: string): string {
+  return fileOf(name).replace(/pem$/, "order");
+}
+
+function readBegun(text: string | undefined): (Begun & { readonly directory: string }) | undefined {
+  if (text === undefined) return undefined;
+  const { key, order, directory } = parseObject(text) ?? {};
+  if (typeof key !== "string" || typeof directory !== "string") return undefined;
+  return { key, directory, order: typeof order === "string" ? order : undefined };
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
-    return await store.read(fileOf(name));
-  } catch (error) {
-    if (error instanceof OrderFailure) return undefined;
-    throw error;
+    return JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
   }
-}
-
-/** After two thirds of its life, a little earlier by chance: servers that were set up together do not come back together. */
-function renewalOf({ from, until }: StoredCertificate, nowMs: number): number {
-  const life = until - from;
-  const at = Math.floor(from + life * (2 / 3 - Math.random() * jitter));
-  const earliest = nowMs + restMs(life);
-  return earliest + restMs(life) < until ? Math.max(at, earliest) : at;
-}
-
-/** The least time before a certificate is replaced: a clock or an authority that is wrong must not lead to one order after the other. */
-function restMs(life: number): number {
-  return Math.min(dayMs, Math.floor(life / 3));
 }
 
 function isSame(one: CertificateSet | undefined, other: CertificateSet): boolean {

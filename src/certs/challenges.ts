@@ -36,6 +36,9 @@ export function httpAnswerer(
     type: "http-01",
     show: (_, token, { answer, signal }) => orAborted(show(token, answer), signal),
     async check(name, signal) {
+      // Such a name is an address for some programs: the server must not be led to one of its own network.
+      if (/(?:^|\.)(?:\d+|0x[\da-f]*)$/.test(name))
+        throw new OrderFailure("name_refused", `${name} ends in a number, and no domain does`);
       const token = `self-${randomText(32)}`;
       await using _shown = await show(token, token);
       await assertLeadsHere(await originOf(name, reach), token, signal);
@@ -74,7 +77,8 @@ async function assertLeadsHere(origin: string, token: string, signal: AbortSigna
   const text = await beginningOf(asked).catch(() => "");
   signal.throwIfAborted();
   if (asked.status === 200 && text.trim() === token) return;
-  throw new OrderFailure("dns_elsewhere", `${origin} answered ${asked.status}, and not as this server does`);
+  // Nothing else of the answer is told: the address may be of a network that only the server reaches.
+  throw new OrderFailure("dns_elsewhere", `${origin} does not answer as this server does`);
 }
 
 /** The text of an answer, of which any server may have sent any amount. */
@@ -94,7 +98,8 @@ async function beginningOf({ body }: Response): Promise<string> {
  */
 export function hookAnswerer(program: string, { boundMs = hookMs } = {}): Answerer {
   const run = async (action: "add" | "remove", args: readonly string[], signal: AbortSignal) => {
-    const refuse = (why: string) => new OrderFailure("dns_hook_failed", `${program} ${why}`);
+    const refuse = (why: string, output = "") =>
+      new OrderFailure("dns_hook_failed", `${program} ${why}`, 0, output);
     const late = AbortSignal.timeout(boundMs);
     let hook: Hook;
     try {
@@ -123,7 +128,7 @@ export function hookAnswerer(program: string, { boundMs = hookMs } = {}): Answer
       .join("")
       .trim()
       .slice(0, maxSaidChars);
-    throw refuse(`${action}: ${how}${output === "" ? "" : `: ${output}`}`);
+    throw refuse(`${action}: ${how}`, output);
   };
   return {
     type: "dns-01",

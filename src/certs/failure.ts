@@ -1,4 +1,4 @@
-import { codeOf, messageOf } from "../base/fault.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { visible } from "../base/visible-text.ts";
 
 /** `advice` says for each reason why there is no certificate what to do. */
@@ -20,7 +20,10 @@ export const advice = {
   ca_away:
     "the certificate authority cannot be reached: look at directory and ca in [tls] and at the network; the server tries again by itself",
   ca_refused: "the certificate authority refused the order; the detail says why",
-  dns_hook_failed: "the program in dns_hook failed: run it by hand and look at its messages",
+  dns_hook_failed:
+    "the program in dns_hook failed: the log has what it said; or run it by hand and look at its messages",
+  store_failed:
+    "the private key cannot be stored, so nothing is ordered: the detail says where; make room there, or give the server's user the right to write",
   failed: "the order failed; the log has more, and the server tries again by itself",
 } as const;
 
@@ -34,6 +37,8 @@ export class OrderFailure extends Error {
     detail: string,
     /** The time after which the certificate authority wants to be asked again. */
     readonly retryAfterMs = 0,
+    /** What a program of the operator's said. It may contain a secret, and is for the log alone. */
+    readonly output = "",
   ) {
     super(visible(detail).slice(0, 500));
   }
@@ -78,6 +83,8 @@ export function failureOf(problem: AcmeProblem, retryAfterMs = 0): OrderFailure 
 /** `toFailure` returns the failure that any error of an order is. */
 export function toFailure(error: unknown): OrderFailure {
   if (error instanceof OrderFailure) return error;
+  // Only the database, which has the keys, says something in this form.
+  if (error instanceof Fault) return new OrderFailure("store_failed", error.detail);
   const isOfNetwork = codeOf(error) !== undefined || ["TimeoutError", "TypeError"].includes(nameOf(error));
   return new OrderFailure(isOfNetwork ? "ca_away" : "failed", messageOf(error));
 }

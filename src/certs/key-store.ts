@@ -12,6 +12,8 @@ export interface KeyStore {
   read(file: string): Promise<string | undefined>;
   write(file: string, text: string): Promise<void>;
   remove(file: string): Promise<void>;
+  /** Throws a Fault if what is stored cannot be read with these settings. */
+  verify(): Promise<void>;
 }
 
 /** `folderStore` keeps keys in files of mode 0600. One node alone can use them. A file that fails is an OrderFailure of its name. */
@@ -22,7 +24,7 @@ export function folderStore(folder: string): KeyStore {
         return await readRegularFile(join(folder, file));
       } catch (error) {
         if (codeOf(error) === "ENOENT") return undefined;
-        throw new OrderFailure("failed", `${join(folder, file)} cannot be read: ${messageOf(error)}`);
+        throw new OrderFailure("store_failed", `${join(folder, file)} cannot be read: ${messageOf(error)}`);
       }
     },
     async write(file, text) {
@@ -31,12 +33,18 @@ export function folderStore(folder: string): KeyStore {
         makeFolder(folder, 0o700);
         await replaceFile(path, text, { mode: 0o600, ...inheritedOwner(path) });
       } catch (error) {
-        throw new OrderFailure("failed", `${path} cannot be written: ${messageOf(error)}`);
+        throw new OrderFailure("store_failed", `${path} cannot be written: ${messageOf(error)}`);
       }
     },
     async remove(file) {
-      await rm(join(folder, file), { force: true });
+      const path = join(folder, file);
+      try {
+        await rm(path, { force: true });
+      } catch (error) {
+        throw new OrderFailure("store_failed", `${path} cannot be removed: ${messageOf(error)}`);
+      }
     },
+    async verify() {},
   };
 }
 
@@ -54,6 +62,9 @@ export function sealedStore(rows: Pick<CertificateRows, "keys">, secret: string)
     write: (file, text) => rows.keys.put(file, seal(key, file, text)),
     async remove(file) {
       await rows.keys.delete(file);
+    },
+    async verify() {
+      for (const [file, sealed] of await rows.keys.list()) open(key, file, sealed);
     },
   };
 }
@@ -77,7 +88,7 @@ function open(key: Buffer, file: string, sealed: string): string {
   } catch (error) {
     throw new Fault(
       "InvalidInput",
-      `the secret of [tls] does not open ${file}, which another node has written to the database; give all nodes the same secret. If the earlier secret is lost, run DELETE FROM kv WHERE namespace = 'tls/keys' in the database: the server then orders new certificates`,
+      `the secret of [tls] does not open ${file} in the database; use the secret with which it was written, the same on all nodes. For another secret, run DELETE FROM kv WHERE namespace = 'tls/keys' in the database: a running server then stores its certificates with the new one, and a server that starts orders new ones`,
       {},
       { cause: error },
     );

@@ -49,7 +49,8 @@ test("the words of a hook that fails are kept, also if a process that it started
   const shown = hookAnswerer(hook.program).show("example.com", "", { answer: "a", signal: never });
   await expect(within("the end of the hook", shown)).rejects.toMatchObject({
     reason: "dns_hook_failed",
-    message: `${hook.program} add: exit code 3: no such zone`,
+    message: `${hook.program} add: exit code 3`,
+    output: "no such zone",
   });
 });
 
@@ -62,7 +63,8 @@ test("a hook that takes too long is ended, with all that it started", async () =
   );
   expect(failure).toMatchObject({
     reason: "dns_hook_failed",
-    message: `${hook.program} add: took longer than 0.5 s: waiting`,
+    message: `${hook.program} add: took longer than 0.5 s`,
+    output: "waiting",
   });
   await gone(await hook.idOfLeft());
 });

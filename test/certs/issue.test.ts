@@ -1,5 +1,5 @@
 import { afterAll, expect } from "bun:test";
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   bucketAt,
@@ -14,6 +14,7 @@ import {
 import { ManualClock } from "../support/manual-clock.ts";
 import { testNode } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
+import { rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
 import { until } from "../support/until.ts";
 
@@ -143,13 +144,108 @@ if (opened !== undefined) {
       await mkdir(file);
       await bucketAt(node, "unread", "unread.example.com");
       const problem = await problemOf(node, "unread.example.com");
-      expect(problem).toMatchObject({ reason: "failed", detail: expect.stringContaining(file) });
+      expect(problem).toMatchObject({ reason: "store_failed", detail: expect.stringContaining(file) });
       await bucketAt(node, "read", "read.example.com");
       const read = await issuedFor(node, "read.example.com");
       await node.node.close();
       await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl });
       expect(await shownFor(again.url, serverName)).toEqual(shown);
       expect(await shownFor(again.url, "read.example.com")).toEqual(read);
+    },
+    longMs,
+  );
+
+  test(
+    "nothing is ordered while its key cannot be stored, and a certificate that cannot be stored is used and stored later",
+    async () => {
+      const clock = new ManualClock();
+      await using node = await orderingNode(pebble, { clock });
+      await issuedFor(node, serverName);
+      const folder = join(node.folder, "data/certificates");
+      const orders = () => pebble.requests.filter((path) => path === "/order-plz").length;
+      const before = orders();
+      const inTheWay = join(folder, "shop.example.com.order");
+      await mkdir(inTheWay);
+      await bucketAt(node, "shop", "shop.example.com");
+      expect(await problemOf(node, "shop.example.com")).toMatchObject({
+        reason: "store_failed",
+        detail: expect.stringContaining(inTheWay),
+      });
+      expect(orders()).toBe(before);
+      await rmdir(inTheWay);
+      const file = join(folder, "shop.example.com.pem");
+      pebble.intercept = async (path) => {
+        if (path.startsWith("/finalize-order/")) await mkdir(file);
+        return undefined;
+      };
+      await clock.jump(10 * 60_000);
+      const shown = await issuedFor(node, "shop.example.com");
+      pebble.intercept = undefined;
+      expect(await problemOf(node, "shop.example.com")).toMatchObject({ reason: "store_failed" });
+      await bucketAt(node, "other", "other.example.com");
+      await issuedFor(node, "other.example.com");
+      await rmdir(file);
+      await clock.until("it is stored", 10_000, async () => {
+        return (await stateOf(node, "shop.example.com")).problem === null;
+      });
+      await node.node.close();
+      const requests = pebble.requests.length;
+      await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl });
+      expect(await shownFor(again.url, "shop.example.com")).toEqual(shown);
+      expect(pebble.requests.length).toBe(requests);
+    },
+    longMs,
+  );
+
+  test(
+    "a secret that is added keeps the certificates, by a reload and by a start, and a wrong one is refused by both",
+    async () => {
+      await using node = await orderingNode(pebble);
+      const shown = await issuedFor(node, serverName);
+      const requests = pebble.requests.length;
+      const config = await Bun.file(node.configPath).text();
+      const withSecret = (secret: string) =>
+        config.replace("auto = true", `auto = true\nsecret = "${secret}"`);
+      const secret = "0123456789abcdef0123456789abcdef";
+      const isSealed = () =>
+        until("the keys are sealed", async () => {
+          const sealed = await rows(node, "SELECT key FROM kv WHERE namespace = 'tls/keys'");
+          return sealed.some(({ key }) => key === `${serverName}.pem`);
+        });
+      await node.editConfig(withSecret(secret));
+      await isSealed();
+      expect(await shownFor(node.url, serverName)).toEqual(shown);
+      await writeFile(node.configPath, withSecret("another secret of another node..."));
+      expect(await node.node.reload()).toBe("refused");
+      expect(await shownFor(node.url, serverName)).toEqual(shown);
+      // Without the rows, the running server stores what it has with the other secret.
+      await node.sql("DELETE FROM kv WHERE namespace = 'tls/keys'");
+      expect(await node.node.reload()).toBe("applied");
+      await isSealed();
+      await node.node.close();
+      const { top = "" } = ordersFrom(pebble, 'secret = "another secret of another node..."\n');
+      await rm(join(node.folder, "data/certificates"), { recursive: true });
+      await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl, top });
+      expect(await shownFor(again.url, serverName)).toEqual(shown);
+      expect(pebble.requests.length).toBe(requests);
+      await again.node.close();
+      const refused = orderingNode(pebble, { databaseUrl: node.databaseUrl, more: `secret = "${secret}"\n` });
+      await expect(refused).rejects.toThrow(/the secret of \[tls\] does not open/);
+    },
+    longMs,
+  );
+
+  test(
+    "a start with a secret that is new takes the certificates from their files",
+    async () => {
+      await using node = await orderingNode(pebble);
+      const shown = await issuedFor(node, serverName);
+      await node.node.close();
+      const requests = pebble.requests.length;
+      const more = 'secret = "0123456789abcdef0123456789abcdef"\n';
+      await using again = await orderingNode(pebble, { databaseUrl: node.databaseUrl, more });
+      expect(await shownFor(again.url, serverName)).toEqual(shown);
+      expect(pebble.requests.length).toBe(requests);
     },
     longMs,
   );

@@ -41,6 +41,8 @@ if (opened !== undefined) {
         await using folder = await tempFolder();
         const configPath = join(folder.path, "config.toml");
         const { top = "" } = ordersFrom(pebble);
+        const orders = () => pebble.requests.filter((path) => path === "/order-plz").length;
+        const before = orders();
         await writeFile(configPath, configText(`sqlite://${folder.path}/data/node.db?mode=rwc`, { top }));
         const killed = start(configPath);
         let isKilled = false;
@@ -62,6 +64,9 @@ if (opened !== undefined) {
         const next = start(configPath);
         try {
           await issuedFor({ url: await next.url }, serverName);
+          // An order that the authority has finished is not made again.
+          if (step === "/certZ/" || (step === "/finalize-order/" && when === "after"))
+            expect(orders()).toBe(before + 1);
           const files = await readdir(join(folder.path, "data/certificates"));
           expect(files.filter((file) => file.startsWith("account-"))).toHaveLength(1);
         } finally {

@@ -20,7 +20,20 @@ test("an authority that refuses a request as unauthorized refuses the account, n
   };
   const authority = new Authority(settings, async () => "no key is needed");
   const answerer = httpAnswerer({ challenges: {} as never }, { nowMs: () => 0 });
-  await expect(
-    authority.order("example.com", { answerer, replaces: undefined, signal }),
-  ).rejects.toMatchObject({ reason: "account_refused", message: problem.detail });
+  await using shown = new AsyncDisposableStack();
+  const begun = { key: "no key is needed" };
+  const options = { answerer, shown, begun, keep: async () => {}, replaces: undefined, signal };
+  await expect(authority.order("example.com", options)).rejects.toMatchObject({
+    reason: "account_refused",
+    message: problem.detail,
+  });
+});
+
+test("a name that ends in a number leads to no request: some programs take it for an address", async () => {
+  const asked: string[] = [];
+  const reach = async (name: string) => `http://${asked.push(name)}`;
+  const answerer = httpAnswerer({ challenges: {} as never }, { nowMs: () => 0, reach });
+  for (const name of ["10.1", "shop.127", "0x7f000001", "shop.0x1"])
+    await expect(answerer.check(name, signal)).rejects.toMatchObject({ reason: "name_refused" });
+  expect(asked).toEqual([]);
 });

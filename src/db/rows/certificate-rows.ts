@@ -33,14 +33,16 @@ export interface CertificateFacts {
 export interface NameProblem {
   readonly reason: string;
   readonly detail: string;
-  /** How many attempts have failed since one succeeded. */
+  /** How many attempts of which the certificate authority heard have failed since one succeeded. */
   readonly failures: number;
+  /** How many attempts have failed since then before it heard of them, the last ones in a row. */
+  readonly waits?: number | undefined;
   readonly at: number;
   readonly retry_at: number;
 }
 
 /** ChallengeValue is what a certificate authority wants to read at a host name. */
-interface ChallengeValue {
+export interface ChallengeValue {
   readonly answer: string;
   /** Unix milliseconds. */
   readonly until: number;
