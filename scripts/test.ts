@@ -102,7 +102,7 @@ let finished = 0;
 /** The file whose name was printed last. */
 let shownFile = "";
 const progress = setInterval(() => console.log(`… ${finished} stories, ${elapsed()}`), progressIntervalMs);
-const lanes = ["--parallel", String(availableParallelism()), "--no-isolate"];
+const lanes = [`--parallel=${availableParallelism()}`, "--no-isolate"];
 const { ordinary = [], waiting = [], storm = [], attack = [] } = Object.groupBy(chosen, phaseOf);
 const stories = [
   ...(await Promise.all([run(ordinary, { flags: lanes }), run(waiting)])).flat(),

@@ -1,21 +1,25 @@
 import { connect, type Socket } from "node:net";
 import fc from "fast-check";
 import { methods } from "../../src/methods/index.ts";
-import { until } from "./until.ts";
+import { within } from "./until.ts";
 
 /** A bare TCP connection to a server: it sends any bytes, keeps to no protocol, and can stop reading. */
 export class Wire implements Disposable {
   heard = "";
   closed = false;
   readonly #socket: Socket;
+  /** Look at what was heard whenever that changes. */
+  readonly #looks = new Set<() => void>();
 
   private constructor(socket: Socket) {
     this.#socket = socket;
     socket.on("data", (bytes) => {
       this.heard += bytes.toString("latin1");
+      for (const look of this.#looks) look();
     });
     socket.on("close", () => {
       this.closed = true;
+      for (const look of this.#looks) look();
     });
     // A reset by the server is one of the answers a hostile client may get.
     socket.on("error", () => {});
@@ -48,13 +52,21 @@ export class Wire implements Disposable {
   }
 
   /** The first match in what was heard. */
-  hears(words: RegExp): Promise<RegExpExecArray> {
-    return until(`the server sends ${words}`, () => {
+  async hears(words: RegExp): Promise<RegExpExecArray> {
+    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
+    const look = () => {
       const match = words.exec(this.heard);
-      if (match === null && this.closed)
-        throw new Error(`the server closed the connection; it sent: ${this.heard.slice(0, 500)}`);
-      return match ?? undefined;
-    });
+      if (match !== null) resolve(match);
+      else if (this.closed)
+        reject(new Error(`the server closed the connection; it sent: ${this.heard.slice(0, 500)}`));
+    };
+    this.#looks.add(look);
+    look();
+    try {
+      return await within(`the server sends ${words}`, promise);
+    } finally {
+      this.#looks.delete(look);
+    }
   }
 
   [Symbol.dispose](): void {
