@@ -26,8 +26,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
     ...["token-limits", "upload-plan"],
     // Jobs, the security of a session, and the walk through all views.
     ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],
-    ...["jobs-update", "kept-sign-in", "plain-http", "service-workers", "sign-in"],
-    ...["sign-out", "walk"],
+    ...["kept-sign-in", "plain-http", "sign-in", "sign-out", "walk"],
   ],
   hostile: [],
   process: [

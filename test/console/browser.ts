@@ -3,6 +3,7 @@ import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { packedConsole, type TestNode, testNode } from "../support/node.ts";
+import { chosenFor } from "../support/tier.ts";
 import {
   executablePath,
   isFirefox,
@@ -23,10 +24,15 @@ export function overPlainHttp<N extends Pick<TestNode, "url">>(node: N): N {
 }
 
 /** Ways to reach a server, by name. */
-export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(node: N) => N>> = {
+const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(node: N) => N>> = {
   "a secure origin": (node) => node,
   "plain http": overPlainHttp,
 };
+
+/** originsFor returns the origins that a story runs on; in the fast tier one of them, chosen by the title. */
+export function originsFor(title: string) {
+  return chosenFor(title, Object.entries(origins));
+}
 
 /** A story that hangs fails after this time, as any other does. */
 const storyTimeoutMs = 20_000;

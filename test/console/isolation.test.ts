@@ -2,14 +2,15 @@ import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, origins, Tab } from "./browser.ts";
+import { chosenFor } from "../support/tier.ts";
+import { inBrowser, originsFor, Tab } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { serveFolder } from "./fixture.ts";
 import { hostilePages, rummage, type Siege, sharedSieges, text } from "./hostile-site.ts";
 
 const openSiege = sharedSieges();
 
-for (const [origin, seenAs] of Object.entries(origins))
+for (const [origin, seenAs] of originsFor("a kept token"))
   inBrowser(`over ${origin} a kept token is handed to the console's page, and that page only`, async () => {
     await using siege = await openSiege(seenAs);
     const page = await siege.console();
@@ -25,8 +26,8 @@ for (const [origin, seenAs] of Object.entries(origins))
     await other.getByRole("heading", { name: "Sign in" }).waitFor();
   });
 
-const cases = hostilePages.flatMap((address) =>
-  Object.entries(origins).map(([origin, seenAs]) => ({ address, origin, seenAs })),
+const cases = chosenFor("gets no token", hostilePages).flatMap((address) =>
+  originsFor("gets no token").map(([origin, seenAs]) => ({ address, origin, seenAs })),
 );
 
 /** findsNoToken expects that a hostile page finds the token nowhere in the browser. */
@@ -105,7 +106,7 @@ for (const { address, origin, seenAs } of cases)
     },
   );
 
-for (const address of hostilePages) {
+for (const address of chosenFor("cannot reach", hostilePages)) {
   inBrowser(`${address} cannot reach into a console that it opens, nor into one that opened it`, async () => {
     await using siege = await openSiege();
     const page = await siege.evil(address);

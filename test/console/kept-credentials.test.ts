@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
-import { inBrowser, openConsole, origins, Tab } from "./browser.ts";
+import { inBrowser, openConsole, originsFor, Tab } from "./browser.ts";
 
 const secretWords = "words-that-are-not-for-pub";
 
@@ -136,7 +136,7 @@ async function answerDialogs(page: Page, node: TestNode): Promise<void> {
   await page.context().setHTTPCredentials({ username, password });
 }
 
-for (const [origin, seenAs] of Object.entries(origins)) {
+for (const [origin, seenAs] of originsFor("credentials")) {
   inBrowser(
     `over ${origin} a browser is not asked for WebDAV credentials, so pages of buckets have none to use`,
     async () => {

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { sharedNodes } from "../support/shared-node.ts";
-import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
+import { inBrowser, openConsole, originsFor, signIn, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
@@ -11,7 +11,7 @@ const sharedNode = sharedNodes();
 const inside = (page: Page) => page.locator(".menu").waitFor();
 const atApi = (page: Page) => page.getByRole("heading", { name: "API", level: 1 }).waitFor();
 
-for (const [origin, seenAs] of Object.entries(origins)) {
+for (const [origin, seenAs] of originsFor("a sign-in is kept")) {
   inBrowser(`over ${origin} a sign-in is kept until the browser is closed, at the same page`, async () => {
     await using server = await testNode();
     await siteWith(

@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { chosenFor } from "../support/tier.ts";
 import { inBrowser, overPlainHttp } from "./browser.ts";
 import { becomes } from "./eventually.ts";
 import { hostilePages, sharedSieges, text } from "./hostile-site.ts";
@@ -44,7 +45,7 @@ const visits = {
   })`,
 };
 
-for (const address of hostilePages) {
+for (const address of chosenFor("the way back in", hostilePages)) {
   inBrowser(`over plain http ${address} learns nothing by asking for the way back in`, async () => {
     await using siege = await openSiege(overPlainHttp);
     const page = await siege.evil(address);

@@ -1,13 +1,16 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
+import { leftToAll } from "../support/tier.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, signIn, testNode } from "./browser.ts";
+
+const further = leftToAll(inBrowser);
 
 const menuOf = (page: Page) =>
   page.getByRole("navigation", { name: "Pages" }).getByRole("link").allTextContents();
 const atSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
 const inside = (page: Page) => page.locator(".menu").waitFor();
 
-inBrowser("the sign-in page is readable by everybody, in light, in dark and on a phone", async () => {
+further("the sign-in page is readable by everybody, in light, in dark and on a phone", async () => {
   await using node = await testNode();
   const settle = (page: Page) => atSignIn(page);
   expect(await lookAround(node, "sign-in", { token: undefined }, settle)).toEqual([]);
@@ -86,7 +89,7 @@ inBrowser("a kept token that has ended is named as such at the next visit", asyn
   expect(await page.getByRole("status").count()).toBe(0);
 });
 
-inBrowser("a refused sign-in is one warning in the log", async () => {
+further("a refused sign-in is one warning in the log", async () => {
   await using node = await testNode({ logging: 'memory_log_filter = "info"\n' });
   await using tab = await openConsole(node, { token: undefined });
   const { page } = tab;
@@ -97,7 +100,7 @@ inBrowser("a refused sign-in is one warning in the log", async () => {
   expect(log.filter(({ level }) => level === "WARN")).toHaveLength(1);
 });
 
-inBrowser("the first field has the focus, so that one can type or paste at once", async () => {
+further("the first field has the focus, so that one can type or paste at once", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { token: undefined });
   const { page } = tab;
@@ -134,7 +137,7 @@ inBrowser(
   },
 );
 
-inBrowser("a server that cannot look up tokens is no reason to forget who was signed in", async () => {
+further("a server that cannot look up tokens is no reason to forget who was signed in", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { expected: /no such table/i });
   const { page } = tab;
@@ -146,7 +149,7 @@ inBrowser("a server that cannot look up tokens is no reason to forget who was si
   await inside(page);
 });
 
-inBrowser("a token whose limits cannot be read may do nothing, and is shown just that", async () => {
+further("a token whose limits cannot be read may do nothing, and is shown just that", async () => {
   await using node = await testNode();
   const token = await node.newToken([]);
   await node.sql(
@@ -156,7 +159,7 @@ inBrowser("a token whose limits cannot be read may do nothing, and is shown just
   expect(await menuOf(tab.page)).toEqual(["Overview", "API"]);
 });
 
-inBrowser("who signs out is told when the browser could not be made to forget", async () => {
+further("who signs out is told when the browser could not be made to forget", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { expected: /502|may still have your token/ });
   const { page } = tab;
@@ -166,7 +169,7 @@ inBrowser("who signs out is told when the browser could not be made to forget", 
   await page.getByText(/This browser may still have your token.*the proxy is tired/).waitFor();
 });
 
-inBrowser("a browser that keeps nothing for pages still shows the console", async () => {
+further("a browser that keeps nothing for pages still shows the console", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { token: undefined });
   const { page } = tab;
@@ -180,7 +183,7 @@ inBrowser("a browser that keeps nothing for pages still shows the console", asyn
   await page.locator('html[data-theme="dark"]').waitFor();
 });
 
-inBrowser("the console is used by keyboard alone", async () => {
+further("the console is used by keyboard alone", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { token: undefined });
   const { page } = tab;

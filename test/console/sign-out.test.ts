@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page, Route } from "playwright-core";
 import { sharedNodes } from "../support/shared-node.ts";
-import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
+import { inBrowser, openConsole, originsFor, signIn, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
@@ -19,7 +19,7 @@ inBrowser("signing out after the buckets were shown raises no error", async () =
   expect(await page.locator(".toast").allTextContents()).toEqual([]);
 });
 
-for (const [origin, seenAs] of Object.entries(origins))
+for (const [origin, seenAs] of originsFor("signing out"))
   inBrowser(`over ${origin} signing out ends the sign-in in every tab at once`, async () => {
     await using server = await sharedNode();
     const node = seenAs(server);
@@ -39,7 +39,7 @@ for (const [origin, seenAs] of Object.entries(origins))
     await becomes(() => page.context().cookies(`${node.url}/node/console/`), []);
   });
 
-for (const [origin, seenAs] of Object.entries(origins))
+for (const [origin, seenAs] of originsFor("a sign-in in one tab"))
   inBrowser(`over ${origin} a sign-in in one tab takes the others back to their pages`, async () => {
     await using server = await testNode();
     const node = seenAs(server);
@@ -68,7 +68,7 @@ for (const [origin, seenAs] of Object.entries(origins))
     await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
   });
 
-for (const [origin, seenAs] of Object.entries(origins))
+for (const [origin, seenAs] of originsFor("a reload right after"))
   inBrowser(
     `over ${origin} a reload right after signing out, before the cookie is deleted, signs nobody in`,
     async () => {

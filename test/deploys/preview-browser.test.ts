@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { inBrowser, origins, Tab } from "../console/browser.ts";
+import { inBrowser, originsFor, Tab } from "../console/browser.ts";
 import { deploySite } from "../support/deploys.ts";
 import { testNode } from "../support/node.ts";
 
@@ -13,7 +13,7 @@ show();`,
   _redirects: "/* /index.html 200\n",
 });
 
-for (const [origin, seenAs] of Object.entries(origins))
+for (const [origin, seenAs] of originsFor("a preview"))
   inBrowser(`a browser sees a preview as the published site, and leaves it (${origin})`, async () => {
     await using own = await testNode();
     const node = seenAs(own);

@@ -21,3 +21,8 @@ export function chosenFor<T>(title: string, choices: readonly T[]): readonly T[]
   const at = Bun.hash.crc32(title) % choices.length;
   return choices.slice(at, at + 1);
 }
+
+/** leftToAll returns `declare` for stories of a file in the fast tier that the fast tier leaves to `test:all`. */
+export function leftToAll<A extends readonly unknown[]>(declare: (...story: A) => void): typeof declare {
+  return tier === "fast" ? () => {} : declare;
+}
