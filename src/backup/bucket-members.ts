@@ -148,8 +148,8 @@ async function unlessChanged<T>(file: OpenFile, read: () => Promise<T>): Promise
   }
 }
 
-function attributesOf({ mode, modifiedMs }: FileStats, usual: number) {
-  return { mode: mode ?? usual, modifiedMs };
+function attributesOf({ mode, modifiedMs, record }: FileStats, usual: number) {
+  return { mode: mode ?? usual, modifiedMs, ...(record && { record }) };
 }
 
 /** `reasonOf` returns why one file or folder cannot be read. Throws an error that is about more than that. */

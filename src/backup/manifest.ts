@@ -160,7 +160,7 @@ export function folderMember(name: string, attributes: Pick<TarEntry, "mode" | "
 export function bytesMember(
   name: string,
   bytes: Uint8Array,
-  attributes: Pick<TarEntry, "mode" | "modifiedMs">,
+  attributes: Pick<TarEntry, "mode" | "modifiedMs" | "record">,
 ): Member {
   return { ...attributes, name, kind: "file", size: bytes.length, content: () => [bytes] };
 }

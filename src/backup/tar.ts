@@ -10,7 +10,12 @@ export interface TarEntry {
   readonly mode: number;
   /** Milliseconds since 1970. */
   readonly modifiedMs: number;
+  /** What is stored with the content of a file, if anything is. */
+  readonly record?: Uint8Array | undefined;
 }
+
+/** The extended header of a record, in base64. Other programs leave out such a header, and may say so. */
+const recordKey = "NODESERVER.record";
 
 const blockBytes = 512;
 /** Two empty blocks end an archive. */
@@ -21,16 +26,17 @@ const maxOctal = 8 ** 11 - 1;
 
 /**
  * `tarHeader` returns the header of a member in the format of POSIX.1-2001: ustar, preceded by an extended header ("pax") where ustar
- * cannot express the entry, such as a long name, one that is not ASCII, a fraction of a second or 8 GiB.
+ * cannot express the entry, such as a long name, one that is not ASCII, a fraction of a second, 8 GiB or a record.
  */
 export function tarHeader(entry: TarEntry): Buffer {
-  const { name, size, modifiedMs } = entry;
+  const { name, size, modifiedMs, record } = entry;
   const records: string[] = [];
   const isPlain = /^[\x20-\x7e]*$/.test(name);
   const short = isPlain ? splitName(name) : undefined;
   if (short === undefined) records.push(paxRecord("path", name));
   if (size > maxOctal) records.push(paxRecord("size", String(size)));
   if (modifiedMs % 1000 !== 0) records.push(paxRecord("mtime", secondsText(modifiedMs)));
+  if (record !== undefined) records.push(paxRecord(recordKey, Buffer.from(record).toString("base64")));
   const own = ustarBlock(
     entry,
     short ?? { prefix: "", name: name.replace(/[^\x20-\x7e]/g, "_").slice(0, 100) },
@@ -117,8 +123,8 @@ export interface TarMember extends TarEntry {
   content(): AsyncIterable<Uint8Array>;
 }
 
-/** The largest extended header that is accepted: a path and two numbers. */
-const maxPaxBytes = 64 * 1024;
+/** The largest extended header that is accepted: a path, two numbers and a record. */
+const maxPaxBytes = 512 * 1024;
 /** tar pads an archive to whole records of 20 blocks; more zeros than that are refused. */
 const maxTrailingBytes = 20 * blockBytes;
 
@@ -199,7 +205,7 @@ function parseBlock(
 }
 
 function parsePax(bytes: Uint8Array): Partial<TarEntry> {
-  const found: { name?: string; size?: number; modifiedMs?: number } = {};
+  const found: { name?: string; size?: number; modifiedMs?: number; record?: Uint8Array } = {};
   const buffer = Buffer.from(bytes);
   for (let at = 0; at < buffer.length; ) {
     const space = buffer.indexOf(0x20, at);
@@ -211,6 +217,7 @@ function parsePax(bytes: Uint8Array): Partial<TarEntry> {
     if (key === "path") found.name = value;
     else if (key === "size" && /^\d{1,15}$/.test(value)) found.size = Number(value);
     else if (key === "mtime" && secondsForm.test(value)) found.modifiedMs = millisecondsOf(value);
+    else if (key === recordKey) found.record = Buffer.from(value, "base64");
     else throw damaged("an extended header is invalid");
     at += length;
   }

@@ -22,6 +22,7 @@ import {
   notFound,
   ParentMissing,
   type PutOptions,
+  type RecordOf,
   type ResolvedPath,
   type StagedFile,
   type Times,
@@ -43,8 +44,6 @@ export interface WrittenFile {
 
 export interface WriteOptions extends PutOptions {
   readonly conditions: WriteConditions;
-  /** Returns changes of dead properties that belong to the content, made in the same turn; undefined removes a property. */
-  readonly properties?: (stats: FileStats) => ReadonlyMap<string, string | undefined>;
   /** Called in the transaction of the database that names the file, in a store whose names are rows; if it throws, nothing is changed. */
   readonly onWritten?: (written: WrittenFile, transaction: DatabaseTransaction) => Promise<void>;
 }
@@ -119,9 +118,13 @@ export class BucketFiles implements BucketView {
     this.site = new SiteFiles(tree.reader);
   }
 
-  /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
-  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    return countUpload(this.#activity, () => this.#tree.stage(content, path));
+  /** stage stores uploaded content outside of the bucket; `write` puts it in place, with the record that it is to have. */
+  stage(
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    path: TreePath,
+    record?: RecordOf,
+  ): Promise<StagedFile> {
+    return countUpload(this.#activity, () => this.#tree.stage(content, path, record));
   }
 
   /** examine throws what `write` would throw now, before a client sends a large body for it. */
@@ -145,7 +148,7 @@ export class BucketFiles implements BucketView {
   async write(
     path: TreePath,
     staged: StagedFile,
-    { conditions, properties, onWritten, ...options }: WriteOptions,
+    { conditions, onWritten, ...options }: WriteOptions,
   ): Promise<WrittenFile> {
     return this.#tree.transact([path], async (transaction, [target]) => {
       assertCanPut(target, options);
@@ -159,8 +162,14 @@ export class BucketFiles implements BucketView {
       });
       if (created) await forgetMetadata(transaction.metadata, target.path);
       const written = { created, stats: await transaction.put(staged, target.path, options) };
-      if (properties !== undefined)
-        await transaction.metadata.properties.change(target.path, properties(written.stats));
+      const { record } = staged;
+      const { etag, record: kept } = written.stats;
+      if (record !== undefined && !(created && kept !== undefined))
+        await transaction.metadata.properties.keepRecord(target.path, {
+          etag,
+          record,
+          isStored: kept !== undefined,
+        });
       if (transaction.database !== undefined) await onWritten?.(written, transaction.database);
       return written;
     });

@@ -120,7 +120,9 @@ class BucketCopy {
     const known = file.stats.sha256;
     const there = await target.reader.find(path);
     if (there?.kind === "file" && there.path === path && there.stats.size === size) {
-      const isSame = (await storedHashOf(target.reader, path)) === (known ?? (await hashOf(source, path)));
+      const isSame =
+        Buffer.from(there.stats.record ?? []).equals(file.stats.record ?? new Uint8Array()) &&
+        (await storedHashOf(target.reader, path)) === (known ?? (await hashOf(source, path)));
       if (isSame) {
         if (Math.floor(there.stats.modifiedMs) !== Math.floor(modifiedMs))
           await this.#setTimes({ path, stats: file.stats });
@@ -131,12 +133,18 @@ class BucketCopy {
       }
     }
     const hash = new Bun.CryptoHasher("sha256");
-    await using staged = await target.stage(observed(file.chunks(), hash, meter), path);
+    const { record } = file.stats;
+    await using staged = await target.stage(observed(file.chunks(), hash, meter), path, () => record);
     const sha256 = hash.digest("hex");
     if (known !== undefined && known !== sha256) throw damaged(path, "in the store that it is copied from");
     await target.transact([path], async (transaction, [resolved]) => {
       if (resolved.path !== path) throw looksAlike(path, resolved.path);
-      await transaction.put(staged, path, { makeParents: true, modified: new Date(modifiedMs) });
+      const stats = await transaction.put(staged, path, {
+        makeParents: true,
+        modified: new Date(modifiedMs),
+      });
+      if (record !== undefined && stats.record === undefined)
+        await transaction.metadata.properties.keepRecord(path, { etag: stats.etag, record, isStored: false });
     });
     if ((await hashOf(target.reader, path)) !== sha256) throw damaged(path, "after it was copied");
     meter.fileDone();

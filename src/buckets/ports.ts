@@ -24,6 +24,8 @@ export interface FileStats {
   readonly mode?: number | undefined;
   /** SHA-256 of a file's content, in hexadecimal, if the store knows it without reading the content. */
   readonly sha256?: string | undefined;
+  /** What a transport has stored with this content of a file (`TreeFiles.stage`); undefined if there is none. */
+  readonly record?: Uint8Array | undefined;
   /** The time from which a further change is sure to give another `etag`; see `isSettled`. */
   readonly settledAtMs: number;
 }
@@ -173,6 +175,8 @@ export interface NewEntry {
   /** Permission bits, for a store that has them. */
   readonly mode: number;
   readonly modifiedMs: number;
+  /** Of a file, if it has one. */
+  readonly record?: Uint8Array | undefined;
   /** The content of a file, once. */
   content(): AsyncIterable<Uint8Array>;
 }
@@ -271,7 +275,12 @@ export interface BucketView {
 export interface StagedFile extends AsyncDisposable {
   /** In bytes. */
   readonly size: number;
+  /** What its transport wants to be stored with it. */
+  readonly record?: Uint8Array | undefined;
 }
+
+/** RecordOf returns the record of content, once all of it was read; undefined for none. It throws for content that is refused. */
+export type RecordOf = () => Uint8Array | undefined;
 
 /** Times to give a file or folder; undefined leaves a time as it is. */
 export interface Times {
@@ -305,7 +314,10 @@ export interface PutOptions extends Times {
 export interface WriteTransaction extends BucketView {
   /** The transaction of the database that all this is a part of; undefined where names are not rows. */
   readonly database: DatabaseTransaction | undefined;
-  /** put puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
+  /**
+   * put puts staged content at a path, in place of the file that exists there, and its record with it: a reader finds both or neither. The
+   * stats have no record if the store could not keep it. InvalidInput when something else than a file exists there.
+   */
   put(staged: StagedFile, to: TreePath, options: PutOptions): Promise<FileStats>;
   /** Creates an empty file in a folder that exists. InvalidInput when something else than a file exists there. */
   makeFile(path: TreePath): Promise<FileStats>;
@@ -349,7 +361,11 @@ export type ResolvedPaths<P extends readonly TreePath[]> = { readonly [K in keyo
 export interface TreeFiles {
   readonly reader: FileReader;
   /** Stores content outside of the bucket, however long it takes to arrive. `path` is only named in errors. */
-  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile>;
+  stage(
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    path: TreePath,
+    record?: RecordOf,
+  ): Promise<StagedFile>;
   /** Runs `work` in turn: after all earlier work on the paths, above them and below them. It gets them as resolved in its turn. */
   transact<const P extends readonly TreePath[], T>(
     paths: P,

@@ -9,6 +9,7 @@ import type { BlobSettings } from "../../src/blobs/open-blobs.ts";
 import { treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
 import { walk } from "../../src/buckets/tree-ops.ts";
+import { publishedOnDisk } from "../../src/buckets/trees/disk/read.ts";
 import { openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -23,6 +24,7 @@ import {
   tempFolder,
   testNode,
 } from "../support/node.ts";
+import { s3Client, s3Options } from "../support/s3.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { sha256, treeOf } from "./support.ts";
 
@@ -34,6 +36,8 @@ const contents: Readonly<Record<string, string>> = {
   "ü/日本.txt": "long ago",
   "ü/deep/large.bin": "large ".repeat(400_000),
 };
+
+const byS3 = "by-s3.txt";
 
 const blobsIn = (folder: string): BlobSettings => ({
   url: pathToFileURL(join(folder, "blobs")).href,
@@ -54,6 +58,12 @@ async function treeIn(reader: FileReader): Promise<Record<string, string>> {
   return found;
 }
 
+/** What S3 has stored with a file. */
+async function recordIn(reader: FileReader): Promise<string> {
+  await using file = await reader.open(treePath(byS3));
+  return Buffer.from(file.stats.record ?? []).toString("latin1");
+}
+
 /** Restores a backup of the bucket `site` into an empty store, and returns what is there then. */
 async function restored(backup: string, store: StoreKind) {
   await using folder = await tempFolder();
@@ -68,7 +78,10 @@ async function restored(backup: string, store: StoreKind) {
   try {
     if (store === "disk") {
       const site = join(folder.path, "static/site");
-      return { tree: await treeOf(site), modified: (await stat(join(site, "index.html"))).mtime };
+      await using files = publishedOnDisk(join(folder.path, "static"));
+      await using published = await files.open({ name: "site", path: "site" });
+      const record = await recordIn(published.reader);
+      return { tree: await treeOf(site), modified: (await stat(join(site, "index.html"))).mtime, record };
     }
     // New rows get ids of their own.
     const opened = await openDatabase(database, hub, { create: false });
@@ -77,7 +90,8 @@ async function restored(backup: string, store: StoreKind) {
     await using readers = await openObjectReaders(blobs, database, hub);
     const reader = readers.readerOf({ name: "site", path: "site" });
     const entry = await reader.find(treePath("index.html"));
-    return { tree: await treeIn(reader), modified: new Date(entry?.stats.modifiedMs ?? 0) };
+    const record = await recordIn(reader);
+    return { tree: await treeIn(reader), modified: new Date(entry?.stats.modifiedMs ?? 0), record };
   } finally {
     await drop();
   }
@@ -86,8 +100,10 @@ async function restored(backup: string, store: StoreKind) {
 eachStore(
   "a backup with files can be restored into every store",
   async (options) => {
-    await using node = await testNode(options);
+    await using node = await testNode({ ...options, ...s3Options });
     const { dav } = await webdavSite(node);
+    const { put } = await s3Client(node);
+    expect((await put(`/site/${byS3}`, "hello", { "x-amz-meta-a": "kept" })).status).toBe(200);
     for (const [path, body] of Object.entries(contents))
       await node.call("static-bucket-file_upload", { token: node.superToken, name: "site", path, body });
     expect((await dav("MKCOL", "/nothing-in-it")).status).toBe(201);
@@ -105,15 +121,17 @@ eachStore(
       files,
     };
     const { files: count, notes } = await makeBackupFile(backup, source, { hub });
-    expect({ count, notes }).toEqual({ count: 4, notes: [] });
+    expect({ count, notes }).toEqual({ count: 5, notes: [] });
     const tree = {
       ...Object.fromEntries(Object.entries(contents).map(([path, text]) => [path, sha256(text)])),
+      [byS3]: sha256("hello"),
       ü: "folder",
       "ü/deep": "folder",
       "nothing-in-it": "folder",
     };
+    const record = expect.stringMatching(/x-amz-meta-a\0kept/);
     for (const store of storeKinds)
-      expect({ store, ...(await restored(backup, store)) }).toEqual({ store, tree, modified });
+      expect({ store, ...(await restored(backup, store)) }).toEqual({ store, tree, modified, record });
   },
   // Three restores into new databases, which takes that long beside many others.
   40_000,

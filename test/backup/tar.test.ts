@@ -22,6 +22,14 @@ const entries: TarEntry[] = [
     mode: 0o640,
     modifiedMs: 1_600_000_000_125,
   },
+  {
+    name: "files/object",
+    kind: "file",
+    size: 1,
+    mode: 0o640,
+    modifiedMs: 0,
+    record: Buffer.from([0, 10, 255, 61]),
+  },
 ];
 const contentOf = ({ size }: TarEntry) => Buffer.alloc(size, "x");
 const archive = (members: readonly TarEntry[]) =>
@@ -133,7 +141,7 @@ const hostile: Record<string, readonly Uint8Array[]> = {
   "two extended headers": [extended("10 path=b\n"), extended("10 path=c\n"), member, end],
   "an extended header alone": [extended("10 path=b\n"), end],
   "an extended header with another key": [extended("14 linkpath=x\n"), member, end],
-  "an extended header that is too long": [extended(`65550 path=${"b".repeat(65_538)}\n`), member, end],
+  "an extended header that is too long": [extended(`600000 path=${"b".repeat(599_987)}\n`), member, end],
   "a record that is cut": [extended("99 path=b\n"), member, end],
   "a record without a length": [extended("path=b\n"), member, end],
   "an extended size with letters": [extended("14 size=5abc\n"), member, end],

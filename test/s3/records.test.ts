@@ -9,10 +9,10 @@ const openNode = sharedNodes();
 everyStore("a record that was written over WebDAV sets no header that a PUT cannot set", async (options) => {
   await using node = await openNode({ ...options, ...s3Options });
   const { dav } = await webdavSite(node);
-  const { s3, put } = await s3Client(node);
+  const { s3 } = await s3Client(node);
   const path = `/${node.bucket}/a`;
   const headersWith = async (headers: Record<string, string>) => {
-    await put(path, "content", { "x-amz-meta-a": "1" });
+    await dav("PUT", "/a", {}, "content");
     const record = `<n:object xmlns:n="https://node-server.dev/s3">${JSON.stringify({ headers }).replaceAll('"', "&quot;")}</n:object>`;
     const body = `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop>${record}</D:prop></D:set></D:propertyupdate>`;
     expect((await dav("PROPPATCH", "/a", {}, body)).status).toBe(207);
@@ -41,4 +41,47 @@ everyStore("a header that no answer could repeat is refused", async (options) =>
   for (const name of ["content-type", "x-amz-meta-a"])
     expect(await codeOf(await put(path, "new", { [name]: "text/x\x7fy" }))).toBe("400 InvalidArgument");
   expect(await (await s3({ path })).text()).toBe("old");
+});
+
+everyStore("what S3 knows of an object stays with its content", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { dav } = await webdavSite(node);
+  const { s3, put } = await s3Client(node);
+  const at = (path: string) => `/${node.bucket}${path}`;
+  const shown = async (path: string) => {
+    const { headers } = await s3({
+      method: "HEAD",
+      path: at(path),
+      headers: { "x-amz-checksum-mode": "ENABLED" },
+    });
+    return ["etag", "content-type", "x-amz-meta-a", "x-amz-checksum-crc32"].map((name) => headers.get(name));
+  };
+  await put(at("/a"), "hello", {
+    "content-type": "text/x-a",
+    "x-amz-meta-a": "1",
+    "x-amz-checksum-crc32": "NhCmhg==",
+  });
+  const known = ['"5d41402abc4b2a76b9719d911017c592"', "text/x-a", "1", "NhCmhg=="];
+  expect(await shown("/a")).toEqual(known);
+  const to = (path: string) => ({ destination: `${node.url}/node/static-webdav/${node.bucket}${path}` });
+  expect((await dav("MOVE", "/a", to("/b"))).status).toBe(201);
+  expect(await shown("/b")).toEqual(known);
+  expect((await dav("COPY", "/b", to("/c"))).status).toBe(201);
+  expect(await shown("/c")).toEqual(known);
+  const date = "<D:getlastmodified>Sat, 01 Jan 2022 00:00:00 GMT</D:getlastmodified>";
+  const body = `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop>${date}</D:prop></D:set></D:propertyupdate>`;
+  expect((await dav("PROPPATCH", "/c", {}, body)).status).toBe(207);
+  expect(await shown("/c")).toEqual(known);
+  // A long record is kept too, wherever it is.
+  const long = "x".repeat(6000);
+  await put(at("/c"), "hello", { "x-amz-meta-a": long });
+  expect((await shown("/c")).slice(0, 3)).toEqual([known[0], expect.any(String), long]);
+  await put(at("/c"), "hello");
+  expect((await shown("/c"))[2]).toBeNull();
+  for (const path of ["/b", "/c"]) {
+    await dav("PUT", path, {}, "other");
+    const [etag, ...rest] = await shown(path);
+    expect(etag).toMatch(/-1"$/);
+    expect(rest.slice(1)).toEqual([null, null]);
+  }
 });

@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { escapeXml } from "../../base/xml.ts";
 import { type KvRows, maxKeyBytes } from "../../db/rows/kv-rows.ts";
 import { type TreePath, treeRoot } from "../path.ts";
 import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
@@ -13,6 +14,29 @@ const maxBytesAtOnce = 1024 * 1024;
 /** Keys of one statement: databases limit the number of parameters. */
 const keysAtOnce = 500;
 const none: Properties = {};
+
+const recordNamespace = "https://node-server.dev/s3";
+/** recordProperty is the property that has the record of a file whose store could not keep it, and what S3 knows of a folder. */
+export const recordProperty = `{${recordNamespace}}object`;
+const [opening, closing] = [`<n:object xmlns:n="${recordNamespace}">`, "</n:object>"];
+const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
+
+/** toRecordProperty returns a JSON value as the property. */
+export function toRecordProperty(value: object): string {
+  return opening + escapeXml(JSON.stringify(value)) + closing;
+}
+
+/** parseRecordProperty returns the JSON value of the property; undefined for another form: any program may have written it. */
+export function parseRecordProperty(property: string): unknown {
+  if (!property.startsWith(opening) || !property.endsWith(closing)) return undefined;
+  const text = property.slice(opening.length, -closing.length);
+  try {
+    return JSON.parse(text.replace(/&(?:lt|gt|quot|amp);/g, (entity) => entities[entity] ?? ""));
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}
 
 /** PropertyRecords stores the dead properties of one bucket (RFC 4918 §4.2), by canonical path. */
 export class PropertyRecords {
@@ -73,6 +97,25 @@ export class PropertyRecords {
 
   async isEmpty(): Promise<boolean> {
     return this.#rows.isKnownEmpty(this.#namespace) || this.#rows.isEmpty(this.#namespace);
+  }
+
+  /**
+   * keepRecord stores the record of a file with this entity tag where its store could not keep it, and else deletes what is stored of an
+   * earlier file.
+   */
+  async keepRecord(
+    path: TreePath,
+    {
+      etag,
+      record,
+      isStored,
+    }: { readonly etag: string; readonly record: Uint8Array; readonly isStored: boolean },
+  ): Promise<void> {
+    if (!isStored) {
+      const property = toRecordProperty({ of: etag, record: Buffer.from(record).toString("base64") });
+      await this.change(path, new Map([[recordProperty, property]]));
+    } else if (!this.isKnownEmpty && (await this.get(path))[recordProperty] !== undefined)
+      await this.change(path, new Map([[recordProperty, undefined]]));
   }
 
   /** change sets properties, all or none, and removes those whose value is undefined. InvalidInput above `maxBytesPerResource`. */

@@ -32,6 +32,8 @@ export interface FileValue extends EntryTimes {
   readonly hash: string;
   /** In bytes. */
   readonly size: number;
+  /** What a transport has stored with the content, in base64; missing for none. */
+  readonly record?: string;
 }
 
 /** FolderValue is a folder, in the namespace of the folder that contains it. Its own entries have the namespace `static-files/<id>`. */

@@ -2,7 +2,6 @@ import { mayActFor } from "../../auth/authorise.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import { noUpload } from "../../buckets/history/faults.ts";
 import type { MultipartUpload, NumberedPart } from "../../buckets/history/multipart.ts";
-import type { StagedFile } from "../../buckets/ports.ts";
 import type { Grant } from "../../buckets/write-conditions.ts";
 import {
   type ChecksumName,
@@ -14,7 +13,7 @@ import {
 } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 import { encoderIn, limitIn } from "./list.ts";
-import { recordHeaders } from "./object-record.ts";
+import { type ContentRecord, etagOf, maxParts, recordHeaders } from "./object-record.ts";
 import { checksumElements, openSource, writeObject } from "./objects.ts";
 import {
   filePath,
@@ -22,12 +21,13 @@ import {
   readDocument,
   receiving,
   type S3Call,
+  type StagedBody,
+  stageWith,
   tooLarge,
   writeConditions,
 } from "./s3-call.ts";
 import { childrenNamed, childText, element, xmlAnswer } from "./xml.ts";
 
-const maxPartNumber = 10_000;
 const maxDocumentBytes = 2 * 1024 * 1024;
 
 /** createUpload begins an upload in parts. */
@@ -81,8 +81,8 @@ async function findUpload(call: S3Call): Promise<MultipartUpload> {
 
 function partNumberIn({ query }: S3Call): number {
   const number = wholeNumber(query.get("partNumber") ?? "");
-  if (number === undefined || number < 1 || number > maxPartNumber)
-    throw new S3Error("InvalidArgument", `partNumber must be a number from 1 to ${maxPartNumber}`);
+  if (number === undefined || number < 1 || number > maxParts)
+    throw new S3Error("InvalidArgument", `partNumber must be a number from 1 to ${maxParts}`);
   return number;
 }
 
@@ -265,11 +265,11 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   const document = parseDocument(
     await readDocument(call, maxDocumentBytes, withoutChecksums(request.headers)),
     "CompleteMultipartUpload",
-    maxPartNumber * 8 + 10,
+    maxParts * 8 + 10,
   );
   const upload = await findUpload(call);
   // The answer to an earlier request was lost.
-  if (upload.outcome !== undefined) return completed(call, { etag: upload.outcome.etag, checksums: {} });
+  if (upload.outcome !== undefined) return completed(call, upload.outcome.etag);
   const wanted = wantedParts(document, await buckets.multipart.parts(upload));
   const conditions = await writeConditions(call, path);
   await call.files.examine(await call.files.reader.resolve(path), { conditions, makeParents: true });
@@ -281,48 +281,39 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   };
   assertSize(call, wanted);
   const whole = new WholeObject(checksumOf(upload, request.headers), wanted);
-  let staged: StagedFile;
+  let body: StagedBody;
   try {
-    staged = await call.files.stage(whole.read(call), path);
+    body = await stageWith(call, path, {
+      content: whole.read(call),
+      finish() {
+        const record = { ...whole.finish(), headers: upload.multipart.headers };
+        assertChecksums(request.headers, record.checksums);
+        return record;
+      },
+    });
   } catch (error) {
     // Another request may have put it in place, and its parts are gone.
     const known = (await findUpload(call)).outcome;
     if (known === undefined) throw error;
-    return completed(call, { etag: known.etag, checksums: {} });
+    return completed(call, known.etag);
   }
-  try {
-    const { etag, checksums } = whole.finish();
-    assertChecksums(request.headers, checksums);
-    const outcome = await buckets.multipart.complete(upload, {
-      etag: `"${etag}"`,
-      put: async ({ onWritten }) =>
-        writeObject(call, path, {
-          body: { staged, md5: etag, checksums },
-          headers: upload.multipart.headers,
-          parts: wanted.map(({ size }) => size),
-          composite: whole.isComposite,
-          conditions: { ...conditions, grant },
-          onWritten,
-        }),
-    });
-    // Another request has put other parts in place.
-    if (outcome.etag !== `"${etag}"`) return completed(call, { etag: outcome.etag, checksums: {} });
-    return completed(call, { etag: outcome.etag, checksums, isComposite: whole.isComposite });
-  } finally {
-    await staged[Symbol.asyncDispose]();
-  }
+  await using staged = body;
+  const etag = `"${etagOf(staged.record)}"`;
+  const outcome = await buckets.multipart.complete(upload, {
+    etag,
+    put: async ({ onWritten }) =>
+      writeObject(call, path, { body: staged, conditions: { ...conditions, grant }, onWritten }),
+  });
+  // Another request may have put other parts in place.
+  return completed(call, outcome.etag, outcome.etag === etag ? staged.record : undefined);
 
-  function completed(
-    { key }: S3Call,
-    made: { readonly etag: string; readonly checksums: Checksums; readonly isComposite?: boolean },
-  ): Response {
-    const content = { checksums: made.checksums, ...(made.isComposite && { composite: true as const }) };
+  function completed({ key }: S3Call, madeEtag: string, content?: ContentRecord): Response {
     return xmlAnswer(
       "CompleteMultipartUploadResult",
       element("Location", `${call.bucketUrl}/${key.split("/").map(encodeURIComponent).join("/")}`) +
         element("Bucket", bucket.name) +
         element("Key", key) +
-        element("ETag", made.etag) +
+        element("ETag", madeEtag) +
         checksumElements({ content }),
     );
   }
@@ -419,13 +410,13 @@ class WholeObject {
     }
   }
 
-  finish(): { readonly etag: string; readonly checksums: Checksums } {
-    const count = this.#parts.length;
+  finish(): ContentRecord & { readonly checksums: Checksums } {
     const all = Buffer.concat(this.#parts.map(({ md5 }) => Buffer.from(md5, "hex")));
-    const etag = `${Bun.CryptoHasher.hash("md5", all, "hex")}-${count}`;
-    if (this.#algorithm === undefined) return { etag, checksums: {} };
-    const value = this.#hasher?.digest("base64") ?? this.#compositeOf(this.#algorithm);
-    return { etag, checksums: value === undefined ? {} : { [this.#algorithm]: value } };
+    const md5 = Bun.CryptoHasher.hash("md5", all, "hex");
+    const parts = this.#parts.map(({ size }) => size);
+    const value = this.#algorithm && (this.#hasher?.digest("base64") ?? this.#compositeOf(this.#algorithm));
+    if (this.#algorithm === undefined || value === undefined) return { md5, parts, checksums: {} };
+    return { md5, parts, checksums: { [this.#algorithm]: value }, composite: this.isComposite };
   }
 
   /** The checksum of the checksums of the parts; undefined if one has none. */

@@ -1,7 +1,8 @@
-import { escapeXml } from "../../base/xml.ts";
+import { wholeNumber } from "../../base/numbers.ts";
+import { parseRecordProperty, recordProperty, toRecordProperty } from "../../buckets/metadata/properties.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { BucketView, FileEntry, FileStats } from "../../buckets/ports.ts";
-import { type Checksums, checksumNames } from "./checksums.ts";
+import type { BucketView, FileEntry } from "../../buckets/ports.ts";
+import { type ChecksumName, type Checksums, checksumNames } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 
 /** User metadata of one object: names and values together. */
@@ -16,25 +17,18 @@ const contentHeaders = [
   "expires",
 ] as const;
 const metadataPrefix = "x-amz-meta-";
+/** Parts of one upload. */
+export const maxParts = 10_000;
 
-/** ObjectRecord is what S3 knows of a file or a folder beside its content. It is one dead property, so that it moves with its file. */
-export interface ObjectRecord {
+/** ContentRecord is what S3 knows of a file beside its content. It is stored with the content, so that it moves and ends with it. */
+export interface ContentRecord {
+  /** MD5 in hexadecimal; of a multipart upload, of those of its parts, without their number. */
+  readonly md5: string;
   /** Content headers and `x-amz-meta-*`, by their names in lower case. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** True for a folder that was put as an object. */
-  readonly marker?: true;
-  /** What was computed of the content. */
-  readonly content?: ContentRecord;
-}
-
-/** ContentRecord is right as long as the file has this entity tag: another way of changing it does not know this record. */
-interface ContentRecord {
-  readonly of: string;
-  /** MD5 in hexadecimal; of a multipart upload with the number of its parts. */
-  readonly etag: string;
   readonly checksums?: Checksums;
   /** Set if `checksums` are those of the checksums of the parts. */
-  readonly composite?: true;
+  readonly composite?: boolean;
   /** The sizes of the parts of a multipart upload. */
   readonly parts?: readonly number[];
 }
@@ -44,39 +38,32 @@ export interface S3Object {
   /** With its quotes. */
   readonly etag: string;
   readonly headers: Readonly<Record<string, string>>;
+  /** True for a folder that was put as an object. */
   readonly marker: boolean;
-  readonly content: Omit<ContentRecord, "of" | "etag"> | undefined;
+  /** What was computed of the content; undefined if S3 has not put it. */
+  readonly content: Pick<ContentRecord, "checksums" | "composite" | "parts"> | undefined;
 }
 
-/** The property, as `{namespace}name`. */
-const namespace = "https://node-server.dev/s3";
-const propertyName = `{${namespace}}object`;
-const [opening, closing] = [`<n:object xmlns:n="${namespace}">`, "</n:object>"];
 const etagOfNothing = '"d41d8cd98f00b204e9800998ecf8427e"';
 
-/** recordChanges returns the change of properties that stores a record, in place of the one before. */
-export function recordChanges(record: ObjectRecord): ReadonlyMap<string, string> {
-  return new Map([[propertyName, opening + escapeXml(JSON.stringify(record)) + closing]]);
+/** folderRecord returns the change of properties by which a folder is an object from now on. */
+export function folderRecord(headers: Readonly<Record<string, string>>): ReadonlyMap<string, string> {
+  return new Map([[recordProperty, toRecordProperty({ marker: true, headers })]]);
 }
 
 /** withoutRecord is the change of properties that deletes a record. */
-export const withoutRecord: ReadonlyMap<string, string | undefined> = new Map([[propertyName, undefined]]);
-
-/** contentRecord returns what is stored of content that was put as a file with these stats. */
-export function contentRecord({ etag }: FileStats, content: Omit<ContentRecord, "of">): ContentRecord {
-  const { checksums, ...rest } = content;
-  const hasChecksums = checksums !== undefined && Object.keys(checksums).length > 0;
-  return { of: etag, ...rest, ...(hasChecksums && { checksums }) };
-}
+export const withoutRecord: ReadonlyMap<string, string | undefined> = new Map([[recordProperty, undefined]]);
 
 /** readObject returns what S3 shows of a file or folder. */
 export async function readObject(
   { metadata }: BucketView,
   entry: Pick<FileEntry, "path" | "kind" | "stats">,
 ): Promise<S3Object> {
+  const { record } = entry.stats;
+  if (record !== undefined) return toObject(entry, decodeRecord(record));
   const { properties } = metadata;
-  const property = properties.isKnownEmpty ? undefined : (await properties.get(entry.path))[propertyName];
-  return toObject(entry, property);
+  if (properties.isKnownEmpty) return toObject(entry);
+  return toObject(entry, ...fromProperty(entry, (await properties.get(entry.path))[recordProperty]));
 }
 
 /** readObjects returns what S3 shows of each of these files and folders. */
@@ -85,30 +72,38 @@ export async function readObjects(
   entries: readonly FileEntry[],
 ): Promise<Map<TreePath, S3Object>> {
   const objects = new Map<TreePath, S3Object>();
+  const others: FileEntry[] = [];
+  for (const entry of entries) {
+    const { record } = entry.stats;
+    if (record === undefined) others.push(entry);
+    else objects.set(entry.path, toObject(entry, decodeRecord(record)));
+  }
   let at = 0;
-  const paths = entries.map(({ path }) => path);
+  const paths = others.map(({ path }) => path);
   for await (const { count, found } of metadata.properties.inParts(paths)) {
-    for (const entry of entries.slice(at, at + count))
-      objects.set(entry.path, toObject(entry, found.get(entry.path)?.[propertyName]));
+    for (const entry of others.slice(at, at + count))
+      objects.set(
+        entry.path,
+        toObject(entry, ...fromProperty(entry, found.get(entry.path)?.[recordProperty])),
+      );
     at += count;
   }
   return objects;
 }
 
+/** `others` is what counts although the content may be another one by now. */
 function toObject(
   { kind, stats }: Pick<FileEntry, "kind" | "stats">,
-  property: string | undefined,
+  content?: ContentRecord,
+  others: Partial<Pick<S3Object, "headers" | "marker">> = {},
 ): S3Object {
-  const record = property === undefined ? none : parseRecord(property);
-  const { content } = record;
-  const isRight = kind === "file" && content !== undefined && content.of === stats.etag;
-  const etag = kind === "folder" ? etagOfNothing : isRight ? `"${content.etag}"` : opaqueEtag(stats.etag);
-  return {
-    etag,
-    headers: record.headers ?? {},
-    marker: record.marker === true,
-    content: isRight ? content : undefined,
-  };
+  const etag = kind === "folder" ? etagOfNothing : content ? `"${etagOf(content)}"` : opaqueEtag(stats.etag);
+  return { etag, headers: content?.headers ?? {}, marker: false, ...others, content };
+}
+
+/** etagOf returns the entity tag of what S3 has put, without quotes. */
+export function etagOf({ md5, parts }: Pick<ContentRecord, "md5" | "parts">): string {
+  return parts === undefined ? md5 : `${md5}-${parts.length}`;
 }
 
 /** opaqueEtag returns the tag of a file that S3 has not put: of no content, as those of multipart uploads are for clients. */
@@ -116,63 +111,135 @@ function opaqueEtag(etag: string): string {
   return `"${Bun.CryptoHasher.hash("md5", etag, "hex")}-1"`;
 }
 
-const none: ObjectRecord = {};
-const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
+/** Another program may have written the property: what is not of its form is as if it was not there. */
+function fromProperty(
+  { kind, stats }: Pick<FileEntry, "kind" | "stats">,
+  property: string | undefined,
+): [content?: ContentRecord | undefined, others?: Partial<Pick<S3Object, "headers" | "marker">>] {
+  const value = property === undefined ? undefined : parseRecordProperty(property);
+  if (typeof value !== "object" || value === null) return [];
+  const { of, record, headers, marker } = value as Record<string, unknown>;
+  const content = typeof record === "string" ? decodeRecord(Buffer.from(record, "base64")) : undefined;
+  const kept = content?.headers ?? (isStored(headers) ? headers : {});
+  return [
+    kind === "file" && of === stats.etag ? content : undefined,
+    { headers: kept, marker: marker === true },
+  ];
+}
 
-/** Another program may have written the property: what is not a record of this form is as if it was not there. */
-function parseRecord(property: string): ObjectRecord {
-  if (!property.startsWith(opening) || !property.endsWith(closing)) return none;
-  const text = property.slice(opening.length, -closing.length);
-  try {
-    const value: unknown = JSON.parse(
-      text.replace(/&(?:lt|gt|quot|amp);/g, (entity) => entities[entity] ?? ""),
-    );
-    return isRecord(value) ? value : none;
-  } catch (error) {
-    if (error instanceof SyntaxError) return none;
-    throw error;
+/** The members of an encoded record. A header with a name of its own is the name, a zero byte and the value. */
+const [md5Member, partsMember, compositeMember, metadataMember] = [1, 2, 3, 4];
+const [firstChecksum, firstHeader] = [16, 32];
+
+/** encodeRecord returns a record as bytes: members of a number, a length and a value. Those of most objects fit into an inode. */
+export function encodeRecord({
+  md5,
+  headers = {},
+  checksums = {},
+  composite,
+  parts,
+}: ContentRecord): Uint8Array {
+  const pieces: Uint8Array[] = [];
+  const add = (member: number, value: Uint8Array) =>
+    pieces.push(Uint8Array.from([member, ...length(value)]), value);
+  add(md5Member, Buffer.from(md5, "hex"));
+  // Parts are mostly of one size, but for the last one.
+  if (parts !== undefined) add(partsMember, Buffer.from(JSON.stringify(runsOf(parts))));
+  if (composite) add(compositeMember, Buffer.alloc(0));
+  for (const [at, name] of checksumNames.entries()) {
+    const value = checksums[name];
+    if (value !== undefined) add(firstChecksum + at, Buffer.from(value.replace(/-\d+$/, ""), "base64"));
   }
+  for (const [name, value] of Object.entries(headers)) {
+    const at = (contentHeaders as readonly string[]).indexOf(name);
+    if (at === -1) add(metadataMember, Buffer.from(`${name}\0${value}`, "latin1"));
+    else add(firstHeader + at, Buffer.from(value, "latin1"));
+  }
+  return Buffer.concat(pieces);
 }
 
-function isRecord(value: unknown): value is ObjectRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const { headers = {}, content } = value as Record<string, unknown>;
-  return (
-    isTexts(headers) &&
-    Object.keys(headers).every(isStoredHeader) &&
-    (content === undefined || isContent(content))
+/** A length below 128 is one byte; a longer one has seven bits in each byte, the lowest first. */
+function length(value: Uint8Array): number[] {
+  const bytes: number[] = [];
+  let rest = value.length;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) bytes.push((rest % 128) + 128);
+  return [...bytes, rest];
+}
+
+function runsOf(sizes: readonly number[]): Array<[size: number, count: number]> {
+  const runs: Array<[number, number]> = [];
+  for (const size of sizes) {
+    const last = runs.at(-1);
+    if (last?.[0] === size) last[1] += 1;
+    else runs.push([size, 1]);
+  }
+  return runs;
+}
+
+/** Another program may have written the record: what is not of its form is as if it was not there. */
+function decodeRecord(bytes: Uint8Array): ContentRecord | undefined {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const headers: Record<string, string> = {};
+  const checksums: { [N in ChecksumName]?: string } = {};
+  let md5: string | undefined;
+  let parts: number[] | undefined;
+  let composite = false;
+  for (let at = 0; at < buffer.length; ) {
+    const member = buffer[at] as number;
+    at += 1;
+    let size = 0;
+    for (let factor = 1; ; factor *= 128) {
+      const byte = buffer[at];
+      if (byte === undefined || factor > 128 ** 3) return undefined;
+      at += 1;
+      size += (byte % 128) * factor;
+      if (byte < 128) break;
+    }
+    const end = at + size;
+    if (end > buffer.length) return undefined;
+    const checksum = checksumNames[member - firstChecksum];
+    const header = contentHeaders[member - firstHeader];
+    if (member === md5Member && size === 16) md5 = buffer.toString("hex", at, end);
+    else if (member === partsMember) parts = partsIn(buffer.toString("latin1", at, end));
+    else if (member === compositeMember) composite = true;
+    else if (checksum !== undefined) checksums[checksum] = buffer.toString("base64", at, end);
+    else if (header !== undefined) headers[header] = buffer.toString("latin1", at, end);
+    else if (member === metadataMember) {
+      const [name = "", value = ""] = buffer.toString("latin1", at, end).split("\0", 2);
+      headers[name] = value;
+    }
+    at = end;
+  }
+  if (md5 === undefined || !isStored(headers)) return undefined;
+  if (composite)
+    for (const name of checksumNames)
+      if (checksums[name] !== undefined) checksums[name] += `-${parts?.length ?? 1}`;
+  const hasChecksums = Object.keys(checksums).length > 0;
+  return { md5, headers, composite, ...(hasChecksums && { checksums }), ...(parts && { parts }) };
+}
+
+function partsIn(text: string): number[] | undefined {
+  const sizes: number[] = [];
+  for (const [, size, count] of text.matchAll(/\[(\d{1,15}),(\d{1,5})\]/g))
+    for (let left = wholeNumber(count) ?? 0; left > 0 && sizes.length <= maxParts; left -= 1)
+      sizes.push(wholeNumber(size) ?? 0);
+  return sizes.length > 0 && sizes.length <= maxParts ? sizes : undefined;
+}
+
+/** Whether these are headers that a PUT gives an object: an answer has no other ones from a record. */
+function isStored(headers: unknown): headers is Readonly<Record<string, string>> {
+  if (typeof headers !== "object" || headers === null) return false;
+  return Object.entries(headers).every(
+    ([name, text]) =>
+      isStoredHeader(name) &&
+      /^[\w.!#$%&'*+^`|~-]+$/.test(name) &&
+      typeof text === "string" &&
+      isHeaderText(text),
   );
 }
 
-function isContent(value: unknown): value is ContentRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const { of, etag, checksums = {}, parts = [] } = value as Record<string, unknown>;
-  const isEtag = typeof etag === "string" && /^[0-9a-f]{32}(?:-\d{1,5})?$/.test(etag);
-  const areParts = Array.isArray(parts) && parts.every((size) => Number.isSafeInteger(size) && size >= 0);
-  return (
-    typeof of === "string" &&
-    isEtag &&
-    areParts &&
-    isTexts(checksums) &&
-    Object.keys(checksums).every(isChecksum)
-  );
-}
-
-/** Whether a header is one that a PUT gives an object: an answer has no other ones from a record. */
 function isStoredHeader(name: string): boolean {
   return name.startsWith(metadataPrefix) || (contentHeaders as readonly string[]).includes(name);
-}
-
-function isChecksum(name: string): boolean {
-  return (checksumNames as readonly string[]).includes(name);
-}
-
-/** Texts that headers can have. */
-function isTexts(value: unknown): value is Readonly<Record<string, string>> {
-  if (typeof value !== "object" || value === null) return false;
-  return Object.entries(value).every(
-    ([name, text]) => /^[\w.!#$%&'*+^`|~-]+$/.test(name) && typeof text === "string" && isHeaderText(text),
-  );
 }
 
 function isHeaderText(text: string): boolean {

@@ -2,21 +2,20 @@ import { httpDate } from "../../base/clock.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import type { BucketFiles, WriteOptions, WrittenFile } from "../../buckets/bucket-files.ts";
 import { isAscii, segmentsOf, type TreePath, treeRoot } from "../../buckets/path.ts";
-import type { FileEntry, FileStats, OpenFile } from "../../buckets/ports.ts";
+import type { FileEntry, OpenFile } from "../../buckets/ports.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { plainOnly } from "../content/compression.ts";
 import { toValidators } from "../content/conditions.ts";
 import { inSandbox } from "../content/media-type.ts";
 import { respond } from "../content/respond.ts";
 import { plainVariant, snapshotOrDispose } from "../content/variants.ts";
-import { BodyChecksums, type Checksums, checksumHeaders, checksumNamed } from "./checksums.ts";
+import { BodyChecksums, checksumHeaders, checksumNamed } from "./checksums.ts";
 import { errorElements, S3Error, toS3Error } from "./errors.ts";
 import {
   conditionEtag,
-  contentRecord,
-  type ObjectRecord,
+  etagOf,
+  folderRecord,
   readObject,
-  recordChanges,
   recordHeaders,
   type S3Object,
   withoutRecord,
@@ -31,6 +30,7 @@ import {
   type S3Call,
   type StagedBody,
   stageBody,
+  stageWith,
   writeConditions,
 } from "./s3-call.ts";
 import { decoded } from "./signature.ts";
@@ -142,10 +142,10 @@ async function openObject(
   }
 }
 
-/** The record is under the one path of the file, which links and other Unicode forms of names lead to. */
-async function objectAt(files: BucketFiles, path: TreePath, stats: FileStats): Promise<S3Object> {
+/** A record that is a property is under the one path of the file, which links and other Unicode forms of names lead to. */
+async function objectAt(files: BucketFiles, path: TreePath, stats: FileEntry["stats"]): Promise<S3Object> {
   const asked = await readObject(files, { path, kind: "file", stats });
-  if (asked.content !== undefined && isAscii(path)) return asked;
+  if (stats.record !== undefined || (asked.content !== undefined && isAscii(path))) return asked;
   const { path: real } = await files.reader.resolve(path);
   return real === path ? asked : readObject(files, { path: real, kind: "file", stats });
 }
@@ -237,10 +237,11 @@ export async function putObject(call: S3Call): Promise<Response> {
   const conditions = await writeConditions(call, path);
   if (request.body !== null && needsExamination(request))
     await files.examine(await files.reader.resolve(path), { conditions, makeParents: true });
-  await using body = await stageBody(call, path);
-  const { etag, checksums } = await writeObject(call, path, { body, headers, conditions });
+  await using body = await stageBody(call, path, headers);
+  const { record } = body;
+  await writeObject(call, path, { body, conditions });
   return new Response(null, {
-    headers: { etag, ...checksumAnswer({ content: { checksums } }) },
+    headers: { etag: `"${etagOf(record)}"`, ...checksumAnswer({ content: record }) },
   });
 }
 
@@ -250,41 +251,24 @@ function needsExamination({ headers }: Request): boolean {
 }
 
 interface NewObject {
-  readonly body: Omit<StagedBody, typeof Symbol.asyncDispose>;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Of a multipart upload. */
-  readonly parts?: readonly number[];
-  readonly composite?: boolean;
+  readonly body: Pick<StagedBody, "staged">;
   readonly conditions: WriteConditions;
   readonly onWritten?: WriteOptions["onWritten"];
 }
 
 /** writeObject puts a staged body in place, with its record. */
 export async function writeObject(
-  call: S3Call,
+  { files, bucket, audit }: S3Call,
   path: TreePath,
-  { body, headers, parts, composite = false, conditions, onWritten }: NewObject,
-): Promise<WrittenFile & { readonly etag: string; readonly checksums: Checksums }> {
-  const { files, bucket, audit } = call;
-  const { staged, md5, checksums } = body;
-  const properties = (stats: FileStats) => {
-    const content = contentRecord(stats, {
-      etag: md5,
-      checksums,
-      ...(parts && { parts }),
-      ...(composite && { composite }),
-    });
-    const record: ObjectRecord = { content, ...(Object.keys(headers).length > 0 && { headers }) };
-    return recordChanges(record);
-  };
-  const written = await files.write(path, staged, {
+  { body, conditions, onWritten }: NewObject,
+): Promise<WrittenFile> {
+  const written = await files.write(path, body.staged, {
     makeParents: true,
     conditions,
-    properties,
     ...(onWritten && { onWritten }),
   });
   audit("file.written", { bucket: bucket.name, path, bytes: written.stats.size });
-  return { ...written, etag: `"${md5}"`, checksums };
+  return written;
 }
 
 /** putFolder makes a folder, with those above it, and remembers that it was put as an object. */
@@ -311,8 +295,7 @@ async function putFolder(call: S3Call, headers: Record<string, string>): Promise
   }
   if ((await files.reader.find(path))?.kind !== "folder")
     throw new S3Error("ObjectParentIsFile", "an object has this key without its slash; choose another key");
-  const record: ObjectRecord = { marker: true, ...(Object.keys(headers).length > 0 && { headers }) };
-  await files.describe(path, { properties: recordChanges(record), times: {} }, authorised);
+  await files.describe(path, { properties: folderRecord(headers), times: {} }, authorised);
   return new Response(null, { headers: { etag: '"d41d8cd98f00b204e9800998ecf8427e"' } });
 }
 
@@ -370,20 +353,23 @@ export async function copyObject(call: S3Call): Promise<Response> {
     );
   }
   const conditions = await writeConditions(call, path);
-  await using body = await stageCopy(call, path, { ...source, conditions });
   const headers = directive === "COPY" ? source.object.headers : recordHeaders(request.headers);
-  const { etag, stats, checksums } = await writeObject(call, path, { body, headers, conditions });
+  await using body = await stageCopy(call, path, { ...source, headers, conditions });
+  const { record } = body;
+  const { stats } = await writeObject(call, path, { body, conditions });
   return xmlAnswer(
     "CopyObjectResult",
-    element("ETag", etag) +
+    element("ETag", `"${etagOf(record)}"`) +
       element("LastModified", new Date(stats.modifiedMs).toISOString()) +
-      checksumElements({ content: { checksums } }),
+      checksumElements({ content: record }),
   );
 }
 
 interface CopiedObject {
   readonly file: OpenFile;
   readonly object: S3Object;
+  /** Those that the copy gets. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly conditions: WriteConditions;
 }
 
@@ -391,7 +377,7 @@ interface CopiedObject {
 async function stageCopy(
   call: S3Call,
   path: TreePath,
-  { file, object, conditions }: CopiedObject,
+  { file, object, headers, conditions }: CopiedObject,
 ): Promise<StagedBody> {
   const { request, files, restartIdleTimer } = call;
   try {
@@ -405,12 +391,10 @@ async function stageCopy(
         yield chunk;
       }
     }
-    const staged = await files.stage(content(), path);
-    return {
-      staged,
-      ...checksums.finish(new Map()),
-      [Symbol.asyncDispose]: () => staged[Symbol.asyncDispose](),
-    };
+    return await stageWith(call, path, {
+      content: content(),
+      finish: () => ({ ...checksums.finish(new Map()), headers }),
+    });
   } finally {
     await file[Symbol.asyncDispose]();
   }
@@ -427,7 +411,7 @@ function checksumsToCopy(request: Request, { content }: S3Object): BodyChecksums
 }
 
 /** checksumElements are the checksums of an object in a document. */
-export function checksumElements({ content }: Pick<S3Object, "content">): string {
+export function checksumElements({ content }: Partial<Pick<S3Object, "content">>): string {
   const checksums = Object.entries(content?.checksums ?? {});
   if (checksums.length === 0) return "";
   const type = element("ChecksumType", content?.composite ? "COMPOSITE" : "FULL_OBJECT");

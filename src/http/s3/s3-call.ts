@@ -12,7 +12,7 @@ import type { MemoryCache } from "../static/memory-cache.ts";
 import { BodyChecksums, type Checksums } from "./checksums.ts";
 import { Body } from "./chunked-body.ts";
 import { S3Error } from "./errors.ts";
-import { conditionEtag, readObject } from "./object-record.ts";
+import { type ContentRecord, conditionEtag, encodeRecord, readObject } from "./object-record.ts";
 import type { Query, Signature } from "./signature.ts";
 
 /** S3Call is one request whose caller is authorised, as the operations on buckets see it. */
@@ -104,12 +104,10 @@ export async function writeConditions(
   return { ...everything, match: [{ tag: entry.stats.etag, isWeak: false }] };
 }
 
-/** StagedBody is a body that is stored outside of the bucket, with what was computed of it. */
+/** StagedBody is a body that is stored outside of the bucket, with its record. */
 export interface StagedBody extends AsyncDisposable {
   readonly staged: StagedFile;
-  /** In hexadecimal. */
-  readonly md5: string;
-  readonly checksums: Checksums;
+  readonly record: ContentRecord;
 }
 
 /** A body up to this size is read as a whole: a stream costs more than writing it. */
@@ -139,17 +137,40 @@ export function receiving(call: S3Call): {
   return { length, content: content(), finish: () => checksums.finish(body.trailer) };
 }
 
-/** stageBody stores the body of a request; nothing of it is visible yet. */
-export async function stageBody(call: S3Call, path: TreePath): Promise<StagedBody> {
+/** stageBody stores the body of a request, with the record that it gets; nothing of it is visible yet. */
+export async function stageBody(
+  call: S3Call,
+  path: TreePath,
+  headers: Readonly<Record<string, string>>,
+): Promise<StagedBody> {
   const { length, content, finish } = receiving(call);
   const isShort = length !== undefined && length <= maxWholeBytes;
-  const staged = await call.files.stage(isShort ? await whole(content) : content, path);
-  try {
-    return { staged, ...finish(), [Symbol.asyncDispose]: () => staged[Symbol.asyncDispose]() };
-  } catch (error) {
-    await staged[Symbol.asyncDispose]();
-    throw error;
-  }
+  return stageWith(call, path, {
+    content: isShort ? await whole(content) : content,
+    finish: () => ({ ...finish(), headers }),
+  });
+}
+
+interface StagedContent {
+  readonly content: Uint8Array | AsyncIterable<Uint8Array>;
+  /** Returns the record of the content once all of it was read, or throws why it is refused. */
+  readonly finish: () => ContentRecord;
+}
+
+/** stageWith stores content with its record; nothing of it is visible yet. */
+export async function stageWith(
+  { files }: Pick<S3Call, "files">,
+  path: TreePath,
+  { content, finish }: StagedContent,
+): Promise<StagedBody> {
+  let record: ContentRecord | undefined;
+  const staged = await files.stage(content, path, () => {
+    record = finish();
+    return encodeRecord(record);
+  });
+  // The store asks for the record before it returns.
+  if (record === undefined) throw new TypeError("the record of the content was not asked for");
+  return { staged, record, [Symbol.asyncDispose]: () => staged[Symbol.asyncDispose]() };
 }
 
 async function whole(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

@@ -2,7 +2,7 @@
 // signature (signature.ts) and the operation in one table, checks the need, opens the bucket and runs the operation
 // with an S3Call (s3-call.ts). objects.ts has those on objects, list.ts lists keys, multipart.ts takes uploads in parts.
 // chunked-body.ts reads the bodies of SDKs, checksums.ts verifies them. object-record.ts is what S3 knows of a file
-// beside its content: one dead property. errors.ts turns faults into codes of S3, xml.ts reads and writes documents.
+// beside its content, which the store keeps with it. errors.ts turns faults into codes of S3, xml.ts reads and writes documents.
 
 import { CredentialsRejected } from "../../auth/authenticator.ts";
 import { authorise, isAuthorised } from "../../auth/authorise.ts";

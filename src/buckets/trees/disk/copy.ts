@@ -9,6 +9,7 @@ import type { Failure, FileEntry } from "../../ports.ts";
 import { walk } from "../../tree-ops.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import type { DiskFile, DiskReader } from "./read.ts";
+import { storeRecord } from "./stored-record.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
 const maxBytesAtOnce = 16 * 1024 * 1024;
@@ -39,6 +40,8 @@ export async function copyOpenFile(
   const copy = await open(diskPath, "r");
   try {
     await copy.utimes(new Date(stats.atimeMs), new Date(stats.mtimeMs));
+    const { record } = file.stats;
+    if (record !== undefined) storeRecord(diskPath, record);
     if (options.sync) await copy.datasync();
   } finally {
     await copy.close();

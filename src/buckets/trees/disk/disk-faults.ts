@@ -50,7 +50,8 @@ const faultsByCode: Readonly<
 export function toTreeFault(error: unknown, path: TreePath): unknown {
   if (error instanceof Fault) return error;
   const code = codeOf(error);
-  if (code === undefined) return error;
+  // What a protocol throws while it is read for the disk has codes in mixed case.
+  if (code === undefined || !/^[A-Z][A-Z\d_]*$/.test(code)) return error;
   const [kind, detail, reason] = faultsByCode[code] ?? (["IoError", `the disk failed (${code})`] as const);
   return new Fault(kind, detail, { path, ...(reason && { reason }) }, { cause: error });
 }

@@ -14,6 +14,7 @@ import { type TreePath, treeRoot } from "../../path.ts";
 import type {
   BucketView,
   OpenBucket,
+  RecordOf,
   ResolvedPaths,
   ReuseOptions,
   StagedFile,
@@ -65,9 +66,13 @@ export class DiskTree implements Tree {
     this.#writer = new DiskWriter(reader, paths, { ...options, history: this.versions, calls });
   }
 
-  async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+  async stage(
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    path: TreePath,
+    record?: RecordOf,
+  ): Promise<StagedFile> {
     try {
-      return await this.#staging.stage(content, this.#stageOptions);
+      return await this.#staging.stage(content, { ...this.#stageOptions, record });
     } catch (error) {
       throw toTreeFault(error, path);
     }

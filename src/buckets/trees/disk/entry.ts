@@ -25,22 +25,26 @@ import {
 } from "../../ports.ts";
 import type { PathResolver } from "./resolve.ts";
 import { storedHash } from "./stored-hash.ts";
+import { storedRecord } from "./stored-record.ts";
 
-/** HashSource reads the SHA-256 that is stored with a file, and counts for a file in this state. */
-interface HashSource {
+/** AttributeSource reads what is stored with a file, and counts for a file in this state. */
+interface AttributeSource {
   storedHash(state: FileState): string | undefined;
+  storedRecord(state: FileState): Uint8Array | undefined;
 }
 
 /** DiskStats presents the state of a file as `FileStats`; the entity tag is computed when it is first read. */
 export class DiskStats implements FileStats {
   readonly state: FileState;
-  readonly #hashes: HashSource | undefined;
+  readonly #attributes: AttributeSource | undefined;
   #etag: string | undefined;
+  /** Null until it is read. */
+  #record: Uint8Array | undefined | null = null;
 
-  /** `hashes` is undefined for what has no stored hash. */
-  constructor(state: FileState, hashes?: HashSource) {
+  /** `attributes` is undefined for what has none. */
+  constructor(state: FileState, attributes?: AttributeSource) {
     this.state = state;
-    this.#hashes = hashes;
+    this.#attributes = attributes;
   }
 
   get size(): number {
@@ -66,10 +70,15 @@ export class DiskStats implements FileStats {
 
   get etag(): string {
     if (this.#etag === undefined) {
-      const sha256 = this.#hashes?.storedHash(this.state);
+      const sha256 = this.#attributes?.storedHash(this.state);
       this.#etag = sha256 === undefined ? etagOf(this.state) : etagOfContent(sha256);
     }
     return this.#etag;
+  }
+
+  get record(): Uint8Array | undefined {
+    if (this.#record === null) this.#record = this.#attributes?.storedRecord(this.state);
+    return this.#record;
   }
 
   get settledAtMs(): number {
@@ -80,7 +89,7 @@ export class DiskStats implements FileStats {
 type EntryPaths = Pick<PathResolver, "diskPath" | "local">;
 
 /** DiskEntry is a file or folder of a bucket. */
-export class DiskEntry implements FileEntry, HashSource {
+export class DiskEntry implements FileEntry, AttributeSource {
   readonly path: TreePath;
   readonly kind: "file" | "folder";
   readonly stats: DiskStats;
@@ -100,6 +109,10 @@ export class DiskEntry implements FileEntry, HashSource {
 
   storedHash(state: FileState): string | undefined {
     return storedHash(this.#diskPath, state);
+  }
+
+  storedRecord(state: FileState): Uint8Array | undefined {
+    return storedRecord(this.#diskPath, state);
   }
 
   snapshot(): FileSnapshot {

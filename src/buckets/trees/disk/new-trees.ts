@@ -1,7 +1,7 @@
 import { chmod, lchown, lstat, mkdir, open, realpath, rename, rm, utimes } from "node:fs/promises";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { inheritedOwner, makeFolder, type Owner } from "../../../base/local-fs/access.ts";
-import { asyncFileCalls } from "../../../base/local-fs/file-calls.ts";
+import { asyncFileCalls, fileCallsFor, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import { exchangeFolders, type Folder } from "../../../base/local-fs/folder.ts";
 import { openLibc } from "../../../base/local-fs/local-calls.ts";
 import { randomText } from "../../../base/numbers.ts";
@@ -9,6 +9,7 @@ import { stagedPrefix, type TreePath, treeRoot } from "../../path.ts";
 import type { NewEntry, NewTrees } from "../../ports.ts";
 import { openBelow } from "./resolve.ts";
 import { fillFile } from "./staging.ts";
+import { storeRecord } from "./stored-record.ts";
 
 /**
  * NewDiskTrees are folders beside those of their buckets. As root, a tree gets the owner of the folder that it replaces, or of the one
@@ -197,7 +198,7 @@ class NewDiskTree {
     return path === treeRoot ? root : `${root}/${path}`;
   }
 
-  async #setAttributes(path: TreePath, { mode, modifiedMs }: NewEntry, least: number): Promise<void> {
+  async #setAttributes(path: TreePath, { mode, modifiedMs, record }: NewEntry, least: number): Promise<void> {
     const at = this.#at(path);
     if (this.#owner !== undefined) {
       const { uid, gid } = await lstat(at);
@@ -206,6 +207,9 @@ class NewDiskTree {
     }
     await chmod(at, (mode & 0o777) | least);
     await utimes(at, modifiedMs / 1000, modifiedMs / 1000);
+    // Without attributes it is lost, as for a copy by another program.
+    if (record !== undefined && fileCallsFor(this.#parent.realPath) === syncFileCalls)
+      storeRecord(at, record);
   }
 }
 

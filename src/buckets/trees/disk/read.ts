@@ -1,7 +1,12 @@
 import { constants } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { Fault } from "../../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor } from "../../../base/local-fs/file-calls.ts";
+import {
+  asyncFileCalls,
+  type FileDescriptor,
+  fileCallsFor,
+  syncFileCalls,
+} from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
@@ -38,6 +43,7 @@ import { fileSizes } from "./file-sizes.ts";
 import type { OpenedFile } from "./local-paths.ts";
 import { openBelow, PathResolver } from "./resolve.ts";
 import { storedHash } from "./stored-hash.ts";
+import { storedRecord } from "./stored-record.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -53,12 +59,15 @@ const batchEntries = 128;
 export class DiskReader implements FileReader {
   readonly #paths: PathResolver;
   readonly #recentReads = new RecentReads();
+  readonly #readsAttributes: boolean;
 
   /** The number of times that this process has exchanged the tree with another one. */
   #exchanges = 0;
 
-  constructor(paths: PathResolver) {
+  /** Attributes are read without waiting, so that they are read on local disks alone. */
+  constructor(paths: PathResolver, { readsAttributes = paths.local !== undefined } = {}) {
     this.#paths = paths;
+    this.#readsAttributes = readsAttributes;
   }
 
   pinned(tree?: string): PinnedReader {
@@ -175,12 +184,15 @@ export class DiskReader implements FileReader {
   }
 
   #toFile(path: TreePath, { handle, heldPath, realPath, stats }: OpenedFile): DiskFile {
-    const hashes = { storedHash: (state: FileState) => storedHash(handle.fd, state) };
+    const attributes = {
+      storedHash: (state: FileState) => (this.#paths.local ? storedHash(handle.fd, state) : undefined),
+      storedRecord: (state: FileState) => storedRecord(handle.fd, state),
+    };
     return new DiskFile({
       path,
       handle,
       heldPath,
-      stats: new DiskStats(stats, this.#paths.local ? hashes : undefined),
+      stats: new DiskStats(stats, this.#readsAttributes ? attributes : undefined),
       recentReads: this.#recentReads,
       snapshot: () => this.#snapshotOfOpen(path, { stats, realPath }),
     });
@@ -382,7 +394,9 @@ export function publishedOnDisk(staticPath: string): PublishedFiles {
       // both as long as it lasts.
       folder.tryLock();
       // Not the calls for a local disk: they take the present path of the folder for granted, and the server may exchange it.
-      const reader = new DiskReader(new PathResolver(folder.at(""), asyncFileCalls));
+      const reader = new DiskReader(new PathResolver(folder.at(""), asyncFileCalls), {
+        readsAttributes: fileCallsFor(staticPath) === syncFileCalls,
+      });
       return { reader, [Symbol.asyncDispose]: () => folder.close() };
     },
     async [Symbol.asyncDispose]() {},

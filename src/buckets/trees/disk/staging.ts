@@ -13,12 +13,13 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
-import { type FileCalls, fileCallsFor, writeAll } from "../../../base/local-fs/file-calls.ts";
+import { type FileCalls, fileCallsFor, syncFileCalls, writeAll } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { randomText } from "../../../base/numbers.ts";
 import { stagedPrefix } from "../../path.ts";
-import type { StagedFile } from "../../ports.ts";
+import type { RecordOf, StagedFile } from "../../ports.ts";
+import { storeRecord } from "./stored-record.ts";
 
 const recordEnding = ".note";
 
@@ -42,12 +43,16 @@ interface StagingPath {
 export class DiskStagedFile implements StagedFile {
   readonly size: number;
   readonly diskPath: string;
+  readonly record: Uint8Array | undefined;
+  /** Whether the file has its record as an attribute. */
+  isRecorded = false;
   /** Set once the file was renamed into place, so that there is nothing left to delete. */
   isRenamed = false;
 
-  constructor(diskPath: string, size: number) {
+  constructor(diskPath: string, size: number, record?: Uint8Array) {
     this.diskPath = diskPath;
     this.size = size;
+    this.record = record;
   }
 
   /** from returns what `Staging.stage` returned. */
@@ -65,6 +70,7 @@ interface StageOptions {
   /** Whether the content is on the disk, and not only in its cache, when the promise resolves. */
   readonly sync: boolean;
   readonly calls: FileCalls;
+  readonly record?: RecordOf | undefined;
 }
 
 interface MoveIntoOptions {
@@ -103,11 +109,25 @@ export class Staging {
   ): Promise<DiskStagedFile> {
     const diskPath = await this.allocate();
     try {
-      return new DiskStagedFile(diskPath, await fillFile(diskPath, content, options));
+      let record: Uint8Array | undefined;
+      let isRecorded = false;
+      const beforeSync = () => {
+        record = options.record?.();
+        if (record !== undefined) isRecorded = this.record(diskPath, record);
+      };
+      const size = await fillFile(diskPath, content, { ...options, beforeSync });
+      const staged = new DiskStagedFile(diskPath, size, record);
+      staged.isRecorded = isRecorded;
+      return staged;
     } catch (error) {
       await rm(diskPath, { force: true });
       throw error;
     }
+  }
+
+  /** record stores the record of a file in the staging folder, and returns whether that could be done. */
+  record(diskPath: string, record: Uint8Array): boolean {
+    return this.#calls === syncFileCalls && storeRecord(diskPath, record);
   }
 
   /**
@@ -157,6 +177,8 @@ export class Staging {
       if (codeOf(error) !== "EXDEV") throw error;
     }
     const { path, done } = await this.allocateBeside(parent);
+    // The other file system may store no attributes.
+    staged.isRecorded = false;
     try {
       await copyWithTimes(staged.diskPath, path, sync);
       await rename(path, parent.at(name));
@@ -239,26 +261,30 @@ async function namesIn(folder: string): Promise<string[]> {
 interface FillFileOptions extends StageOptions {
   /** Permission bits of the file; 644 in octal by default. */
   readonly mode?: number;
+  /** Called when all content is written. */
+  readonly beforeSync?: () => void;
 }
 
 /** fillFile writes content to a new file and returns its size. */
 export async function fillFile(
   diskPath: string,
   content: Uint8Array | AsyncIterable<Uint8Array>,
-  { sync, mode = 0o644, calls }: FillFileOptions,
+  { sync, mode = 0o644, calls, record, beforeSync }: FillFileOptions,
 ): Promise<number> {
   // One job for a thread of the pool, where a descriptor would take one for each of its calls.
-  if (content instanceof Uint8Array) {
+  if (content instanceof Uint8Array && !(sync && record !== undefined)) {
     await writeFile(diskPath, content, { flag: "wx", mode, flush: sync });
+    beforeSync?.();
     return content.length;
   }
   const file = await calls.open(diskPath, "wx", mode);
   try {
     let size = 0;
-    for await (const chunk of content) {
+    for await (const chunk of content instanceof Uint8Array ? [content] : content) {
       await writeAll(file, chunk);
       size += chunk.length;
     }
+    beforeSync?.();
     if (sync) await file.datasync();
     return size;
   } finally {

@@ -5,6 +5,7 @@ import { SharedRuns } from "../../../base/concurrency.ts";
 import { codeOf, Fault } from "../../../base/fault.ts";
 import { type FileCalls, syncFileCalls } from "../../../base/local-fs/file-calls.ts";
 import type { Folder } from "../../../base/local-fs/folder.ts";
+import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { TreeHistory } from "../../history/disk/disk-history.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
@@ -31,6 +32,7 @@ import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { type NameInFolder, type PathResolver, refuseTooDeep } from "./resolve.ts";
 import { DiskStagedFile, type Staging } from "./staging.ts";
+import { storedRecord, storeRecord } from "./stored-record.ts";
 
 export interface DiskWriterOptions {
   readonly metadata: Metadata;
@@ -88,13 +90,16 @@ export class DiskWriter implements WriteTransaction {
       if (now !== undefined) return now;
       return this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         const replaces = await refuseNonFile(parent.at(name), to, this.#paths.calls);
-        if (modified !== undefined) await this.#changes.utimes(content.diskPath, modified, modified);
+        if (modified !== undefined) {
+          await this.#changes.utimes(content.diskPath, modified, modified);
+          content.isRecorded &&= this.#staging.record(content.diskPath, content.record ?? new Uint8Array());
+        }
         const options = { staged: content, sync: this.#sync, calls: this.#changes };
         const move = () => this.#staging.moveInto(parent, name, options);
         if (!replaces || this.#trashWriter === undefined) await move();
         else await this.#trashWriter.retainDuring({ parent, name, path: to }, { removes: false }, move);
         await this.#synced(parent);
-        return new DiskStats(await this.#paths.calls.lstat(parent.at(name)));
+        return statsOf(content, await this.#paths.calls.lstat(parent.at(name)));
       });
     });
   }
@@ -114,7 +119,7 @@ export class DiskWriter implements WriteTransaction {
       });
       if (!isRenamed) return undefined;
       content.isRenamed = true;
-      return new DiskStats(parent.lstat(name) ?? lstatSync(parent.at(name)));
+      return statsOf(content, parent.lstat(name) ?? lstatSync(parent.at(name)));
     });
   }
 
@@ -157,7 +162,9 @@ export class DiskWriter implements WriteTransaction {
         : this.#paths.inFolder(folder, { create: false }, async (parent) => {
             const now = await statOrUndefined(parent.at(name), this.#paths.calls.lstat);
             if (now === undefined || now.isSymbolicLink()) throw notFound(entry.path);
+            const record = this.#paths.local && storedRecord(parent.at(name), now);
             await this.#changes.utimes(parent.at(name), accessed, modified);
+            if (record !== undefined) storeRecord(parent.at(name), record);
           }),
     );
   }
@@ -268,6 +275,14 @@ export class DiskWriter implements WriteTransaction {
       throw toTreeFault(error, path);
     }
   }
+}
+
+/** The stats of a file that was put in its place, with the record that it has there. */
+function statsOf({ isRecorded, record }: DiskStagedFile, state: FileState): DiskStats {
+  return new DiskStats(state, {
+    storedHash: () => undefined,
+    storedRecord: () => (isRecorded ? record : undefined),
+  });
 }
 
 interface ReplaceOptions {

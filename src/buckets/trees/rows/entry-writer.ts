@@ -108,7 +108,12 @@ export class EntryWriter implements WriteTransaction {
     if (blob !== undefined) refuseLate(blob.key, this.#options.nowMs);
     const stats = await this.#putFile(
       to,
-      { blob: blob?.key ?? null, hash: blob?.sha256 ?? hashOfNothing, size: content.size },
+      {
+        blob: blob?.key ?? null,
+        hash: blob?.sha256 ?? hashOfNothing,
+        size: content.size,
+        ...(content.record && { record: Buffer.from(content.record).toString("base64") }),
+      },
       options,
     );
     content.isNamed = true;
@@ -204,7 +209,7 @@ export class EntryWriter implements WriteTransaction {
 
   async #putFile(
     to: TreePath,
-    content: Pick<FileValue, "blob" | "hash" | "size">,
+    content: Pick<FileValue, "blob" | "hash" | "size" | "record">,
     options: PutOptions,
   ): Promise<FileStats> {
     const old = entryOf(await this.reader.locate(to));

@@ -42,6 +42,11 @@ export class EntryStats implements FileStats {
     return isFolderValue(this.value) ? undefined : this.value.hash;
   }
 
+  get record(): Uint8Array | undefined {
+    if (isFolderValue(this.value) || this.value.record === undefined) return undefined;
+    return Buffer.from(this.value.record, "base64");
+  }
+
   get etag(): string {
     const { value } = this;
     return isFolderValue(value) ? `"${value.id}-${value.version.toString(36)}"` : etagOfContent(value.hash);

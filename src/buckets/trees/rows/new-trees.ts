@@ -108,7 +108,7 @@ export class NewRowTrees implements NewTrees {
 
   async #addFile(
     at: Location,
-    { size, modifiedMs }: NewEntry,
+    { size, modifiedMs, record }: NewEntry,
     content: Uint8Array | AsyncIterable<Uint8Array>,
   ): Promise<void> {
     const { blobs, signal } = this.#options;
@@ -119,7 +119,8 @@ export class NewRowTrees implements NewTrees {
         : await blobs.put(content, { path: `${at.bucket}/${at.path}` }, signal);
     const { key: blob, sha256: hash } = stored;
     const times = { modified, created: modified, version };
-    this.#addRow(at, { blob, hash, size: stored.size, ...times } satisfies FileValue);
+    const kept = record && { record: Buffer.from(record).toString("base64") };
+    this.#addRow(at, { blob, hash, size: stored.size, ...times, ...kept } satisfies FileValue);
   }
 
   #addRow({ bucket, path }: Location, value: EntryValue): void {

@@ -15,6 +15,7 @@ import type { Metadata } from "../../metadata/metadata.ts";
 import type { TreePath } from "../../path.ts";
 import type {
   BucketView,
+  RecordOf,
   ResolvedPath,
   ResolvedPaths,
   ReuseOptions,
@@ -108,16 +109,22 @@ export class RowTree implements Tree {
     this.#changes = new ChangeQueue((changes) => committer.commit(changes));
   }
 
-  async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+  async stage(
+    content: Uint8Array | AsyncIterable<Uint8Array>,
+    path: TreePath,
+    record?: RecordOf,
+  ): Promise<StagedFile> {
     const { blobs, log } = this.#deps;
     if (content instanceof Uint8Array && content.length === 0)
-      return new StagedBlob({ blob: undefined, blobs, log });
+      return new StagedBlob({ blob: undefined, blobs, log, record: record?.() });
     this.#deps.assertReachable();
     try {
       const blob = await blobs.put(content, { path: `${this.#bucketPath}/${path}` }, neverAborted);
-      if (blob.size > 0) return new StagedBlob({ blob, blobs, log });
-      await using _ = new StagedBlob({ blob, blobs, log });
-      return new StagedBlob({ blob: undefined, blobs, log });
+      await using stored = new StagedBlob({ blob, blobs, log });
+      const isEmpty = blob.size === 0;
+      const staged = new StagedBlob({ blob: isEmpty ? undefined : blob, blobs, log, record: record?.() });
+      stored.isNamed = !isEmpty;
+      return staged;
     } catch (error) {
       if (error instanceof BlobStoreFault) this.#deps.onBlobStoreFault(error);
       throw error;

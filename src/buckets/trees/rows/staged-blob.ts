@@ -7,18 +7,21 @@ interface StagedBlobOptions {
   /** Undefined for empty content. */
   readonly blob: StoredBlob | undefined;
   readonly blobs: Pick<BlobStore, "delete">;
+  readonly record?: Uint8Array | undefined;
   readonly log: Logger;
 }
 
 /** StagedBlob is uploaded content that no entry names yet. */
 export class StagedBlob implements StagedFile {
   readonly blob: StoredBlob | undefined;
+  readonly record: Uint8Array | undefined;
   /** Whether an entry names the blob, or may do so: then it must not be deleted. */
   isNamed = false;
   readonly #options: StagedBlobOptions;
 
   constructor(options: StagedBlobOptions) {
     this.blob = options.blob;
+    this.record = options.record;
     this.#options = options;
   }
 
