@@ -152,12 +152,12 @@ export class NodeServerClient {
 
   /**
    * Yields all rows of a query piece by piece, however many there are, as the database had them when the loop began. The query is a single
-   * statement that returns rows. The token needs `{"node": "exec_sql"}` in scope global.
+   * statement that returns rows. The loop ends its connection, and with that the cursor, also when it is left. The token needs `{"node": "exec_sql"}` in scope global.
    */
   async *readSql(
     query: ParamsOf<"sql_open">,
     { signal }: Pick<CallOptions, "signal"> = {},
-  ): AsyncGenerator<SqlRows, void> {
+  ): AsyncGenerator<SqlRows & { readonly isLast: boolean }, void> {
     signal?.throwIfAborted();
     using calls = new SocketCalls({
       url: this.#address,
@@ -174,7 +174,7 @@ export class NodeServerClient {
       for (let isLast = false; !isLast; ) {
         const { data, done } = await call("sql_read", { cursor });
         isLast = done;
-        yield { columns, data };
+        yield { columns, data, isLast };
       }
     } catch (error) {
       signal?.throwIfAborted();

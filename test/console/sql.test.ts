@@ -1,6 +1,8 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { SQL } from "bun";
+import { NodeServerClient } from "../../src/client/index.ts";
+import { maxCursors } from "../../src/db/operator/sql-cursors.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 import { becomes, eventually } from "./eventually.ts";
 import { cell, onBoth, rowsOf, run, says, write } from "./sql-page.ts";
@@ -125,6 +127,57 @@ inBrowser(
     await page.getByRole("dialog", { name: "c30, row 10,000" }).waitFor();
   },
 );
+
+/** A query with a row for each number up to this one. */
+const numbersTo = (last: number) =>
+  `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < ${last}) SELECT n FROM r`;
+
+onBoth("rows after the first 10,000 come by scrolling or a button", async (kind) => {
+  await using node = await testNode({ database: kind });
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await run(page, numbersTo(20_500));
+  await page.getByText("Only the first 10,000 rows are shown").waitFor();
+  const grid = page.getByRole("grid");
+  await grid.focus();
+  await page.keyboard.press("Control+End");
+  await page.getByText("Only the first 20,000 rows are shown").waitFor();
+  await page.keyboard.press("Control+Home");
+  // Sorted rows have no end to scroll to.
+  await page.getByRole("columnheader", { name: "n", exact: true }).click();
+  await page.getByRole("columnheader", { name: "n", exact: true }).click();
+  await cell(page, "20000").waitFor();
+  const more = page.getByRole("button", { name: "Load more" });
+  await more.click();
+  await cell(page, "20500").waitFor();
+  await becomes(() => grid.getAttribute("aria-rowcount"), "20501");
+  await becomes(() => more.count(), 0);
+});
+
+inBrowser("the cursor of a query is closed when the page is left", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  const client = new NodeServerClient(node.url, { token: node.superToken });
+  const query = { sql: numbersTo(20_500) };
+  const others = Array.from({ length: maxCursors - 1 }, () => client.readSql(query));
+  await Promise.all(others.map((one) => one.next()));
+  await run(page, query.sql);
+  await page.getByRole("button", { name: "Load more" }).click();
+  await page.getByText("Only the first 20,000 rows are shown").waitFor();
+  expect(await client.readSql(query).next().catch(String)).toContain("cursors");
+  await page.getByRole("link", { name: "API" }).click();
+  await eventually("there is room for a cursor", () =>
+    client
+      .readSql(query)
+      .next()
+      .then(
+        () => true,
+        () => false,
+      ),
+  );
+  await Promise.all(others.map((one) => one.return()));
+});
 
 /** Whether the element is the topmost one at its position. */
 function isInView(selector: string): string {

@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type CellPosition, headRow, stepTo } from "./cell-steps.ts";
 import { Icon } from "./icons.tsx";
 import { useVirtualWindow } from "./list.tsx";
@@ -36,6 +36,8 @@ interface DataGridProps {
   readonly onActive: (position: CellPosition) => void;
   /** Called when the person wants to see a whole value. */
   readonly onOpen: (position: CellPosition) => void;
+  /** Called when the last row comes into view, and again when there are more rows. */
+  readonly onEnd?: () => void;
 }
 
 /**
@@ -43,11 +45,15 @@ interface DataGridProps {
  * changes the width of the column, as dragging the edge of its head does.
  */
 export function DataGrid(props: DataGridProps) {
-  const { labels, columns, count, characters, order, onSort, active, onActive, onOpen } = props;
+  const { labels, columns, count, characters, order, onSort, active, onActive, onOpen, onEnd } = props;
   const box = useRef<HTMLDivElement>(null);
   const table = useRef<HTMLTableElement>(null);
   const id = useId();
   const { first, end, update } = useVirtualWindow(box, count, rowHeight);
+  const isAtEnd = end === count;
+  useEffect(() => {
+    if (isAtEnd) onEnd?.();
+  }, [isAtEnd, count, onEnd === undefined]);
   const { pixels, ...widths } = useColumnWidths(table);
   const cellId = ({ row, column }: CellPosition) => `${id}-${row}-${column}`;
   const movedByKey = useRef(false);

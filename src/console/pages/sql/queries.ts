@@ -142,6 +142,54 @@ function sortBy({ columns }: Table, dialect: Dialect, { column, isDown }: Order)
   return `${value} ${isDown ? "DESC" : "ASC"} NULLS LAST`;
 }
 
+/** RowReader reads all rows of a query by a cursor, as far as they are asked for. */
+export class RowReader {
+  readonly #client: NodeServerClient;
+  readonly #sql: string;
+  readonly #closed = new AbortController();
+  #pieces: ReturnType<NodeServerClient["readSql"]> | undefined;
+  #rows: readonly Row[] = [];
+
+  constructor(client: NodeServerClient, sql: string) {
+    this.#client = client;
+    this.#sql = sql;
+  }
+
+  /** Reads on until there are more than `count` rows, or all. Resolves to all that were read, as the database had them at one moment. */
+  async readBeyond(count: number): Promise<{ readonly rows: readonly Row[]; readonly isComplete: boolean }> {
+    const isContinued = this.#pieces !== undefined;
+    try {
+      return await this.#read(count);
+    } catch (error) {
+      this.#pieces = undefined;
+      // The server closes a cursor that is not read for a minute, and with its connection.
+      if (!isContinued || this.#closed.signal.aborted) throw error;
+      return this.#read(count);
+    }
+  }
+
+  /** Closes the cursor. */
+  close(): void {
+    this.#closed.abort();
+  }
+
+  async #read(count: number) {
+    if (this.#pieces === undefined) {
+      this.#rows = [];
+      this.#pieces = this.#client.readSql({ sql: this.#sql }, { signal: this.#closed.signal });
+    }
+    let isComplete = false;
+    while (!isComplete && this.#rows.length <= count) {
+      const { value } = await this.#pieces.next();
+      this.#rows = [...this.#rows, ...(value?.data ?? [])];
+      isComplete = value?.isLast ?? true;
+    }
+    // The last step ends the connection.
+    if (isComplete) await this.#pieces.return();
+    return { rows: this.#rows, isComplete };
+  }
+}
+
 interface Index {
   readonly name: string;
   /** Its columns, and what else the database says about it. */

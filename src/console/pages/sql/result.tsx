@@ -1,5 +1,6 @@
-import { useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import { duration, number, sentences } from "../../format.ts";
+import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import type { CellPosition } from "../../ui/cell-steps.ts";
@@ -13,7 +14,7 @@ import { useNow } from "../../ui/now.ts";
 import type { Order } from "../../ui/order.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { save } from "../../ui/save.ts";
-import { toast } from "../../ui/toasts.tsx";
+import { showError, toast } from "../../ui/toasts.tsx";
 import {
   columnWidths,
   countFormulas,
@@ -21,6 +22,7 @@ import {
   type Dialect,
   filterRows,
   isRounded,
+  mayChange,
   nextOrder,
   type PlanStep,
   type Row,
@@ -31,7 +33,10 @@ import {
   toReadable,
   toText,
 } from "./model.ts";
+import { RowReader } from "./queries.ts";
 import type { Outcome, Result, SqlWorkspace } from "./workspace.ts";
+
+type ResultOutcome = Extract<Outcome, { kind: "result" }>;
 
 interface OutcomeViewProps {
   readonly workspace: SqlWorkspace;
@@ -67,7 +72,7 @@ export function OutcomeView({ workspace, dialect, onGoTo }: OutcomeViewProps) {
         </section>
       )}
       {outcome?.kind === "result" && outcome.result.rows.length > 0 && (
-        <ResultView key={outcome} result={outcome.result} />
+        <StatementRows key={outcome} outcome={outcome} dialect={dialect} />
       )}
     </section>
   );
@@ -116,7 +121,7 @@ function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
   return sentences(resultSentence(outcome, ms), count > 1 && t.sql.lastOf(count));
 }
 
-function resultSentence(outcome: Extract<Outcome, { kind: "result" }>, ms: string): string {
+function resultSentence(outcome: ResultOutcome, ms: string): string {
   const { rows, columns, rowCount } = outcome.result;
   const trip = t.sql.roundTrip(ms);
   if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
@@ -126,8 +131,39 @@ function resultSentence(outcome: Extract<Outcome, { kind: "result" }>, ms: strin
   return t.sql.done(t.sql.countRows(rowCount), trip);
 }
 
+interface StatementRowsProps {
+  readonly outcome: ResultOutcome;
+  readonly dialect: Dialect | undefined;
+}
+
+/** Rows of a statement. A cursor reads those after the first 10,000, and is closed when the page is left. */
+function StatementRows({ outcome: { sql, result }, dialect }: StatementRowsProps) {
+  const { client } = useSession();
+  const reader = useMemo(() => new RowReader(client, sql), []);
+  useEffect(() => () => reader.close(), []);
+  const [{ rows, isComplete }, setRead] = useState({ rows: result.rows, isComplete: !result.truncated });
+  const [isReading, setIsReading] = useState(false);
+  const load = async () => {
+    if (isReading) return;
+    setIsReading(true);
+    await reader
+      .readBeyond(rows.length)
+      .then(setRead)
+      .finally(() => setIsReading(false));
+  };
+  const isQuery = countStatements(sql, dialect) === 1 && !mayChange(sql, dialect);
+  return (
+    <ResultView
+      result={{ ...result, rows, truncated: !isComplete }}
+      {...(isQuery && { more: { load, isReading } })}
+    />
+  );
+}
+
 interface ResultViewProps {
   readonly result: Result;
+  /** Reads more rows of a result that is truncated. */
+  readonly more?: { readonly load: () => Promise<void>; readonly isReading: boolean };
   /** Order of rows that the server sorts. Without it the rows are sorted here. */
   readonly serverOrder?: ServerOrder;
 }
@@ -138,7 +174,7 @@ interface ServerOrder {
 }
 
 /** Rows of a result, which can be sorted, filtered, copied and saved. */
-export function ResultView({ result, serverOrder }: ResultViewProps) {
+export function ResultView({ result, more, serverOrder }: ResultViewProps) {
   const { rows: all, columns, truncated } = result;
   const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [open, setOpen] = useState<CellPosition>();
@@ -155,12 +191,21 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
   // A filter may have removed the row that was active.
   const at = { ...active, row: Math.min(active.row, rows.length - 1) };
   const column = columns[open?.column ?? 0] ?? "";
+  // Sorted or filtered rows do not go on where the last of them is.
+  const isAsRead = ownOrder === undefined && find === "";
   return (
     <>
       {truncated && (
         <p class="notice">
           <Icon name="warning" />
-          {t.sql.truncated(t.sql.countRows(all.length))}
+          <span>
+            {sentences(t.sql.truncated(t.sql.countRows(all.length)), more === undefined && t.sql.useLimit)}
+          </span>
+          {more !== undefined && (
+            <Button busy={more.isReading} onClick={more.load}>
+              {t.sql.loadMore}
+            </Button>
+          )}
         </p>
       )}
       {hasRounded && (
@@ -196,6 +241,7 @@ export function ResultView({ result, serverOrder }: ResultViewProps) {
         active={at}
         onActive={setActive}
         onOpen={setOpen}
+        {...(truncated && more !== undefined && isAsRead && { onEnd: () => more.load().catch(showError) })}
       />
       <div class="row">
         <Button
