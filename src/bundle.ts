@@ -1,4 +1,4 @@
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
@@ -52,6 +52,7 @@ export async function bundleConsole(folder = sources, quality = releaseQuality):
     splitting: true,
     // The documentation, as it is in the repository.
     loader: { ".md": "text" },
+    plugins: [await sheetsInScripts(folder)],
     naming: { entry: hashed, chunk: hashed, asset: hashed },
     define: { "process.env.NODE_ENV": '"production"' },
   });
@@ -72,6 +73,34 @@ export async function bundleConsole(folder = sources, quality = releaseQuality):
     style: nameOf("style sheet", ({ path }) => /^style-.*\.css$/.test(basename(path))),
     files: new Map(files.map((file) => [file.name, file])),
   };
+}
+
+/** A style sheet that a script imports is part of that script, so that a page brings its styles when it is first shown. */
+async function sheetsInScripts(folder: string): Promise<Bun.BunPlugin> {
+  const sheets = [...new Bun.Glob("{pages,styles}/**/*.css").scanSync(folder)].map((path) =>
+    join(folder, path),
+  );
+  // A plugin that waits for another build never ends.
+  const minified = new Map(
+    await Promise.all(sheets.map(async (path) => [path, await minify(path)] as const)),
+  );
+  return {
+    name: "style sheets in scripts",
+    setup(build) {
+      build.onResolve({ filter: /\.css$/ }, ({ path, importer, kind }) =>
+        kind === "import-statement" ? { path: join(dirname(importer), path), namespace: "sheet" } : undefined,
+      );
+      build.onLoad({ filter: /./, namespace: "sheet" }, ({ path }) => ({
+        loader: "js",
+        contents: `const sheet = new CSSStyleSheet(); sheet.replaceSync(${JSON.stringify(minified.get(path))}); document.adoptedStyleSheets.push(sheet);`,
+      }));
+    },
+  };
+}
+
+async function minify(sheet: string): Promise<string | undefined> {
+  const { outputs } = await Bun.build({ entrypoints: [sheet], minify: true });
+  return outputs[0]?.text();
 }
 
 const javascript = new Bun.Transpiler({ loader: "js" });

@@ -4,6 +4,7 @@ import { type CellPosition, headRow, stepTo } from "./cell-steps.ts";
 import { Icon } from "./icons.tsx";
 import { useVirtualWindow } from "./list.tsx";
 import type { Order } from "./order.ts";
+import "../styles/data-grid.css";
 
 /** Row height in pixels, as in data-grid.css. */
 const rowHeight = 28;

@@ -4,6 +4,7 @@ import { changeQuery, route } from "../route.ts";
 import { Icon } from "./icons.tsx";
 import { useVirtualWindow } from "./list.tsx";
 import { arrange, type Order, orderText, parseOrder, type SortValue, search } from "./order.ts";
+import "../styles/data-table.css";
 
 /** Column declares everything about a column of a `DataTable`. */
 export interface Column<T> {

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
+import "../styles/tab-links.css";
 
 interface TabsProps<N extends string> {
   /** Accessible name of the list of tabs. */

@@ -9,6 +9,7 @@ import { linkToTab } from "../buckets/bucket-tabs.ts";
 import { nameOf, parentOf } from "../buckets/path.ts";
 import type { AuditEvent } from "./audit-events.ts";
 import { type Actor, Actors, type AuditRow, detailsOf, labelOf, withoutDeploy } from "./model.ts";
+import "./activity.css";
 
 interface ChangeProps {
   readonly row: AuditRow;

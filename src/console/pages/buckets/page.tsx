@@ -21,6 +21,11 @@ import { nameOf } from "./path.ts";
 import { SettingsTab } from "./settings-tab.tsx";
 import { TrashTab } from "./trash-tab.tsx";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
+import "./buckets.css";
+import "./files/files.css";
+import "./files/tiles.css";
+import "./preview/preview.css";
+import "./uploads/uploads.css";
 
 // Uploads continue when this page is left.
 addOverlay(UploadPanel);

@@ -29,6 +29,7 @@ import {
   secrets,
   withContext,
 } from "./model.ts";
+import "./config.css";
 
 const noKeys: ConfigKeys = [];
 

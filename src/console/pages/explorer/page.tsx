@@ -8,6 +8,7 @@ import { Page } from "../../ui/page.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { MethodView } from "./method-view.tsx";
 import { findMethods, type MethodInfo, readMethods } from "./model.ts";
+import "./explorer.css";
 
 export default function ExplorerPage() {
   const { client } = useSession();

@@ -26,6 +26,7 @@ import {
   toJsonLines,
 } from "./model.ts";
 import { defaultFilter, FilterBox, LevelBar, SearchBox } from "./toolbar.tsx";
+import "./logs.css";
 
 export default function LogsPage() {
   const session = useSession();

@@ -18,6 +18,7 @@ import {
 import { ChartCard, Tiles, useMetrics } from "./chart-card.tsx";
 import { bucketSizes, measureOf } from "./model.ts";
 import { ReleaseNotice, StatusCard, useStatus } from "./status-card.tsx";
+import "./overview.css";
 
 /** Whether the server is well, what it does, and what happened on it: as much of it as the token may see. */
 export default function OverviewPage() {

@@ -27,6 +27,7 @@ import {
 import { OutcomeView } from "./result.tsx";
 import { closeTable, TableBrowser } from "./table-browser.tsx";
 import { type HistoryEntry, maxHistoryEntries, workspaceOf } from "./workspace.ts";
+import "./sql.css";
 
 export default function SqlPage() {
   const session = useSession();

@@ -26,6 +26,7 @@ import { parsePurpose } from "./draft.ts";
 import { limitSummary } from "./limits.ts";
 import { displayName, isIn, type ListedToken, sortValues, states, toListed, validityOf } from "./model.ts";
 import { CreateForm, EditForm } from "./token-form.tsx";
+import "./tokens.css";
 
 export default function TokensPage() {
   const { rights } = useSession();

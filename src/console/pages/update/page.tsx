@@ -15,6 +15,7 @@ import { rich } from "../../ui/rich.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { type Progress, tagProblem } from "./model.ts";
 import { isUnderWay, type Run, run, update } from "./run.ts";
+import "./update.css";
 
 export default function UpdatePage() {
   const { client } = useSession();

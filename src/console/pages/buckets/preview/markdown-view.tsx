@@ -4,6 +4,7 @@ import { t } from "../../../text/text.ts";
 import { PlainTable } from "../../../ui/data-table.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
+import "./preview.css";
 
 /** Address in the console for the target of a link; undefined if it has none. */
 type LinkOf = (target: string) => string | undefined;
