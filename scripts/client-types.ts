@@ -1,8 +1,10 @@
 import { z } from "zod";
 import { keyAndSecret, keyPattern } from "../src/auth/credentials.ts";
 import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
+import { hostForm } from "../src/base/address.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { invisible } from "../src/base/visible-text.ts";
+import { nameForm } from "../src/buckets/record.ts";
 import { events } from "../src/log/events.ts";
 import { auditTarget, contractTargets, dbTargets } from "../src/log/filter.ts";
 import { methods } from "../src/methods/index.ts";
@@ -53,6 +55,8 @@ export function clientTypes(): string {
     wholeToken: keyAndSecret,
     invisible,
     releaseTag: tagPattern,
+    bucketName: nameForm,
+    hostName: hostForm,
   }).map(([name, pattern]) => `  ${name}: ${pattern},`);
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 
@@ -86,7 +90,7 @@ export const bounds = {
 ${bounds.join("\n")}
 } as const;
 
-/** Forms of names. An \`invisible\` character may not be in a name of a token or a user. */
+/** Forms of names. A host name is in lower case. An \`invisible\` character may not be in a name of a token or a user. */
 export const patterns = {
 ${patterns.join("\n")}
 } as const;

@@ -17,7 +17,7 @@ export function formatAddress({ host, port }: Address): string {
 }
 
 /** Labels of letters, digits and hyphens, as in a certificate; a name, not an address. */
-const hostForm =
+export const hostForm =
   /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 /** `isHostName` returns whether a text is a host name in lower case, without a port and a dot at its end. */

@@ -8,7 +8,8 @@ export type Bucket = BucketRow;
 /** BucketState is a record with the head of its files, as one query found them. */
 export type { BucketState } from "../db/rows/bucket-rows.ts";
 
-const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
+/** Not dots alone: they would lead elsewhere in a path. */
+export const nameForm = /^(?!\.+$)[A-Za-z0-9_.-]{1,128}$/;
 const maxPathChars = 512;
 const maxHosts = 100;
 
@@ -53,7 +54,7 @@ export function checkHosts(hosts: readonly string[]): string[] {
 
 /** isBucketName returns whether a bucket can be created with this name. Rows that another program wrote may have others. */
 export function isBucketName(text: string): boolean {
-  return nameForm.test(text) && !/^\.+$/.test(text);
+  return nameForm.test(text);
 }
 
 /**

@@ -512,12 +512,14 @@ export const bounds = {
   maxVersions: 10000,
 } as const;
 
-/** Forms of names. An `invisible` character may not be in a name of a token or a user. */
+/** Forms of names. A host name is in lower case. An `invisible` character may not be in a name of a token or a user. */
 export const patterns = {
   tokenKey: /^[A-Za-z0-9]{16}$/,
   wholeToken: /^([A-Za-z0-9]{16}):[A-Za-z0-9]{32}$/,
   invisible: /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u,
   releaseTag: /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/,
+  bucketName: /^(?!\.+$)[A-Za-z0-9_.-]{1,128}$/,
+  hostName: /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/,
 } as const;
 
 /** Targets of the log. `db` stands for those of libraries. */

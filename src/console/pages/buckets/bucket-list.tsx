@@ -18,7 +18,7 @@ import { type BucketRecord, loadBuckets } from "./bucket-access.ts";
 import { bucketToMount, closeMount, MountDialog, openMount } from "./mount/mount-dialog.tsx";
 import { Badges, deleteBucket, mayMoveRoot, shortAddress, siteUrl } from "./parts.tsx";
 import { onHost, publicUrl } from "./path.ts";
-import { namesIn } from "./settings-tab.tsx";
+import { hostsProblem, nameProblem, namesIn } from "./settings-tab.tsx";
 import { contentOf, runOrShowError, useUpload } from "./uploads/use-upload.tsx";
 
 /** Buckets that the token may see. `?new=yes` opens the form for a new one. */
@@ -370,7 +370,9 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
   const [isPublic, setPublic] = useState(true);
   const [hosts, setHosts] = useState("");
   const [cleanUrls, setCleanUrls] = useState(false);
-  const allowed = name === "" || rights.may("static-bucket_create", name);
+  const problem =
+    nameProblem(name) ?? (rights.may("static-bucket_create", name) ? undefined : t.buckets.mayNotCreate);
+  const hostProblem = hostsProblem(hosts);
 
   const submit = async () => {
     const settings = {
@@ -401,7 +403,7 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
     <FormDialog
       title={t.buckets.newBucket}
       action={t.frame.create}
-      disabled={name === "" || !allowed}
+      disabled={name === "" || problem !== undefined || hostProblem !== undefined}
       onSubmit={submit}
       onClose={onClose}
     >
@@ -409,7 +411,7 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
         label={t.frame.name}
         hint={t.buckets.nameHint}
         field="name"
-        error={allowed ? undefined : t.buckets.mayNotCreate}
+        error={name === "" ? undefined : problem}
         value={name}
         onChange={setName}
       />
@@ -452,6 +454,7 @@ function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
           label={t.buckets.hosts}
           hint={t.buckets.hostsHint}
           field="hosts"
+          error={hostProblem}
           value={hosts}
           onChange={setHosts}
         />

@@ -1,5 +1,5 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Bucket } from "../../../client/index.ts";
+import { type Bucket, patterns } from "../../../client/index.ts";
 import { go, linkTo } from "../../route.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
@@ -47,6 +47,7 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
   const change = (part: Partial<SettingsDraft>) => setDraft({ ...draft, ...part });
   const changes = changesOf(bucket, draft);
   const isDirty = Object.keys(changes).length > 0;
+  const hostProblem = changes.hosts && hostsProblem(draft.hosts);
   const released = useUnsaved(isDirty, t.bucketTabs.unsaved(name));
   const mayMoveAddresses = rights.globally({ static_bucket: "write" });
 
@@ -112,6 +113,7 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
           label={t.buckets.hosts}
           hint={t.buckets.hostsHint}
           field="hosts"
+          error={hostProblem}
           value={draft.hosts}
           onChange={(hosts) => change({ hosts })}
         />
@@ -133,7 +135,7 @@ function SettingsForm({ bucket, onChange }: SettingsTabProps) {
       />
       <FormProblem />
       <footer class="row">
-        <Submit disabled={!isDirty}>{t.frame.save}</Submit>
+        <Submit disabled={!isDirty || hostProblem !== undefined}>{t.frame.save}</Submit>
         {isDirty && <Button onClick={() => setDraft(toDraft(bucket))}>{t.frame.discard}</Button>}
       </footer>
     </Form>
@@ -208,6 +210,17 @@ function changesOf(bucket: Bucket, draft: SettingsDraft): Changes {
 /** Host names in a text, separated by spaces or commas. */
 export function namesIn(hosts: string): string[] {
   return hosts.split(/[\s,]+/).filter((host) => host !== "");
+}
+
+/** Why the server would refuse a name for a bucket; undefined for a valid one. */
+export function nameProblem(name: string): string | undefined {
+  return patterns.bucketName.test(name) ? undefined : t.buckets.badName;
+}
+
+/** Why the server would refuse host names; undefined for valid ones. */
+export function hostsProblem(hosts: string): string | undefined {
+  const wrong = namesIn(hosts).find((host) => !patterns.hostName.test(host.toLowerCase()));
+  return wrong && t.buckets.badHost(wrong);
 }
 
 /** What is wrong with `_headers` and `_redirects` of the files that the bucket is served from. */

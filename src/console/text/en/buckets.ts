@@ -13,6 +13,7 @@ export const buckets = {
   saved: (name: string) => `Bucket ${name} saved.`,
   newBucket: "New bucket",
   nameHint: "Letters, digits and _ . - only. The name is part of the URL.",
+  badName: "Name must have 1 to 128 characters, of A-Z a-z 0-9 _ . - only, and not dots alone.",
   mayNotCreate:
     "Your token cannot create a bucket with this name. It needs StaticBucket::Write on the bucket.",
   folder: "Folder",
@@ -31,6 +32,7 @@ export const buckets = {
   rootWarning:
     "Its pages share this address with the console. Anyone who can change its files can run scripts in the browsers of all visitors, and in yours. Give write permission only to people you trust that much.",
   hosts: "Host names",
+  badHost: (host: string) => `${host} is not a host name. Write it like docs.example.org, without a port.`,
   hostsHint: "Names such as docs.example.org that show this bucket at their root. Separate them with spaces.",
   cors: "CORS",
   corsHint: "Scripts on other sites can read its files.",

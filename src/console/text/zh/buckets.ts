@@ -11,6 +11,7 @@ export const buckets: typeof en = {
   created: (name: string) => `已创建存储桶 ${name}。`,
   saved: (name: string) => `已保存存储桶 ${name}。`,
   newBucket: "新建存储桶",
+  badName: "名称须为 1 到 128 个字符，只能包含 A-Z a-z 0-9 _ . -，且不能只有点。",
   nameHint: "只能包含字母、数字和 _ . -，名称是网址的一部分。",
   mayNotCreate: "你的令牌无权创建此名称的存储桶：需要该存储桶的 StaticBucket::Write 权限。",
   folder: "文件夹",
@@ -27,6 +28,7 @@ export const buckets: typeof en = {
   rootWarning:
     "其页面与控制台共用此地址。能修改其文件的人，可以在所有访客（包括你）的浏览器中运行脚本。请只向足够信任的人授予写入权限。",
   hosts: "主机名",
+  badHost: (host) => `${host} 不是域名。请写成 docs.example.org 的形式，不带端口。`,
   hostsHint: "在根路径显示此存储桶的域名，例如 docs.example.org，多个之间用空格分隔。",
   cors: "CORS",
   corsHint: "其他网站的脚本可以读取其文件。",
