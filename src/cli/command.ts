@@ -1,5 +1,7 @@
 import type { Command } from "commander";
+import { exitCodes } from "../base/process.ts";
 import type { Context } from "./context.ts";
+import { type Listing, printTable } from "./terminal/table.ts";
 
 export { exitCodes, exitMeanings } from "../base/process.ts";
 
@@ -30,6 +32,22 @@ export type OptionRow = readonly [
   },
 ];
 
+/**
+ * Outcome is what a command has for standard output at its end: with `--json` the value, else the table or the text. What people
+ * should read beside it has gone to standard error by then (`ctx.say`).
+ */
+export interface Outcome {
+  readonly json?: unknown;
+  readonly table?: Listing;
+  /** An address or a secret, which a script can take as it is. */
+  readonly text?: string;
+  /** The exit code; `done` unless it is given. */
+  readonly code?: number;
+}
+
+/** What a command resolves to: its exit code alone, or its outcome, or nothing where it is done and has nothing to print. */
+type Result = Promise<Outcome | number | undefined>;
+
 /** CommandRow is a declared command, or a group of them. */
 export interface CommandRow {
   /** The name with its arguments, as commander writes them: `push <dir> <bucket>`. */
@@ -50,8 +68,8 @@ export interface CommandRow {
   /** The heading in the help of the program under which it stands. */
   readonly group?: string;
   readonly commands?: readonly CommandRow[];
-  /** Runs the command and resolves to the exit code; undefined for a group. `options` holds the arguments, too. */
-  readonly run?: (options: never, ctx: Context, command: Command) => Promise<number>;
+  /** Runs the command; undefined for a group. `options` holds the arguments, too. */
+  readonly run?: (options: never, ctx: Context, command: Command) => Result;
 }
 
 /** `server-name` as `serverName`. */
@@ -104,7 +122,7 @@ interface Declaration<N extends string, O extends readonly OptionRow[]>
   extends Omit<CommandRow, "name" | "options" | "run" | "commands"> {
   readonly name: N;
   readonly options?: O;
-  run(options: CommandOptions & Arguments<N> & Options<O>, ctx: Context, command: Command): Promise<number>;
+  run(options: CommandOptions & Arguments<N> & Options<O>, ctx: Context, command: Command): Result;
 }
 
 /** command declares a command; `run` is given what `name` and `options` declare. */
@@ -158,9 +176,23 @@ export function addCommand(parent: Command, row: CommandRow, { ctx, onExit }: Ad
   for (const sub of row.commands ?? []) addCommand(added, sub, { ctx, onExit });
   if (row.run === undefined) return;
   // Commander's values have no types; those of `run` follow from the flags that commander read.
-  const run = row.run as (options: object, ctx: Context, command: Command) => Promise<number>;
+  const run = row.run as (options: object, ctx: Context, command: Command) => Result;
   added.action(async () => {
     const given = added.registeredArguments.map((argument, at) => [argument.name(), added.processedArgs[at]]);
-    onExit(await run({ ...Object.fromEntries(given), ...added.optsWithGlobals() }, ctx, added));
+    const outcome = await run({ ...Object.fromEntries(given), ...added.optsWithGlobals() }, ctx, added);
+    onExit(typeof outcome === "number" ? outcome : await printOutcome(ctx, outcome, added.opts().json));
   });
+}
+
+/** Prints an outcome and returns the exit code. */
+export async function printOutcome(
+  ctx: Context,
+  outcome: Outcome = {},
+  asJson: boolean | undefined,
+): Promise<number> {
+  const { table, text = "", code = exitCodes.done } = outcome;
+  if (asJson && "json" in outcome) await ctx.printJson(outcome.json);
+  else if (table !== undefined) await printTable(ctx, table);
+  else await ctx.print(text);
+  return code;
 }

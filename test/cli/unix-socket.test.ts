@@ -27,7 +27,7 @@ story("a login through the Unix socket is saved with its whole path and used fro
   expect(await user.does(["status"])).toContain(address);
   expect(await user.does(["sql", "--csv", "SELECT username FROM token"])).toContain("root");
   const created = await user.run(["buckets", "create", "site"]);
-  expect(created.stderr).toMatch(/^\/node\/static\/site\/$/m);
+  expect(created.stdout).toBe("/node/static/site/\n");
 });
 
 story("push, pull and logs -f work through the Unix socket", async () => {

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
-import { type CommandRow, command, exitCodes } from "../command.ts";
+import { type CommandRow, command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { gather, remoteJson, yes } from "../options.ts";
@@ -8,7 +8,7 @@ import { webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
-import { printTable } from "../terminal/table.ts";
+import type { Listing } from "../terminal/table.ts";
 import { bucketAddress } from "./bucket-address.ts";
 import { clone } from "./clone.ts";
 import { history, purge, restore } from "./versions.ts";
@@ -32,10 +32,6 @@ const shape = (path: string) =>
     ["--clean-urls", "answer /about with about.html"],
   ] as const;
 
-interface JsonOption {
-  readonly json?: boolean;
-}
-
 /** The note after `buckets create` that the files of a bucket are public. */
 const publicNote = (address: string) => `anyone can read the bucket's files at ${address}, without a token`;
 
@@ -49,11 +45,8 @@ const list = command({
     const names = await client.call("static-bucket_list");
     // A bucket that was deleted meanwhile is null and not listed.
     const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
-    return printBuckets(
-      ctx,
-      found.filter((bucket) => bucket !== null),
-      options,
-    );
+    const records = found.filter((bucket) => bucket !== null).map(withDefaults);
+    return { json: records, table: tableOf(records) };
   },
 });
 
@@ -73,9 +66,9 @@ const create = command({
       hosts: options.host,
       clean_urls: options.cleanUrls,
     });
-    printAddress(ctx, client, bucket);
+    ctx.say(`created the bucket ${name}`);
     reportReaders(ctx, client, bucket);
-    return printBucket(ctx, bucket, options);
+    return { json: withDefaults(bucket), text: `${bucketAddress(client, bucket)}\n` };
   },
 });
 
@@ -106,8 +99,12 @@ const show = command({
     const client = await connect(ctx, options);
     const bucket = await client.call("static-bucket_read", { name });
     if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
-    printAddress(ctx, client, bucket);
-    return printBucket(ctx, bucket, options);
+    ctx.say(
+      bucket.enable
+        ? bucketAddress(client, bucket)
+        : `${name} is disabled; \`node-server buckets update ${name} --enable\` enables it`,
+    );
+    return outcomeOf(bucket);
   },
 });
 
@@ -142,7 +139,7 @@ const update = command({
     const client = await connect(ctx, options);
     const bucket = await client.call("static-bucket_update", { name, ...changes });
     if (changes.public !== undefined) reportReaders(ctx, client, bucket);
-    return printBucket(ctx, bucket, options);
+    return outcomeOf(bucket);
   },
 });
 
@@ -161,7 +158,6 @@ const remove = command({
       options.yes,
     );
     const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
-    if (options.json) await ctx.printJson(result);
     if (options.files && result.files_deleted !== true)
       throw new Fault(
         "Other",
@@ -172,7 +168,7 @@ const remove = command({
         ? `deleted the bucket ${name} and its files`
         : `deleted the bucket ${name}; its files stay, and a new bucket with the same path serves them again`,
     );
-    return exitCodes.done;
+    return { json: result };
   },
 });
 
@@ -187,44 +183,32 @@ async function sizeOf(client: NodeServerClient, name: string): Promise<string> {
   return "its files";
 }
 
-function printAddress(ctx: Context, client: NodeServerClient, bucket: Bucket): void {
-  const { name, enable } = bucket;
-  if (!enable)
-    return void ctx.say(`${name} is disabled; \`node-server buckets update ${name} --enable\` enables it`);
-  ctx.say(bucketAddress(client, bucket));
-}
-
 /** `withDefaults` adds the settings that the server leaves out because they have their default. */
 function withDefaults(bucket: Bucket) {
   const { public: isPublic = true, hosts = [], clean_urls = false, ...rest } = bucket;
   return { ...rest, public: isPublic, hosts, clean_urls };
 }
 
-async function printBucket(ctx: Context, bucket: Bucket, options: JsonOption): Promise<number> {
-  if (!options.json) return printBuckets(ctx, [bucket], options);
-  await ctx.printJson(withDefaults(bucket));
-  return exitCodes.done;
+function outcomeOf(bucket: Bucket): Outcome {
+  const record = withDefaults(bucket);
+  return { json: record, table: tableOf([record]) };
 }
 
-async function printBuckets(ctx: Context, buckets: readonly Bucket[], { json }: JsonOption): Promise<number> {
+function tableOf(records: readonly ReturnType<typeof withDefaults>[]): Listing {
   const word = (yes: boolean) => (yes ? "yes" : "no");
-  await printTable(ctx, {
-    json: json && buckets.map(withDefaults),
+  return {
     head: ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS", "CLEAN URLS"],
-    rows: buckets
-      .map(withDefaults)
-      .map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts, clean_urls }) => [
-        name,
-        path,
-        word(is_http_root),
-        word(cors),
-        word(enable),
-        isPublic ? "public" : "private",
-        hosts.length === 0 ? "-" : hosts.join(" "),
-        word(clean_urls),
-      ]),
-  });
-  return exitCodes.done;
+    rows: records.map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts, clean_urls }) => [
+      name,
+      path,
+      word(is_http_root),
+      word(cors),
+      word(enable),
+      isPublic ? "public" : "private",
+      hosts.length === 0 ? "-" : hosts.join(" "),
+      word(clean_urls),
+    ]),
+  };
 }
 
 export const buckets: CommandRow = {

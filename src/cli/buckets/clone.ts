@@ -20,7 +20,7 @@ export const clone = command({
   notes: `
 Files are copied through this machine, with their times. The HTTP root and host names stay with the bucket that has
 them; deploys and history are not copied.`,
-  async run({ name, new: copy, to: server, json, ...options }, ctx) {
+  async run({ name, new: copy, to: server, ...options }, ctx) {
     const from = { client: await connect(ctx, options), bucket: name };
     const to = { client: server === undefined ? from.client : await connect(ctx, { server }), bucket: copy };
     const record = await from.client.call("static-bucket_read", { name });
@@ -55,15 +55,11 @@ them; deploys and history are not copied.`,
           );
         const { copied, bytes } = summary;
         const line = `${copy}: created with ${countText(copied, "file")} of ${name} (${sizeText(bytes)})`;
-        const result = { bucket: made, ...summary };
-        const code = await reportCopies(ctx, {
-          verb: "copied",
-          summary,
-          lines: [line],
-          json: json && result,
-        });
-        if (!json) await ctx.print(`${bucketAddress(to.client, made)}\n`);
-        return code;
+        return {
+          ...reportCopies(ctx, { verb: "copied", summary, lines: [line] }),
+          json: { bucket: made, ...summary },
+          text: `${bucketAddress(to.client, made)}\n`,
+        };
       },
     );
   },

@@ -8,7 +8,7 @@ import {
   type ResultOf,
   RpcError,
 } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command, exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
@@ -17,14 +17,13 @@ import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { ProgressLine } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
-import { printTable, sizeCell } from "../terminal/table.ts";
+import { sizeCell } from "../terminal/table.ts";
 import { inParallel } from "../transfer/engine.ts";
 import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
 
 type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path">;
 
 interface RestoreAllOptions extends RemoteOptions {
-  readonly json?: boolean;
   readonly dryRun?: boolean;
 }
 
@@ -40,21 +39,19 @@ const notice = "interrupted; restored files are complete, and the same command c
 async function restoreAll(
   ctx: Context,
   subject: Subject,
-  { dryRun, json, ...options }: RestoreAllOptions,
-): Promise<number> {
+  { dryRun, ...options }: RestoreAllOptions,
+): Promise<Outcome | number> {
   const client = await connect(ctx, options);
   return interruptible(ctx, notice, async (signal) => {
     const { missing, existing } = await findMissing(client, subject, signal);
     if (dryRun) {
-      if (json) await ctx.printJson({ dry_run: true, restores: missing, existing });
-      else
-        await ctx.print(
-          missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
-        );
       ctx.say(
         `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
       );
-      return exitCodes.done;
+      return {
+        json: { dry_run: true, restores: missing, existing },
+        text: missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
+      };
     }
     const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
     reportOmitted(ctx, "failed", failed);
@@ -62,8 +59,8 @@ async function restoreAll(
     ctx.say(
       `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`,
     );
-    if (json) await ctx.printJson({ restored, existing, failed });
-    return failed.length > 0 ? exitCodes.failed : exitCodes.done;
+    const code = failed.length > 0 ? exitCodes.failed : exitCodes.done;
+    return { json: { restored, existing, failed }, code };
   });
 }
 
@@ -146,9 +143,9 @@ export const history = command({
   async run({ name, path, ...options }, ctx) {
     const client = await connect(ctx, options);
     const versions = await client.call("static-bucket-file_history", { name, path });
-    if (options.json) await ctx.printJson(versions);
-    else
-      await printTable(ctx, {
+    return {
+      json: versions,
+      table: {
         head: ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],
         rows: versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
           String(version),
@@ -158,8 +155,8 @@ export const history = command({
           secondText(removed_at),
           secondText(kept_until),
         ]),
-      });
-    return exitCodes.done;
+      },
+    };
   },
 });
 
@@ -200,9 +197,8 @@ export const restore = command({
           `${error.detail}; restore it elsewhere with --to PATH, or only the missing files with --all and no version`,
         );
       });
-    if (options.json) await ctx.printJson(result);
-    else ctx.say(`restored ${to ?? from}`);
-    return exitCodes.done;
+    ctx.say(`restored ${to ?? from}`);
+    return { json: result };
   },
 });
 
@@ -220,8 +216,7 @@ export const purge = command({
       options.yes,
     );
     const result = await client.call("static-bucket-file_purge", { name });
-    if (options.json) await ctx.printJson(result);
-    else ctx.say(`${name}: ${countText(result.versions, "version")} purged`);
-    return exitCodes.done;
+    ctx.say(`${name}: ${countText(result.versions, "version")} purged`);
+    return { json: result };
   },
 });

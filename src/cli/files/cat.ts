@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { FileNotFound } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import { remote } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { BucketReader, contentOf } from "../transfer/remote-tree.ts";
@@ -27,6 +27,6 @@ export const cat = command({
         throw error instanceof FileNotFound ? await missing(client, at) : error;
       }
     }
-    return exitCodes.done;
+    return undefined;
   },
 });

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
-import { command, type Options } from "../command.ts";
+import { command, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson } from "../options.ts";
@@ -76,7 +76,7 @@ Missing folders are created. Existing files are replaced. In a local folder, the
           throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
         return relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
       };
-      return report(ctx, await copy(), options, "copied");
+      return report(ctx, await copy(), "copied");
     });
   },
 });
@@ -93,19 +93,14 @@ export const mv = command({
     const client = await connect(ctx, options);
     return interruptible(ctx, "interrupted; `node-server ls` shows where it is", async (signal) => {
       const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
-      return report(ctx, done, options, "moved");
+      return report(ctx, done, "moved");
     });
   },
 });
 
-function report(
-  ctx: Context,
-  summary: CopySummary,
-  { json }: { readonly json?: boolean },
-  verb: string,
-): Promise<number> {
+function report(ctx: Context, summary: CopySummary, verb: string): Outcome {
   const line = `${countText(summary.copied, "file")} ${verb} (${sizeText(summary.bytes)})`;
-  return reportCopies(ctx, { verb: "copied", summary, lines: [line], json: json && summary });
+  return reportCopies(ctx, { verb: "copied", summary, lines: [line] });
 }
 
 /** Uploads a file, or a folder with what is in it, or with `-` standard input. */

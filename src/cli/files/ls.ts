@@ -1,10 +1,10 @@
 import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { secondText } from "../terminal/quantities.ts";
-import { printTable, sizeCell } from "../terminal/table.ts";
+import { sizeCell } from "../terminal/table.ts";
 import { BucketReader } from "../transfer/remote-tree.ts";
 import { type BucketPath, filesBelow, parseBucketPath, pathIn, requireEntry } from "./location.ts";
 
@@ -26,32 +26,28 @@ export const ls = command({
   async run({ place: location, ...options }, ctx) {
     const at = location === undefined ? undefined : parseBucketPath(location);
     const client = await connect(ctx, options);
-    if (at === undefined) return listBuckets(ctx, client, options);
+    if (at === undefined) return listBuckets(ctx, client);
     const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
-    await printTable(ctx, {
-      json: options.json && found,
-      head: ["SIZE", "MODIFIED", "PATH"],
-      rows: found.map(({ path, kind, size, modified }) => [
-        size === null ? "-" : sizeCell(ctx, size),
-        secondText(modified),
-        kind === "folder" ? `${path}/` : path,
-      ]),
-    });
-    return exitCodes.done;
+    return {
+      json: found,
+      table: {
+        head: ["SIZE", "MODIFIED", "PATH"],
+        rows: found.map(({ path, kind, size, modified }) => [
+          size === null ? "-" : sizeCell(ctx, size),
+          secondText(modified),
+          kind === "folder" ? `${path}/` : path,
+        ]),
+      },
+    };
   },
 });
 
-async function listBuckets(
-  ctx: Context,
-  client: NodeServerClient,
-  { json }: { readonly json?: boolean },
-): Promise<number> {
+async function listBuckets(ctx: Context, client: NodeServerClient): Promise<Outcome> {
   const { openBuckets } = await import("../buckets/open-buckets.ts");
   const { names, patterns } = await openBuckets(client);
-  await printTable(ctx, { json: json && names, head: ["BUCKET"], rows: names.map((name) => [`${name}/`]) });
   if (patterns.length > 0)
     ctx.say(`note: this token also opens buckets that only the Super Token can list: ${patterns.join(", ")}`);
-  return exitCodes.done;
+  return { json: names, table: { head: ["BUCKET"], rows: names.map((name) => [`${name}/`]) } };
 }
 
 async function listFolder(client: NodeServerClient, at: BucketPath): Promise<ListRow[]> {

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import { WrongUsage } from "../errors.ts";
 import { remote, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
@@ -44,7 +44,7 @@ export const rm = command({
       await remove(client, at);
       ctx.say(at.path === "" ? emptied(at.bucket) : `deleted ${shown(at)}`);
     }
-    return exitCodes.done;
+    return undefined;
   },
 });
 

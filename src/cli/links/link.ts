@@ -2,7 +2,7 @@ import { InvalidArgumentError } from "commander";
 import { Fault } from "../../base/fault.ts";
 import { bounds, type NodeServerClient } from "../../client/index.ts";
 import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import type { Context } from "../context.ts";
 import { parseBucketPath } from "../files/location.ts";
 import { parseCount, parseDuration, remoteJson } from "../options.ts";
@@ -40,18 +40,15 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
     });
     const [host] = await hostsOf(client, name);
     const url = addressFor(client, host, made.address);
-    if (options.json) await ctx.printJson({ ...made, url });
-    else {
-      await ctx.print(`${url}\n`);
-      if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))
-        ctx.say(
-          "note: this address works on this machine only; log in with the server's public name to make links for others",
-        );
-      const stored =
-        made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
-      ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
-    }
-    return exitCodes.done;
+    const json = { ...made, url };
+    if (options.json) return { json };
+    if (host === undefined && URL.canParse(url) && isLoopback(new URL(url).hostname))
+      ctx.say(
+        "note: this address works on this machine only; log in with the server's public name to make links for others",
+      );
+    const stored = made.id === undefined ? "" : `; \`node-server links ${name} --revoke ${made.id}\` ends it`;
+    ctx.say(`It ends ${minuteText(made.expires)} UTC${stored}.`);
+    return { json, text: `${url}\n` };
   },
 });
 

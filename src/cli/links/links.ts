@@ -1,11 +1,10 @@
 import { visible } from "../../base/visible-text.ts";
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { secondText } from "../terminal/quantities.ts";
-import { printTable } from "../terminal/table.ts";
 
 /** Lists the stored links of a bucket, or revokes one or all. */
 export const links = command({
@@ -19,32 +18,31 @@ export const links = command({
   ],
   notes: "\nOther links are not stored: they cannot be listed, or revoked one by one.",
   async run({ bucket: name, ...options }, ctx) {
-    const { revoke: id, all, json } = options;
+    const { revoke: id, all } = options;
     if (id !== undefined && all) throw new WrongUsage("give --revoke ID or --all, not both");
     const client = await connect(ctx, options);
     if (id !== undefined || all) {
       if (all) await confirm(ctx, `All links of the bucket ${visible(name)} will end.`, options.yes);
       const result = await client.call("static-bucket_unlink", { name, id });
-      if (json) await ctx.printJson(result);
-      else ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
-      return exitCodes.done;
+      ctx.say(all ? `All links of ${visible(name)} are revoked.` : "The link is revoked.");
+      return { json: result };
     }
     const stored = await client.call("static-bucket_links", { name });
-    if (json) await ctx.printJson(stored);
-    else
-      await printTable(ctx, {
+    return {
+      json: stored,
+      table: {
         head: ["ID", "KIND", "PATH", "USED", "PASSWORD", "MADE BY", "ENDS"],
         rows: stored.map(({ id, kind, path, by, expires, password, max_downloads: max, downloads }) => [
           id,
           kind,
-          visible(kind !== "download" ? `${path}/` : path),
+          kind !== "download" ? `${path}/` : path,
           max === undefined ? "-" : `${downloads ?? 0} of ${max}`,
           password ? "yes" : "no",
           by,
           secondText(expires),
         ]),
-      });
-    return exitCodes.done;
+      },
+    };
   },
 });
 
@@ -57,8 +55,7 @@ export const rollLinkSecret = command({
     const client = await connect(ctx, options);
     await confirm(ctx, "All links and previews of all buckets will end.", options.yes);
     const result = await client.call("node-server_roll_link_secret", {});
-    if (options.json) await ctx.printJson(result);
-    else ctx.say("All links and previews of all buckets have ended.");
-    return exitCodes.done;
+    ctx.say("All links and previews of all buckets have ended.");
+    return { json: result };
   },
 });

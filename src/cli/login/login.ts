@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { type CommandRow, command, exitCodes } from "../command.ts";
+import { type CommandRow, command } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { json } from "../options.ts";
@@ -26,7 +26,7 @@ export const login = command({
     ["--ca <file>", "check the server's certificate against this file (PEM); saved with the login"],
     json,
   ],
-  async run({ url: address, name: wanted, ca: file, json }, ctx) {
+  async run({ url: address, name: wanted, ca: file }, ctx) {
     const { isSuperToken, permissionsText, tokenState } = await import("../tokens/permissions.ts");
     const url = parseServerUrl(ctx, address, "node-server login");
     const chosen = wanted === undefined ? undefined : parseServerName(wanted);
@@ -49,8 +49,7 @@ export const login = command({
     ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
     const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
     ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
-    if (json) await ctx.printJson({ name, url, token: tokenState(own), super: isSuper });
-    return exitCodes.done;
+    return { json: { name, url, token: tokenState(own), super: isSuper } };
   },
 });
 
@@ -90,7 +89,7 @@ export const logout = command({
     const current = known.current === undefined || known.current === name ? {} : { current: known.current };
     await writeServers(ctx, { ...current, servers });
     ctx.say(`logged out of ${name}`);
-    return exitCodes.done;
+    return undefined;
   },
 });
 
@@ -100,17 +99,16 @@ const list = command({
   summary: "list saved servers",
   isDefault: true,
   options: [json],
-  async run({ json }, ctx) {
+  async run(_, ctx) {
     const { current, servers } = await readServers(ctx);
     const rows = Object.entries(servers).map(([name, { url }]) => ({ name, url, current: name === current }));
     const width = Math.max(0, ...rows.map(({ name }) => name.length));
     const lines = rows.map(
       ({ name, url, current }) => `${current ? "*" : " "} ${name.padEnd(width)}  ${url}\n`,
     );
-    await (json ? ctx.printJson(rows) : ctx.print(lines.join("")));
     if (ctx.env.NODE_SERVER_URL) ctx.say("note: NODE_SERVER_URL is set and overrides this");
     else if (rows.length === 0) ctx.say("no server is saved; `node-server login URL` adds one");
-    return exitCodes.done;
+    return { json: rows, text: lines.join("") };
   },
 });
 
@@ -125,7 +123,7 @@ const use = command({
       throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
     await writeServers(ctx, { ...known, current: name });
     ctx.say(`${name} (${found.url}) is now in use`);
-    return exitCodes.done;
+    return undefined;
   },
 });
 

@@ -22,16 +22,16 @@ export const checkSiteCommand = command({
     const isLocal = isLocalPath(ctx, site);
     const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
     const problems = await checkSite(source);
+    if (problems.length === 0)
+      ctx.say(
+        `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: no problems found.`,
+      );
     const hasErrors = problems.some(({ level }) => level === "error");
-    if (options.json) await ctx.printJson(problems);
-    else {
-      for (const problem of problems) await ctx.print(`${formatSiteProblem(problem)}\n`);
-      if (problems.length === 0)
-        ctx.say(
-          `${siteFiles.join(" and ")} of the ${isLocal ? "folder" : "bucket"} ${site}: no problems found.`,
-        );
-    }
-    return hasErrors ? exitCodes.failed : exitCodes.done;
+    return {
+      json: problems,
+      text: problems.map((problem) => `${formatSiteProblem(problem)}\n`).join(""),
+      code: hasErrors ? exitCodes.failed : exitCodes.done,
+    };
   },
 });
 

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
-import { command, exitCodes, type Options } from "../command.ts";
+import { command, exitCodes, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
@@ -78,7 +78,7 @@ async function deployOnce(
   deploying: Deploying,
   lock: LockContext,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Outcome> {
   const { client, bucket, tree, record, options } = deploying;
   const deploy = await begin(deploying, lock);
   await lock.remember(deploy);
@@ -90,8 +90,7 @@ async function deployOnce(
     reportOmitted(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
       ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
-      if (options.json) await ctx.printJson({ ...done, complete: false, published: false });
-      return exitCodes.failed;
+      return { json: { ...done, complete: false, published: false }, code: exitCodes.failed };
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
       ctx.say(
@@ -100,9 +99,9 @@ async function deployOnce(
     signal.throwIfAborted();
     // From here on a signal is not heeded: whether it was published would not be known.
     mayBePublished = true;
-    const code = await finish(ctx, deploying, deploy, done);
+    const outcome = await finish(ctx, deploying, deploy, done);
     await lock.remember(undefined);
-    return code;
+    return outcome;
   } finally {
     if (!mayBePublished && (await drop(ctx, client, { bucket, deploy }))) await lock.remember(undefined);
   }
@@ -155,7 +154,7 @@ async function finish(
   deploying: Deploying,
   deploy: string,
   done: FillSummary,
-): Promise<number> {
+): Promise<Outcome> {
   const { client, bucket, tree, options } = deploying;
   const counts = `${countText(done.files, "file")} (${sizeText(done.bytes)}), ${numberText(done.uploaded)} uploaded (${sizeText(done.uploaded_bytes)})`;
   const left_out = [...tree.omitted, ...done.left_out];
@@ -165,10 +164,8 @@ async function finish(
     ctx.say(`${bucket}: deploy ${deploy} is ready, not published: ${counts}`);
     ctx.say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
     const complete = reportMissing(ctx, tree.omitted.length, 0);
-    await (options.json
-      ? ctx.printJson({ ...summary, complete, published: false, address, expires })
-      : ctx.print(`${address}\n`));
-    return complete ? exitCodes.done : exitCodes.failed;
+    const json = { ...summary, complete, published: false, address, expires };
+    return { json, text: `${address}\n`, code: complete ? exitCodes.done : exitCodes.failed };
   }
   // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
   const published = await new RetryPolicy(ctx)
@@ -191,10 +188,8 @@ async function finish(
   const { replaced } = published;
   const errors = problems.filter(({ level }) => level === "error").length;
   const complete = reportMissing(ctx, tree.omitted.length, errors);
-  await (options.json
-    ? ctx.printJson({ ...summary, complete, published: true, replaced, problems, address })
-    : ctx.print(`${address}\n`));
-  return complete ? exitCodes.done : exitCodes.failed;
+  const json = { ...summary, complete, published: true, replaced, problems, address };
+  return { json, text: `${address}\n`, code: complete ? exitCodes.done : exitCodes.failed };
 }
 
 /**

@@ -1,12 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { type NodeServerClient, NotFound } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
-import { countCell, printTable, sizeCell, timeCell } from "../terminal/table.ts";
+import { countCell, sizeCell, timeCell } from "../terminal/table.ts";
 import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 /** Lists the deploys of a bucket, or publishes, previews or deletes one. */
@@ -26,21 +26,20 @@ export const deploys = command({
       throw new WrongUsage("give only one of --publish, --preview and --delete");
     const client = await connect(ctx, options);
     if (publish !== undefined)
-      return switched(ctx, client, bucket, options, () =>
+      return switched(ctx, client, bucket, () =>
         client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),
       );
     if (preview !== undefined) {
       const made = await previewAddress(ctx, client, { bucket, deploy: preview });
-      await (options.json ? ctx.printJson({ deploy: preview, ...made }) : ctx.print(`${made.address}\n`));
-      return exitCodes.done;
+      return { json: { deploy: preview, ...made }, text: `${made.address}\n` };
     }
     if (gone !== undefined) {
       await confirm(ctx, `This deletes the deploy ${gone} of ${bucket} and its files.`, options.yes);
-      await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
+      const result = await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
       ctx.say(`deleted the deploy ${gone}`);
-      return exitCodes.done;
+      return { json: result };
     }
-    return list(ctx, client, bucket, options);
+    return list(ctx, client, bucket);
   },
 });
 
@@ -51,44 +50,39 @@ export const rollback = command({
   options: remoteJson,
   async run({ bucket, deploy, ...options }, ctx) {
     const client = await connect(ctx, options);
-    return switched(ctx, client, bucket, options, () =>
+    return switched(ctx, client, bucket, () =>
       client.call("static-bucket_deploy_rollback", { name: bucket, deploy }),
     );
   },
 });
 
-async function list(
-  ctx: Context,
-  client: NodeServerClient,
-  bucket: string,
-  { json }: { readonly json?: boolean },
-): Promise<number> {
+async function list(ctx: Context, client: NodeServerClient, bucket: string): Promise<Outcome> {
   const found = await client.call("static-bucket_deploy_list", { name: bucket });
-  await printTable(ctx, {
-    json: json && found,
-    head: ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
-    rows: found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
-      deploy,
-      changed ? `${state}, changed` : state,
-      published_at === null ? "-" : timeCell(ctx, published_at),
-      timeCell(ctx, made_at),
-      by,
-      files === null ? "-" : countCell(ctx, files),
-      bytes === null ? "-" : sizeCell(ctx, bytes),
-      note,
-    ]),
-  });
   if (found.length === 0) ctx.say(`${bucket} has no deploys; \`node-server deploy DIR ${bucket}\` makes one`);
-  return exitCodes.done;
+  return {
+    json: found,
+    table: {
+      head: ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
+      rows: found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
+        deploy,
+        changed ? `${state}, changed` : state,
+        published_at === null ? "-" : timeCell(ctx, published_at),
+        timeCell(ctx, made_at),
+        by,
+        files === null ? "-" : countCell(ctx, files),
+        bytes === null ? "-" : sizeCell(ctx, bytes),
+        note,
+      ]),
+    },
+  };
 }
 
 async function switched(
   ctx: Context,
   client: NodeServerClient,
   bucket: string,
-  { json }: { readonly json?: boolean },
   change: () => Promise<PublishResult>,
-): Promise<number> {
+): Promise<Outcome> {
   const published = await change().catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error;
     // `name` is the param that names the bucket.
@@ -102,6 +96,5 @@ async function switched(
   const address = await publishedAddress(client, bucket, published);
   const { deploy, replaced } = published;
   ctx.say(`${bucket}: published ${deploy}${replaced === null ? "" : ` (was ${replaced})`}`);
-  await (json ? ctx.printJson({ deploy, replaced, problems, address }) : ctx.print(`${address}\n`));
-  return exitCodes.done;
+  return { json: { deploy, replaced, problems, address }, text: `${address}\n` };
 }

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { folderProblem } from "../../base/local-fs/access.ts";
 import type { NodeServerClient } from "../../client/index.ts";
-import { command, exitCodes, type Options } from "../command.ts";
+import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
@@ -14,7 +14,7 @@ import {
   copyFiles,
   inParallel,
   newSummary,
-  printPlan,
+  planText,
   reportCopies,
 } from "../transfer/engine.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "../transfer/fetch.ts";
@@ -30,13 +30,6 @@ import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
 import { BucketReader, listRemote, type RemoteFile, type RemoteTree } from "../transfer/remote-tree.ts";
 import { SkipRules } from "../transfer/skip-rules.ts";
-
-const pullOptions = [
-  ...remoteJson,
-  ["--delete", "also delete files that are not in the bucket"],
-  ["--dry-run", "show what would happen and change nothing"],
-] as const;
-type PullOptions = Options<typeof pullOptions>;
 
 interface PullItem extends RemoteFile {
   readonly path: string;
@@ -65,7 +58,11 @@ const notice = "interrupted; downloaded files are complete, and the same command
 export const pull = command({
   name: "pull <bucket> <dir>",
   summary: "download the changed files of a bucket into a folder",
-  options: pullOptions,
+  options: [
+    ...remoteJson,
+    ["--delete", "also delete files that are not in the bucket"],
+    ["--dry-run", "show what would happen and change nothing"],
+  ],
   notes:
     "\nFiles and folders named .git or .DS_Store are not downloaded and not deleted.\n--delete keeps files that a push of the folder would skip.",
   async run({ bucket, dir, ...options }, ctx) {
@@ -91,9 +88,9 @@ export const pull = command({
       const wanted = await choose(remote, { local, record }, signal);
       const gone =
         options.delete && real !== undefined ? goneFrom(ctx, remote, local, SkipRules.read(real)) : [];
-      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone, options);
+      if (options.dryRun || real === undefined) return showPlan(ctx, wanted, gone);
       const summary = await apply(ctx, { client, bucket, dir: real, record }, wanted, gone, signal);
-      return report(ctx, bucket, summary, options);
+      return report(ctx, bucket, summary);
     });
   },
 });
@@ -206,25 +203,23 @@ async function fetchAll(
   summary.failed.push(...failed);
 }
 
-async function showPlan(
+function showPlan(
   ctx: Context,
   { files, omitted, unchanged }: Choice,
   gone: readonly { readonly path: string }[],
-  { json }: PullOptions,
-): Promise<number> {
+): Outcome {
   const downloads = files.map(({ path, size }) => ({ path, size }));
   const deletes = gone.map(({ path }) => path);
-  if (json) await ctx.printJson({ dry_run: true, downloads, deletes, unchanged, left_out: omitted });
-  else await printPlan(ctx, "download", downloads, deletes);
   reportOmitted(ctx, "not pulled", omitted);
   ctx.say(
     `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
   );
-  return exitCodes.done;
+  const json = { dry_run: true, downloads, deletes, unchanged, left_out: omitted };
+  return { json, text: planText("download", downloads, deletes) };
 }
 
-function report(ctx: Context, bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
+function report(ctx: Context, bucket: string, summary: PullSummary): Outcome {
   const { downloaded, bytes, deleted, unchanged } = summary;
   const line = `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`;
-  return reportCopies(ctx, { verb: "pulled", summary, lines: [line], json: json && summary });
+  return reportCopies(ctx, { verb: "pulled", summary, lines: [line] });
 }

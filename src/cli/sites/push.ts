@@ -1,14 +1,14 @@
 import { Fault } from "../../base/fault.ts";
 import { ClientError } from "../../client/index.ts";
 import { addressOfBucket } from "../buckets/bucket-address.ts";
-import { command, exitCodes, type Options } from "../command.ts";
+import { command, exitCodes, type Options, type Outcome, printOutcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type ErrorFacts, errorFacts } from "../errors.ts";
 import { remoteJson } from "../options.ts";
 import { connect, exitCodeOf } from "../remote/remote.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
-import { printPlan, reportCopies, sizeOf } from "../transfer/engine.ts";
+import { planText, reportCopies, sizeOf } from "../transfer/engine.ts";
 import { realFolder } from "../transfer/local-tree.ts";
 import { reportOmitted, reportSkipped, reportSkippedThere } from "../transfer/omitted-file.ts";
 import { PushRecord } from "../transfer/record.ts";
@@ -59,9 +59,12 @@ Pages are uploaded after the files they refer to, the front page last; --delete 
       const summary = await pushAlone(ctx, site, signal);
       reportSkipped(ctx, summary.skipped, options);
       reportSkippedThere(ctx, bucket, summary.skipped_there);
-      const code = await report(ctx, site, summary, options);
-      if (!options.json) await ctx.print(`${await addressOfBucket(client, bucket)}\n`);
-      if (folder === undefined) return code;
+      const outcome = {
+        ...report(ctx, site, summary, options),
+        text: `${await addressOfBucket(client, bucket)}\n`,
+      };
+      if (folder === undefined) return outcome;
+      await printOutcome(ctx, outcome, options.json);
       await reportEvent(ctx, options, { event: "watching", dir }, `watching ${dir}; stop with Ctrl+C`);
       return await keepPushing(
         ctx,
@@ -103,12 +106,8 @@ async function keepPushing(
       continue;
     }
     try {
-      const code = await report(
-        ctx,
-        site,
-        await pushAlone(ctx, { ...site, dir: realFolder(ctx, dir) }, signal),
-        options,
-      );
+      const summary = await pushAlone(ctx, { ...site, dir: realFolder(ctx, dir) }, signal);
+      const code = await printOutcome(ctx, report(ctx, site, summary, options), options.json);
       isIncomplete = code !== exitCodes.done;
     } catch (error) {
       if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
@@ -140,38 +139,31 @@ async function reportEvent(
 async function showPlan(
   ctx: Context,
   site: Site,
-  { json, verbose }: PushOptions,
+  { verbose }: PushOptions,
   signal: AbortSignal,
-): Promise<number> {
+): Promise<Outcome> {
   const { plan, local } = await planPush(ctx, site, signal);
   const uploads = plan.uploads.map(({ path, size }) => ({ path, size }));
   const deletes = site.delete ? [...plan.gone] : [];
-  if (json)
-    await ctx.printJson({
-      dry_run: true,
-      uploads,
-      deletes,
-      unchanged: plan.unchanged,
-      left_out: local.omitted,
-      skipped: local.skipped,
-      skipped_there: plan.skippedThere,
-    });
-  else await printPlan(ctx, "upload", uploads, deletes);
   reportOmitted(ctx, "not pushed", local.omitted);
   reportSkipped(ctx, local.skipped, { verbose });
   reportSkippedThere(ctx, site.bucket, plan.skippedThere);
   ctx.say(
     `would upload ${countText(uploads.length, "file")} (${sizeText(sizeOf(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
   );
-  return exitCodes.done;
+  const json = {
+    dry_run: true,
+    uploads,
+    deletes,
+    unchanged: plan.unchanged,
+    left_out: local.omitted,
+    skipped: local.skipped,
+    skipped_there: plan.skippedThere,
+  };
+  return { json, text: planText("upload", uploads, deletes) };
 }
 
-function report(
-  ctx: Context,
-  site: Site,
-  summary: PushSummary,
-  { json, watch }: PushOptions,
-): Promise<number> {
+function report(ctx: Context, site: Site, summary: PushSummary, { watch }: PushOptions): Outcome {
   const { uploaded, bytes, deleted, unchanged, not_sent: rest } = summary;
   const lines = [
     `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
@@ -180,6 +172,6 @@ function report(
     lines.unshift(
       `${countText(rest, "file")} that may refer to them ${rest === 1 ? "was" : "were"} not sent; fix the problem and push again`,
     );
-  const result = watch ? { event: "pushed", ...summary } : summary;
-  return reportCopies(ctx, { verb: "pushed", summary, lines, json: json && result });
+  const json = watch ? { event: "pushed", ...summary } : summary;
+  return { ...reportCopies(ctx, { verb: "pushed", summary, lines }), json };
 }

@@ -1,11 +1,8 @@
 import { visible } from "../../base/visible-text.ts";
-import type { ResultOf } from "../../client/index.ts";
-import { type CommandRow, command, exitCodes } from "../command.ts";
+import { type CommandRow, command } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
-import { printTable, timeCell } from "../terminal/table.ts";
-
-type Certificate = ResultOf<"node-server_certificates">[number];
+import { timeCell } from "../terminal/table.ts";
 
 const list = command({
   name: "list",
@@ -16,31 +13,28 @@ const list = command({
     const client = await connect(ctx, options);
     const found = await client.call("node-server_certificates");
     const time = (at: number | null) => (at === null ? "-" : timeCell(ctx, at));
-    await printTable(ctx, {
-      json: options.json && found,
-      head: ["NAME", "STATE", "ISSUER", "END", "NEXT TRY", "LAST ERROR"],
-      rows: found.map(({ name, state, issuer, until, renew_at, problem }) => [
-        name,
-        state,
-        issuer ?? "-",
-        time(until),
-        time(problem?.retry_at ?? renew_at),
-        problem?.reason ?? "-",
-      ]),
-    });
-    if (options.json) return exitCodes.done;
     if (found.length === 0)
       ctx.say(
         "the server has no name to order a certificate for; write auto = true and server_name below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)",
       );
-    for (const one of found) if (one.problem !== null) ctx.say(visible(problemText(one, one.problem)));
-    return exitCodes.done;
+    for (const { name, problem } of found)
+      if (problem !== null) ctx.say(visible(`${name}: ${problem.advice} (${problem.detail})`));
+    return {
+      json: found,
+      table: {
+        head: ["NAME", "STATE", "ISSUER", "END", "NEXT TRY", "LAST ERROR"],
+        rows: found.map(({ name, state, issuer, until, renew_at, problem }) => [
+          name,
+          state,
+          issuer ?? "-",
+          time(until),
+          time(problem?.retry_at ?? renew_at),
+          problem?.reason ?? "-",
+        ]),
+      },
+    };
   },
 });
-
-function problemText({ name }: Certificate, { advice, detail }: NonNullable<Certificate["problem"]>): string {
-  return `${name}: ${advice} (${detail})`;
-}
 
 const renew = command({
   name: "renew <name>",
@@ -49,9 +43,8 @@ const renew = command({
   async run({ name, ...options }, ctx) {
     const client = await connect(ctx, options);
     const before = await client.call("node-server_renew_certificate", { name });
-    if (options.json) await ctx.printJson(before);
-    else ctx.say(`ordered; \`node-server certs\` shows what comes of it`);
-    return exitCodes.done;
+    ctx.say("ordered; `node-server certs` shows what comes of it");
+    return { json: before };
   },
 });
 

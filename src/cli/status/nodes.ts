@@ -1,10 +1,10 @@
 import { visible } from "../../base/visible-text.ts";
 import type { ResultOf } from "../../client/index.ts";
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { timeText } from "../terminal/quantities.ts";
-import { printTable, timeCell } from "../terminal/table.ts";
+import { timeCell } from "../terminal/table.ts";
 
 type Answer = ResultOf<"cluster_nodes">;
 type ClusterNode = Answer["nodes"][number];
@@ -23,22 +23,23 @@ export const nodes = command({
       uuid === answered_by.uuid && boot === answered_by.boot;
     // The clock of the database, not of this machine.
     const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
-    await printTable(ctx, {
-      json: options.json && answer,
-      head: ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
-      rows: nodes.map((node) => [
-        isAnswering(node) ? "*" : "",
-        node.name,
-        stateText(node, now),
-        node.version,
-        timeCell(ctx, node.since),
-        String(node.processes),
-        node.url ?? "-",
-        node.uuid,
-      ]),
-    });
-    if (!options.json) for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
-    return exitCodes.done;
+    for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
+    return {
+      json: answer,
+      table: {
+        head: ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
+        rows: nodes.map((node) => [
+          isAnswering(node) ? "*" : "",
+          node.name,
+          stateText(node, now),
+          node.version,
+          timeCell(ctx, node.since),
+          String(node.processes),
+          node.url ?? "-",
+          node.uuid,
+        ]),
+      },
+    };
   },
 });
 

@@ -1,8 +1,7 @@
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { sizeText } from "../terminal/quantities.ts";
-import { printTable } from "../terminal/table.ts";
 
 const barWidth = 30;
 
@@ -27,12 +26,13 @@ export const storage = command({
         "█".repeat(Math.round((bytes / largest) * barWidth)),
       ];
     };
-    await printTable(ctx, {
-      json: options.json && { tables: Object.fromEntries(sorted), total },
-      head: ["TABLE", "     SIZE", "  SHARE", ""],
-      rows: sorted.map(([name, bytes]) => row(name, bytes)),
-    });
     ctx.say(`all tables: ${sizeText(total)}`);
-    return exitCodes.done;
+    return {
+      json: { tables: Object.fromEntries(sorted), total },
+      table: {
+        head: ["TABLE", "     SIZE", "  SHARE", ""],
+        rows: sorted.map(([name, bytes]) => row(name, bytes)),
+      },
+    };
   },
 });

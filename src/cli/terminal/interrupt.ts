@@ -7,11 +7,11 @@ const codes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
  * Runs `work` until it is done or a signal ends it in order; then `notice` is printed. A second signal does not wait for `work`: the
  * exit code is returned at once, and the program ends.
  */
-export async function interruptible(
+export async function interruptible<T>(
   ctx: Context,
   notice: string | (() => string),
-  work: (signal: AbortSignal) => Promise<number>,
-): Promise<number> {
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T | number> {
   const stop = new AbortController();
   const again = Promise.withResolvers<number>();
   let code: number | undefined;

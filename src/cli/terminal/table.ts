@@ -5,15 +5,12 @@ import type { Paint } from "./colour.ts";
 import { minuteText, numberText, secondText, sizeText } from "./quantities.ts";
 
 export interface Listing {
-  /** What `--json` prints instead; false or undefined without it. */
-  readonly json?: unknown;
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
 }
 
-/** printTable prints rows: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts; or as JSON. */
-export async function printTable(ctx: Context, { json, head, rows }: Listing): Promise<void> {
-  if (json) return ctx.printJson(json);
+/** printTable prints rows: aligned under a head on a terminal, elsewhere a line a row with tabs, for scripts. */
+export async function printTable(ctx: Context, { head, rows }: Listing): Promise<void> {
   const plain = rows.map((row) => row.map(visible));
   if (!ctx.out.isTTY) return ctx.print(plain.map((row) => `${row.join("\t")}\n`).join(""));
   const widths = head.map((_, at) => widthOf([head, ...plain].map((row) => row[at] ?? "")));

@@ -8,7 +8,7 @@ import {
   PermissionDenied,
   type ResultOf,
 } from "../../client/index.ts";
-import { type CommandRow, command, exitCodes } from "../command.ts";
+import { type CommandRow, command, type Outcome, printOutcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { renewLogin } from "../login/login.ts";
@@ -16,7 +16,7 @@ import { gather, parseDuration, remoteJson, yes } from "../options.ts";
 import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret, confirm } from "../terminal/ask.ts";
 import { agoText } from "../terminal/quantities.ts";
-import { printTable, timeCell } from "../terminal/table.ts";
+import { timeCell } from "../terminal/table.ts";
 
 type Token = ResultOf<"token_get">;
 
@@ -41,21 +41,22 @@ const list = command({
     const own = await client.call("token_get");
     // A script can compare times, but not "3 h ago".
     const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
-    await printTable(ctx, {
-      json: options.json && tokens,
-      head: ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
-      rows: tokens.map((token) => [
-        token.token_key,
-        token.username ?? "-",
-        endOf(ctx, token),
-        permissionsText(token, token.token_key === own.token_key),
-        token.created_by ?? "-",
-        token.name ?? "-",
-        token.created_at == null ? "-" : timeCell(ctx, token.created_at),
-        token.last_used_at == null ? "-" : lastUse(token.last_used_at),
-      ]),
-    });
-    return exitCodes.done;
+    return {
+      json: tokens,
+      table: {
+        head: ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
+        rows: tokens.map((token) => [
+          token.token_key,
+          token.username ?? "-",
+          endOf(ctx, token),
+          permissionsText(token, token.token_key === own.token_key),
+          token.created_by ?? "-",
+          token.name ?? "-",
+          token.created_at == null ? "-" : timeCell(ctx, token.created_at),
+          token.last_used_at == null ? "-" : lastUse(token.last_used_at),
+        ]),
+      },
+    };
   },
 });
 
@@ -107,7 +108,7 @@ const create = command({
         ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
       },
     });
-    return showSecret(ctx, made, options);
+    return secretOf(ctx, made);
   },
 });
 
@@ -148,13 +149,14 @@ const remove = command({
   async run({ key, ...options }, ctx) {
     const client = await connect(ctx, options);
     await confirm(ctx, `The token ${key} will be invalid at once.`, options.yes);
-    const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
+    const result = await client.call("token_delete", { target_token: key });
+    const left = result.created_tokens_left;
     ctx.say(`deleted the token ${key}`);
     if (left > 0)
       ctx.say(
         `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY`,
       );
-    return exitCodes.done;
+    return { json: result };
   },
 });
 
@@ -166,7 +168,8 @@ const roll = command({
     const target = await findServer(ctx, options);
     await confirm(ctx, `The current secret of ${key} will be invalid at once.`, options.yes);
     const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
-    const code = await showSecret(ctx, made, options);
+    // Before the saved login is changed, which may fail.
+    const code = await printOutcome(ctx, secretOf(ctx, made), options.json);
     await renewLogin(ctx, target, made);
     return code;
   },
@@ -180,23 +183,16 @@ const s3 = command({
   async run(options, ctx) {
     const client = await connect(ctx, options);
     const made = await client.call("token_s3_credentials");
-    await (options.json
-      ? ctx.printJson(made)
-      : ctx.print(
-          `AWS_ACCESS_KEY_ID=${visible(made.access_key_id)}\nAWS_SECRET_ACCESS_KEY=${visible(made.secret_access_key)}\n`,
-        ));
-    return exitCodes.done;
+    return {
+      json: made,
+      text: `AWS_ACCESS_KEY_ID=${visible(made.access_key_id)}\nAWS_SECRET_ACCESS_KEY=${visible(made.secret_access_key)}\n`,
+    };
   },
 });
 
-async function showSecret(
-  ctx: Context,
-  made: { readonly key: string; readonly secret: string },
-  { json }: { readonly json?: boolean },
-): Promise<number> {
-  await (json ? ctx.printJson(made) : ctx.print(`${visible(`${made.key}:${made.secret}`)}\n`));
+function secretOf(ctx: Context, made: { readonly key: string; readonly secret: string }): Outcome {
   ctx.say("save it; it is not shown again");
-  return exitCodes.done;
+  return { json: made, text: `${visible(`${made.key}:${made.secret}`)}\n` };
 }
 
 function endOf(ctx: Context, { timestamp_to }: Token): string {

@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { visible } from "../../base/visible-text.ts";
 import { type BucketFiles, FileError, withRetries } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { sizeText } from "../terminal/quantities.ts";
 import { type Meter, openMeter } from "./meter.ts";
@@ -107,16 +107,15 @@ function deepest(paths: Iterable<string>): string[] {
   return all.filter((path) => path !== "" && !above.has(path));
 }
 
-/** printPlan prints what a dry run would copy and delete, one file a line. */
-export function printPlan(
-  ctx: Context,
+/** planText returns what a dry run would copy and delete, one file a line. */
+export function planText(
   verb: "upload" | "download",
   files: readonly { readonly path: string; readonly size: number }[],
   deletes: readonly string[],
-): Promise<void> {
-  return ctx.print(
+): string {
+  return (
     files.map(({ path, size }) => `${verb}\t${visible(path)}\t${sizeText(size)}\n`).join("") +
-      deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
+    deletes.map((path) => `delete\t${visible(path)}\n`).join("")
   );
 }
 
@@ -127,21 +126,19 @@ export interface CopyReport {
   readonly summary: Pick<CopySummary, "left_out" | "failed"> & { readonly kept?: readonly OmittedFile[] };
   /** Lines for people. */
   readonly lines: readonly string[];
-  /** What `--json` prints; undefined without it. */
-  readonly json: object | false | undefined;
 }
 
-/** reportCopies names the files that were not copied, prints what happened, and returns the exit code. */
-export async function reportCopies(
+/** reportCopies names the files that were not copied, says what happened, and returns the outcome; its `json` is the summary. */
+export function reportCopies(
   ctx: Context,
-  { verb, summary: { left_out, kept = [], failed }, lines, json }: CopyReport,
-): Promise<number> {
+  { verb, summary, lines }: CopyReport,
+): Outcome & { readonly code: number } {
+  const { left_out, kept = [], failed } = summary;
   reportOmitted(ctx, `not ${verb}`, left_out);
   reportOmitted(ctx, "not deleted", kept);
   reportOmitted(ctx, "failed", failed);
   for (const line of lines) ctx.say(line);
-  if (json) await ctx.printJson(json);
-  return failed.length > 0 ? exitCodes.failed : exitCodes.done;
+  return { json: summary, code: failed.length > 0 ? exitCodes.failed : exitCodes.done };
 }
 
 /** inParallel works on all items, several at once. After the first error no further item is begun; it is thrown when those under way have ended. */
