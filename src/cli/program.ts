@@ -9,7 +9,7 @@ import { link } from "./links/link.ts";
 import { links, rollLinkSecret } from "./links/links.ts";
 import { login, logout, servers } from "./login/login.ts";
 import { allowHttp, gather, json, parseCount, parseDuration, remote, remoteJson } from "./options.ts";
-import { serverCommands } from "./server/commands.ts";
+import { childCommands, serverCommands, version } from "./server/commands.ts";
 import { checkSiteCommand } from "./sites/check-site.ts";
 import { deploy } from "./sites/deploy.ts";
 import { deploys, rollback } from "./sites/deploys.ts";
@@ -82,65 +82,19 @@ const status = command({
   run: async (options, ctx) => (await import("./status/status.ts")).status(options, ctx),
 });
 
-/** The headings of the help, with their commands. */
-const groups: Readonly<Record<string, readonly string[]>> = {
+/** The headings of the help, with their commands. A command is registered here and nowhere else. */
+const groups: Readonly<Record<string, readonly CommandRow[]>> = {
   "Sites and files:": [
-    ...["deploy", "rollback", "deploys", "push", "pull", "check-site", "ls", "cat", "cp", "mv", "rm"],
-    ...["link", "links", "roll-link-secret", "buckets"],
+    ...[deploy, rollback, deploys, push, pull, checkSiteCommand, ls, cat, cp, mv, rm],
+    ...[link, links, rollLinkSecret, buckets],
   ],
-  "Servers:": [
-    "login",
-    "logout",
-    "servers",
-    "status",
-    "nodes",
-    "certs",
-    "logs",
-    "sql",
-    "storage",
-    "tokens",
-    "call",
-  ],
-  "Run a server on this machine:": [
-    ...["serve", "init", "check", "health", "service", "update", "backup", "restore", "migrate"],
-    ...["roll-super-token", "get-uuid", "release-server"],
-  ],
-  "About this program:": ["version", "completion", "man"],
+  "Servers:": [login, logout, servers, status, nodes, certs, logs, sql, storage, tokens, call],
+  "Run a server on this machine:": serverCommands,
+  "About this program:": [version, completion, man],
 };
 
-/** Every command, in the order of the help. A command is registered here and nowhere else. */
-export const commands: readonly CommandRow[] = inGroups([
-  ...serverCommands,
-  ...[
-    deploy,
-    rollback,
-    deploys,
-    push,
-    pull,
-    checkSiteCommand,
-    ls,
-    cat,
-    cp,
-    mv,
-    rm,
-    link,
-    links,
-    rollLinkSecret,
-  ],
-  ...[buckets, login, logout, servers, status, nodes, certs, storage, tokens, call, logs, sql],
-  ...[completion, man, complete],
-]);
-
-function inGroups(rows: readonly CommandRow[]): readonly CommandRow[] {
-  const grouped = Object.entries(groups).flatMap(([group, names]) =>
-    names.map((name): CommandRow => {
-      const row = rows.find((other) => other.name.split(" ", 1)[0] === name);
-      if (row === undefined) throw new Error(`there is no command ${name}`);
-      return { ...row, group };
-    }),
-  );
-  const others = rows.filter(({ name }) => !grouped.some((row) => row.name === name));
-  const lost = others.find((row) => !row.hidden);
-  if (lost !== undefined) throw new Error(`the command ${lost.name} is in no group of the help`);
-  return [...grouped, ...others];
-}
+/** Every command, in the order of the help. */
+export const commands: readonly CommandRow[] = [
+  ...Object.entries(groups).flatMap(([group, rows]) => rows.map((row) => ({ ...row, group }))),
+  ...[complete, ...childCommands],
+];

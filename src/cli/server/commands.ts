@@ -29,7 +29,18 @@ const service: CommandRow = {
   ],
 };
 
-/** Commands of the machine that the server runs on. */
+export const version = command({
+  name: "version",
+  summary: "print the version and the build",
+  options: [["--json", "print the whole build record as JSON"]],
+  async run({ json }, ctx) {
+    const line = `node-server ${build.cargo_version} (${build.cargo_target_triple}, commit ${build.git_commit_sha.slice(0, 12)}, built ${build.build_time})`;
+    await ctx.print(`${json ? JSON.stringify(build, null, 2) : line}\n`);
+    return exitCodes.done;
+  },
+});
+
+/** Commands of the machine that the server runs on, in the order of the help. */
 export const serverCommands: readonly CommandRow[] = [
   command({
     name: "serve",
@@ -48,17 +59,6 @@ export const serverCommands: readonly CommandRow[] = [
     summary: "create the configuration, the database and the Super Token, print its credentials, exit",
     options: [listen("ws_listener of the new configuration")],
     run: async (options, ctx) => (await import("./init.ts")).init(options, ctx),
-  }),
-  command({
-    name: "roll-super-token",
-    summary: "give the Super Token new credentials; the old ones are invalid at once",
-    options: [yes],
-    run: async (options, ctx) => (await import("./init.ts")).rollSuper(options, ctx),
-  }),
-  command({
-    name: "get-uuid",
-    summary: "print the server's UUID",
-    run: async (options, ctx) => (await import("./init.ts")).getUuid(options, ctx),
   }),
   command({
     name: "check",
@@ -82,16 +82,7 @@ export const serverCommands: readonly CommandRow[] = [
     ],
     run: async (options, ctx) => (await import("./health.ts")).health(options, ctx),
   }),
-  command({
-    name: "version",
-    summary: "print the version and the build",
-    options: [["--json", "print the whole build record as JSON"]],
-    async run({ json }, ctx) {
-      const line = `node-server ${build.cargo_version} (${build.cargo_target_triple}, commit ${build.git_commit_sha.slice(0, 12)}, built ${build.build_time})`;
-      await ctx.print(`${json ? JSON.stringify(build, null, 2) : line}\n`);
-      return exitCodes.done;
-    },
-  }),
+  service,
   command({
     name: "update",
     summary: "update the running server to a release, or the binary if no server runs",
@@ -144,14 +135,27 @@ export const serverCommands: readonly CommandRow[] = [
     ],
     run: async (options, ctx) => (await import("../backup/migrate.ts")).migrate(options, ctx),
   }),
-  service,
+  command({
+    name: "roll-super-token",
+    summary: "give the Super Token new credentials; the old ones are invalid at once",
+    options: [yes],
+    run: async (options, ctx) => (await import("./init.ts")).rollSuper(options, ctx),
+  }),
+  command({
+    name: "get-uuid",
+    summary: "print the server's UUID",
+    run: async (options, ctx) => (await import("./init.ts")).getUuid(options, ctx),
+  }),
   command({
     name: "release-server <folder>",
     summary: "serve a folder of releases to servers that update themselves",
     options: [["--listen <address>", "the address to listen on", { default: "127.0.0.1:2212" }]],
     run: async (options, ctx) => (await import("./release-server.ts")).releaseServer(options, ctx),
   }),
-  // The server starts these as child processes; they are not for people.
+];
+
+/** Commands that the server starts as child processes; they are not for people. */
+export const childCommands: readonly CommandRow[] = [
   command({
     name: "sql-child",
     summary: "",
