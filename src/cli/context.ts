@@ -53,6 +53,8 @@ export class PipeClosed extends Error {
  * never those of the process, so that it also runs beside others in the process of a test.
  */
 export class Context {
+  /** Whether notes and progress are left out (`--quiet`). */
+  isQuiet = false;
   readonly #surroundings: Surroundings;
   #lines: AsyncGenerator<string> | undefined;
 
@@ -104,8 +106,13 @@ export class Context {
   /** Writes a value as JSON to standard output, on one line. */
   readonly printJson = (value: unknown): Promise<void> => this.print(jsonLine(value));
 
-  /** Writes a line, or several, for people to standard error. A server may have chosen some of the text, so it cannot control the terminal. */
+  /** Writes a line, or several, for people to standard error, unless `--quiet` was given. */
   readonly say = (line: string): void => {
+    if (!this.isQuiet) this.warn(line);
+  };
+
+  /** Does the same about a failure, with `--quiet` too. A server may have chosen some of the text, so it cannot control the terminal. */
+  readonly warn = (line: string): void => {
     this.err.write(`${visibleLines(line)}\n`);
   };
 

@@ -8,6 +8,7 @@ import { defaultConfigPath, type OptionRow } from "./command.ts";
 /** Options of the program itself. */
 export const globalOptions: readonly OptionRow[] = [
   ["-c, --config <path>", "the configuration file", { default: defaultConfigPath }],
+  ["-q, --quiet", "print results and errors only, without notes and progress"],
 ];
 export const json = ["--json", "print JSON"] as const;
 export const yes = ["-y, --yes", "do not ask for confirmation"] as const;

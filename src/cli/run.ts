@@ -19,7 +19,7 @@ export async function run(args: readonly string[], ctx: Context): Promise<number
   } catch (error) {
     if (error instanceof PipeClosed) return exitCodes.done;
     // The help or the version could not be printed, or there was no room for a message about what failed.
-    ctx.say(`node-server: ${await messageFor(ctx, error, undefined)}`);
+    ctx.warn(`node-server: ${await messageFor(ctx, error, undefined)}`);
     return exitCodeOf(error);
   }
 }
@@ -52,6 +52,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
     .exitOverride()
     .hook("preAction", (_, command) => {
       chosen = command;
+      ctx.isQuiet = program.opts().quiet === true;
     });
   addOptions(program, globalOptions);
   const onExit = (exitCode: number) => {
@@ -71,7 +72,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     }
     if (error instanceof PipeClosed) return exitCodes.done;
-    ctx.say(`node-server: ${await messageFor(ctx, error, chosen)}`);
+    ctx.warn(`node-server: ${await messageFor(ctx, error, chosen)}`);
     if (chosen?.opts().json === true) await ctx.printJson({ error: errorFacts(error) });
     return exitCodeOf(error);
   }

@@ -241,7 +241,7 @@ export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOption
     if (!options.json) await ctx.print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
     return exitCodes.done;
   }
-  ctx.say(`node-server: ${outcomeText(nodes, tag, ended)}`);
+  ctx.warn(`node-server: ${outcomeText(nodes, tag, ended)}`);
   return exitCodes.failed;
 }
 

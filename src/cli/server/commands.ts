@@ -33,10 +33,9 @@ export const version = command({
   name: "version",
   summary: "print the version and the build",
   options: [["--json", "print the whole build record as JSON"]],
-  async run({ json }, ctx) {
+  async run() {
     const line = `node-server ${build.cargo_version} (${build.cargo_target_triple}, commit ${build.git_commit_sha.slice(0, 12)}, built ${build.build_time})`;
-    await ctx.print(`${json ? JSON.stringify(build, null, 2) : line}\n`);
-    return exitCodes.done;
+    return { json: build, text: `${line}\n` };
   },
 });
 

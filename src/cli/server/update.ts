@@ -5,7 +5,7 @@ import type { Config } from "../../config/schema.ts";
 import { Binary } from "../../update/binary.ts";
 import { askLatest, isLater, type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
-import { type CommandOptions, exitCodes } from "../command.ts";
+import { type CommandOptions, exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
@@ -21,7 +21,7 @@ interface UpdateOptions extends CommandOptions, UpdateAllOptions {
 }
 
 /** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
-export async function update(options: UpdateOptions, ctx: Context): Promise<number> {
+export async function update(options: UpdateOptions, ctx: Context): Promise<Outcome | number> {
   const { config: path, tag } = options;
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
@@ -34,7 +34,7 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<numb
       if (!(options.check && name === "json"))
         throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes need --all");
   const config = await readConfig(ctx, path);
-  if (options.check) return check(ctx, config, options);
+  if (options.check) return check(config);
   const wanted = given ?? (await newest(ctx, config));
   const running = await findRunning(config);
   if (running !== undefined) {
@@ -48,18 +48,16 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<numb
 }
 
 /** Says whether there is a newer release, and changes nothing. */
-async function check(ctx: Context, config: Config, { json }: UpdateOptions): Promise<number> {
+async function check(config: Config): Promise<Outcome> {
   const { version: newest, text } = await newestTag(config);
   const running = (await findRunning(config))?.version ?? build.cargo_version;
   const newer = isLater(newest, running);
-  await (json
-    ? ctx.printJson({ current: running, latest: newest, newer })
-    : ctx.print(
-        newer
-          ? `${text} is available, ${running} is running; \`node-server update\` updates it\n`
-          : `${running} is running; there is no newer release\n`,
-      ));
-  return exitCodes.done;
+  return {
+    json: { current: running, latest: newest, newer },
+    text: newer
+      ? `${text} is available, ${running} is running; \`node-server update\` updates it\n`
+      : `${running} is running; there is no newer release\n`,
+  };
 }
 
 async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<boolean> {

@@ -89,7 +89,7 @@ async function deployOnce(
     reportOmitted(ctx, "not deployed", [...tree.omitted, ...done.left_out]);
     reportOmitted(ctx, "failed", done.failed);
     if (done.failed.length > 0) {
-      ctx.say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
+      ctx.warn(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
       return { json: { ...done, complete: false, published: false }, code: exitCodes.failed };
     }
     if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
@@ -203,7 +203,7 @@ function reportMissing(ctx: Context, omitted: number, errors: number): boolean {
       : []),
     ...(errors > 0 ? [`${countText(errors, "line")} of _headers and _redirects cannot be applied`] : []),
   ];
-  for (const what of missing) ctx.say(`node-server: ${what}: see above`);
+  for (const what of missing) ctx.warn(`node-server: ${what}: see above`);
   return missing.length === 0;
 }
 

@@ -105,7 +105,7 @@ async function runWhole(ctx: Context, server: Target, text: string, options: Sql
   if (answer instanceof LimitReached) throw answer;
   await show(ctx, [answer], options);
   reportCount(ctx, answer.row_count, started);
-  ctx.say(
+  ctx.warn(
     `node-server: only the first ${countText(answer.data.length, "row")} were printed: ${pages.message}`,
   );
   return exitCodes.failed;

@@ -9,7 +9,7 @@ import {
   toUnreachable,
   Unreachable,
 } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { isUnixAddress, unixClientUrl } from "../remote/addresses.ts";
 import { explain } from "../remote/explain.ts";
@@ -29,7 +29,7 @@ import { warningText } from "./nodes.ts";
 export async function status(
   options: RemoteOptions & { readonly json?: boolean },
   ctx: Context,
-): Promise<number> {
+): Promise<Outcome> {
   // Reachability and version need no token.
   const target = await findTarget(ctx, options);
   noteToken(ctx, target);
@@ -40,21 +40,21 @@ export async function status(
   });
   if (asked instanceof Unreachable) {
     const error = await explain(asked, target);
-    await ctx.printJson({ server: target.url, reachable: false, error });
-    ctx.say(`node-server: ${error}`);
-    return exitCodeOf(asked);
+    ctx.warn(`node-server: ${error}`);
+    return { json: { server: target.url, reachable: false, error }, code: exitCodeOf(asked) };
   }
   const { own } = asked.answers;
   const state = stateOf(target, asked);
-  await (options.json ? ctx.printJson(state) : ctx.print(linesOf(state, asked.answers)));
+  const shown = { json: state, text: linesOf(state, asked.answers) };
+  const isWell = state.verdict !== "trouble" && state.ready !== false;
   if (!(own instanceof Error) || own instanceof NoToken)
-    return state.verdict === "trouble" || state.ready === false ? exitCodes.failed : exitCodes.done;
-  ctx.say(
+    return { ...shown, code: isWell ? exitCodes.done : exitCodes.failed };
+  ctx.warn(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it cannot check tokens: ${own.message}`
       : `node-server: ${await explain(own, target)}`,
   );
-  return exitCodeOf(own);
+  return { ...shown, code: exitCodeOf(own) };
 }
 
 async function ask(target: Target) {

@@ -11,15 +11,17 @@ const barWidth = 25;
 /** StatusLine shows on a terminal what a task of unknown length has done so far; elsewhere it shows nothing. */
 export class StatusLine {
   readonly isTerminal: boolean;
+  readonly #isQuiet: boolean;
   readonly #err: Output;
   readonly #clock: Clock;
   #drawn = "";
   #drawnAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ err, clock }: Context) {
+  constructor({ err, clock, isQuiet }: Context) {
     this.#err = err;
     this.#clock = clock;
-    this.isTerminal = err.isTTY === true;
+    this.#isQuiet = isQuiet;
+    this.isTerminal = err.isTTY === true && !isQuiet;
   }
 
   /** `text` is called only when something is shown. */
@@ -35,6 +37,7 @@ export class StatusLine {
 
   /** Writes a line of its own, above what is drawn. */
   say(text: string): void {
+    if (this.#isQuiet) return;
     const line = visible(text);
     this.#err.write(this.isTerminal ? `\r\x1b[K${line}\n${this.#drawn}` : `${line}\n`);
   }
@@ -49,16 +52,14 @@ export class StatusLine {
 /** ProgressLine shows on standard error how far a task is: a bar on a terminal, elsewhere a line for every tenth. */
 export class ProgressLine {
   readonly #what: string;
-  readonly #err: Output;
-  readonly #clock: Clock;
   readonly #startedAt: number;
+  readonly #ctx: Context;
   readonly #line: StatusLine;
   #tenth = 0;
 
   constructor(ctx: Context, what: string) {
     this.#what = what;
-    this.#err = ctx.err;
-    this.#clock = ctx.clock;
+    this.#ctx = ctx;
     this.#startedAt = ctx.clock.monotonic();
     this.#line = new StatusLine(ctx);
   }
@@ -70,7 +71,7 @@ export class ProgressLine {
     const tenth = Math.floor(share * 10);
     if (this.#line.isTerminal || tenth <= this.#tenth) return;
     this.#tenth = tenth;
-    this.#err.write(`${visible(`${this.#what}: ${tenth * 10} %, ${state()}`)}\n`);
+    this.#line.say(`${this.#what}: ${tenth * 10} %, ${state()}`);
   }
 
   /** Writes a line of its own, above the bar. */
@@ -82,12 +83,12 @@ export class ProgressLine {
     if (this.#isQuiet) return;
     if (this.#line.isTerminal) {
       this.#line.draw(this.#bar(share, state()));
-      this.#err.write("\n");
+      this.#ctx.err.write("\n");
     } else this.update(share, state);
   }
 
   get #isQuiet(): boolean {
-    return this.#clock.monotonic() - this.#startedAt < quietMs;
+    return this.#ctx.isQuiet || this.#ctx.clock.monotonic() - this.#startedAt < quietMs;
   }
 
   #bar(share: number, state: string): string {

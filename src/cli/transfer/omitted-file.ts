@@ -39,7 +39,8 @@ export interface OmittedFile extends OmissionCause {
 
 /** reportOmitted names files on standard error, one a line. */
 export function reportOmitted(ctx: Context, what: string, files: readonly OmittedFile[]): void {
-  for (const { path, why } of files) ctx.say(`${what}: ${visible(path)}: ${visible(why)}`);
+  const say = what === "failed" ? ctx.warn : ctx.say;
+  for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
 }
 
 const maxNamed = 5;
