@@ -3,6 +3,7 @@ import { defaultOf, type Key } from "../src/base/config-key.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import type { CommandRow } from "../src/cli/command.ts";
 import { commands } from "../src/cli/program.ts";
+import { needText } from "../src/cli/tokens/permissions.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { retiredKeys } from "../src/config/retired-keys.ts";
@@ -39,20 +40,31 @@ function withCommands(page: string): string {
     commands.filter(({ hidden }) => !hidden),
     ({ group }) => group ?? "",
   );
-  const tables = [...groups].map(
-    ([group, rows]) =>
-      `| ${group.replace(/:$/, "")} | |\n|---|---|\n${rows.flatMap((row) => commandLines(row)).join("\n")}`,
-  );
+  const tables = [...groups].map(([group, rows]) => {
+    const lines = rows.flatMap((row) => commandLines(row));
+    const hasNeeds = lines.some(({ length }) => length > 2);
+    const head = [group.replace(/:$/, ""), "", ...(hasNeeds ? ["Needs"] : [])];
+    return [head, head.map(() => "---"), ...lines]
+      .map((cells) => `| ${head.map((_, at) => cells[at] ?? "").join(" | ")} |`)
+      .join("\n");
+  });
   return page.replace(
     /(<!-- Printed by `npm run docs`.*-->\n)[\s\S]*?(<!-- End of what is printed\. -->)/,
     (_, begin, end) => `${begin}\n${tables.join("\n\n")}\n\n${end}`,
   );
 }
 
-/** commandLines returns a row of the table for each command of a group, or for the command itself. */
-function commandLines({ name, summary, run, commands: below = [] }: CommandRow, above = ""): string[] {
+/** commandLines returns the cells of a row for each command of a group, or for the command itself. */
+function commandLines(
+  { name, summary, run, needs, commands: below = [] }: CommandRow,
+  above = "",
+): string[][] {
   const sub = below.flatMap((row) => commandLines(row, `${above}${name} `));
-  return run === undefined ? sub : [`| \`${above}${name}\` | ${summary.replaceAll("|", "\\|")} |`, ...sub];
+  const permissions =
+    needs === undefined ? [] : [needText(needs).replace(/^a token that can | in bucket BUCKET$/g, "")];
+  return run === undefined
+    ? sub
+    : [[`\`${above}${name}\``, summary.replaceAll("|", "\\|"), ...permissions], ...sub];
 }
 
 const curlExample = `\`\`\`

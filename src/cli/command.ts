@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { exitCodes } from "../base/process.ts";
+import type { MethodName } from "../client/index.ts";
 import type { Context } from "./context.ts";
 import { type Listing, printTable } from "./terminal/table.ts";
 
@@ -48,6 +49,9 @@ export interface Outcome {
 /** What a command resolves to: its exit code alone, or its outcome, or nothing where it is done and has nothing to print. */
 type Result = Promise<Outcome | number | undefined>;
 
+/** Need is a method that a command calls, or `files`: it changes files over WebDAV, which takes all four actions. */
+export type Need = MethodName | "files";
+
 /** CommandRow is a declared command, or a group of them. */
 export interface CommandRow {
   /** The name with its arguments, as commander writes them: `push <dir> <bucket>`. */
@@ -59,6 +63,8 @@ export interface CommandRow {
   readonly choices?: readonly string[];
   /** Text after the help. */
   readonly notes?: string;
+  /** What the token must be allowed to do, for a command that talks to a server. */
+  readonly needs?: readonly Need[];
   /** Replaces `-h, --help` by an option of this description, which `run` is given: the command prints its help itself. */
   readonly ownHelp?: string;
   /** Runs when its group is named alone. */
@@ -152,10 +158,14 @@ export function termOf({ name, options = [] }: CommandRow): string {
   return options.length === 0 ? name : name.replace(/^\S+/, "$& [options]");
 }
 
-interface AddOptions {
+export interface AddOptions {
   readonly ctx: Context;
+  /** Is told which command runs, before it does. */
+  readonly onRun: (command: Command, row: CommandRow) => void;
   /** Receives the exit code of the command that ran. */
   readonly onExit: (code: number) => void;
+  /** Puts needs into words; given if a help may be printed. */
+  readonly needText: ((needs: readonly Need[]) => string) | undefined;
 }
 
 /** Adds a row by its name alone, for the list of commands: to add all options of all commands takes longer than most commands run. */
@@ -165,19 +175,23 @@ export function addName(parent: Command, { name, summary, group, hidden = false 
 }
 
 /** Adds the command of a row, and those below it, to a commander program. */
-export function addCommand(parent: Command, row: CommandRow, { ctx, onExit }: AddOptions): void {
-  const { isDefault = false, hidden = false, ownHelp, notes } = row;
+export function addCommand(parent: Command, row: CommandRow, options: AddOptions): void {
+  const { ctx, onRun, onExit, needText } = options;
+  const { isDefault = false, hidden = false, ownHelp, notes, needs } = row;
   const added = parent.command(row.name, { isDefault, hidden }).description(row.summary);
   if (row.group !== undefined) added.helpGroup(row.group);
   addOptions(added, row.options ?? []);
   if (row.choices !== undefined) added.registeredArguments[0]?.choices(row.choices);
   if (ownHelp !== undefined) added.helpOption(false).option("-h, --help", ownHelp);
   if (notes !== undefined) added.addHelpText("after", notes);
-  for (const sub of row.commands ?? []) addCommand(added, sub, { ctx, onExit });
+  if (needs !== undefined && needText !== undefined)
+    added.addHelpText("after", `\nNeeds ${needText(needs)}.`);
+  for (const sub of row.commands ?? []) addCommand(added, sub, options);
   if (row.run === undefined) return;
   // Commander's values have no types; those of `run` follow from the flags that commander read.
   const run = row.run as (options: object, ctx: Context, command: Command) => Result;
   added.action(async () => {
+    onRun(added, row);
     const given = added.registeredArguments.map((argument, at) => [argument.name(), added.processedArgs[at]]);
     const outcome = await run({ ...Object.fromEntries(given), ...added.optsWithGlobals() }, ctx, added);
     onExit(typeof outcome === "number" ? outcome : await printOutcome(ctx, outcome, added.opts().json));

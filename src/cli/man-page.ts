@@ -3,6 +3,7 @@ import { otherVariables } from "../config/environment.ts";
 import { type CommandRow, exitCodes, exitMeanings, type OptionRow, programDescription } from "./command.ts";
 import type { Context } from "./context.ts";
 import { globalOptions, remote } from "./options.ts";
+import { needText } from "./tokens/permissions.ts";
 
 /** Options that the page describes once for all commands. */
 const sharedOptions: readonly OptionRow[] = remote;
@@ -63,7 +64,8 @@ function commandEntries(row: CommandRow, above: string): string[] {
   const below = visible(row.commands ?? []).flatMap((sub) => commandEntries(sub, name));
   if (row.run === undefined) return below;
   const choices = row.choices === undefined ? [] : [`.br\n${troffText(`One of ${row.choices.join(", ")}.`)}`];
-  const text = (row.notes ?? "").trim();
+  const needs = row.needs === undefined ? "" : `Needs ${needText(row.needs)}.`;
+  const text = [(row.notes ?? "").trim(), needs].filter((part) => part !== "").join("\n\n");
   return [
     `.SS "${troffText(name)}"`,
     sentence(row.summary),

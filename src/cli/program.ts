@@ -33,6 +33,7 @@ const call = command({
 const logs = command({
   name: "logs",
   summary: "print the log entries that a server keeps in memory",
+  needs: ["log_list"],
   options: [
     ...remote,
     ["--all", "print the entries of every node of its cluster, by time, with the name of the node"],
@@ -49,6 +50,7 @@ const logs = command({
 const sql = command({
   name: "sql [statement]",
   summary: "run SQL on a server's database; without a statement, read statements from the terminal",
+  needs: ["node-server_exec_sql"],
   options: [
     ...remote,
     ["-f, --file <file>", "read the statements from a file (- is standard input)"],
@@ -78,6 +80,7 @@ const complete = command({
 const status = command({
   name: "status",
   summary: "print the state of a server and of the token in use",
+  needs: ["token_get"],
   options: remoteJson,
   run: async (options, ctx) => (await import("./status/status.ts")).status(options, ctx),
 });

@@ -3,7 +3,17 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { nearest } from "../base/validation-issue.ts";
 import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
-import { addCommand, addName, addOptions, exitCodes, nameOf, programDescription, termOf } from "./command.ts";
+import {
+  type AddOptions,
+  addCommand,
+  addName,
+  addOptions,
+  exitCodes,
+  type Need,
+  nameOf,
+  programDescription,
+  termOf,
+} from "./command.ts";
 import { type Context, type Output, PipeClosed } from "./context.ts";
 import { errorFacts, explainFileError, WrongUsage } from "./errors.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
@@ -19,7 +29,7 @@ export async function run(args: readonly string[], ctx: Context): Promise<number
   } catch (error) {
     if (error instanceof PipeClosed) return exitCodes.done;
     // The help or the version could not be printed, or there was no room for a message about what failed.
-    ctx.warn(`node-server: ${await messageFor(ctx, error, undefined)}`);
+    ctx.warn(`node-server: ${await messageFor(ctx, error)}`);
     return exitCodeOf(error);
   }
 }
@@ -27,6 +37,7 @@ export async function run(args: readonly string[], ctx: Context): Promise<number
 async function runCommand(args: readonly string[], ctx: Context): Promise<number> {
   let code: number = exitCodes.done;
   let chosen: Command | undefined;
+  let needs: readonly Need[] = [];
   /** The help or the version, which commander prints without waiting. */
   let help = "";
   const width = ({ isTTY, columns }: Output) => (isTTY ? columns : undefined);
@@ -49,17 +60,22 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
     })
     .description(programDescription)
     .version(build.cargo_version, "-V, --version", "print the version")
-    .exitOverride()
-    .hook("preAction", (_, command) => {
-      chosen = command;
-      ctx.isQuiet = program.opts().quiet === true;
-    });
+    .exitOverride();
   addOptions(program, globalOptions);
-  const onExit = (exitCode: number) => {
-    code = exitCode;
+  const options: AddOptions = {
+    ctx,
+    onRun(command, row) {
+      chosen = command;
+      needs = row.needs ?? [];
+      ctx.isQuiet = program.opts().quiet === true;
+    },
+    onExit(exitCode) {
+      code = exitCode;
+    },
+    needText: await needTextFor(args),
   };
   for (const row of commands)
-    if (args.includes(nameOf(row))) addCommand(program, row, { ctx, onExit });
+    if (args.includes(nameOf(row))) addCommand(program, row, options);
     else addName(program, row);
   adviseHelp(program);
   refuseUnknownCommands(program);
@@ -72,7 +88,7 @@ async function runCommand(args: readonly string[], ctx: Context): Promise<number
       return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     }
     if (error instanceof PipeClosed) return exitCodes.done;
-    ctx.warn(`node-server: ${await messageFor(ctx, error, chosen)}`);
+    ctx.warn(`node-server: ${await messageFor(ctx, error, chosen, needs)}`);
     if (chosen?.opts().json === true) await ctx.printJson({ error: errorFacts(error) });
     return exitCodeOf(error);
   }
@@ -116,9 +132,21 @@ function withHelpOption(args: readonly string[]): readonly string[] {
   return first === "help" && command.length > 0 ? [...command, "--help"] : args;
 }
 
+/** Loads the words for needs if these arguments ask for the help of a command. */
+async function needTextFor(args: readonly string[]): Promise<AddOptions["needText"]> {
+  const isHelp = args.some((word) => ["help", "-h", "--help"].includes(word));
+  if (!isHelp || !commands.some((row) => args.includes(nameOf(row)))) return undefined;
+  return (await import("./tokens/permissions.ts")).needText;
+}
+
 /** A message for a failed command: what was wrong and what to do. */
-async function messageFor(ctx: Context, error: unknown, command: Command | undefined): Promise<string> {
-  if (error instanceof ClientError) return explain(error, await targetOf(ctx, command));
+async function messageFor(
+  ctx: Context,
+  error: unknown,
+  command?: Command,
+  needs: readonly Need[] = [],
+): Promise<string> {
+  if (error instanceof ClientError) return explain(error, await targetOf(ctx, command), needs);
   if (!(error instanceof Fault)) return explainFileError(error) ?? bugText(error);
   const isUsage = error instanceof WrongUsage && command !== undefined;
   const advice = isUsage ? `\n${await helpLineAfter(command)}` : "";

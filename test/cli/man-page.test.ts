@@ -45,3 +45,11 @@ test("the manual page has every command and option, and groff formats it without
 function plain(text: string): string {
   return text.replace(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g"), "").replace(/.\x08/g, "");
 }
+
+test("every command that talks to a server says what its token must be allowed to do", () => {
+  const calls = leaves(commands).filter(({ row }) => remote.every((option) => row.options?.includes(option)));
+  const silent = calls.filter(({ row }) => row.needs === undefined).map(({ name }) => name);
+  // What a call needs depends on its method.
+  expect(silent).toEqual(["node-server call [method] [params...]"]);
+  expect(manPage(commands)).toContain("Needs a token that can delete and list files in bucket BUCKET.");
+});

@@ -185,3 +185,54 @@ story("on a terminal storage draws bars and lists have a head", async () => {
     /^NAME +PATH +ROOT +CORS +ENABLED +ACCESS +HOSTS +CLEAN URLS\nsite +site +no +no +yes +public +- +no\n/,
   );
 });
+
+story("with --quiet a command prints its result and its failure, and nothing else", async () => {
+  await using site = await deploySite();
+  const { run, local, node } = site;
+  await fill(local, { "index.html": "x" });
+  const address = `${node.url}/node/static/site/\n`;
+  for (const args of [
+    ["-q", "push", local, "site"],
+    ["deploy", local, "site", "--quiet"],
+    ["push", "-q", local, "site"],
+  ])
+    expect(await run(...args)).toMatchObject({ code: 0, stdout: address, stderr: "" });
+  const missing = await run("-q", "cat", "site/none");
+  expect([missing.code, missing.stdout, missing.stderr]).toEqual([
+    1,
+    "",
+    "node-server: there is no site/none\n",
+  ]);
+});
+
+story(
+  "a token that lacks one of the things a command needs learns all of them before anything is done",
+  async () => {
+    await using site = await deploySite();
+    const { run, start, local, node } = site;
+    await fill(local, { "index.html": "x" });
+    await site.push();
+    const limits = [
+      {
+        scopes: [{ static_bucket: "*" }],
+        permissions: [
+          { static_bucket: "read" },
+          { static_bucket: "write" },
+          { static_bucket_file: "list" },
+          { static_bucket_file: "read" },
+        ],
+      },
+    ];
+    const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: await node.newToken(limits) };
+    const deployed = await start(env, "deploy", local, "site").exited;
+    expect([deployed.code, deployed.stderr]).toEqual([
+      3,
+      expect.stringContaining(
+        "this command needs a token that can read, write, delete and list files in bucket",
+      ),
+    ]);
+    expect((await start(env, "buckets", "clone", "site", "copy").exited).code).toBe(3);
+    expect((await run("buckets", "show", "copy")).code).toBe(1);
+    expect((await run("help", "deploy")).stdout).toContain("Needs a token that can read, write");
+  },
+);

@@ -38,6 +38,7 @@ const publicNote = (address: string) => `anyone can read the bucket's files at $
 const list = command({
   name: "list",
   summary: "list all buckets",
+  needs: ["static-bucket_list"],
   isDefault: true,
   options: remoteJson,
   async run(options, ctx) {
@@ -53,6 +54,7 @@ const list = command({
 const create = command({
   name: "create <name>",
   summary: "create a bucket",
+  needs: ["static-bucket_create"],
   options: shape("default: its name"),
   notes: `\nNote: without --private, ${publicNote("SERVER/node/static/NAME/…")}.`,
   async run({ name, ...options }, ctx) {
@@ -94,6 +96,7 @@ const privateNote =
 const show = command({
   name: "show <name>",
   summary: "show one bucket",
+  needs: ["static-bucket_read"],
   options: remoteJson,
   async run({ name, ...options }, ctx) {
     const client = await connect(ctx, options);
@@ -111,6 +114,7 @@ const show = command({
 const update = command({
   name: "update <name>",
   summary: "change a bucket; omitted settings stay",
+  needs: ["static-bucket_update"],
   options: [
     ...shape("default: unchanged"),
     ["--no-root", "do not serve it at /"],
@@ -146,6 +150,7 @@ const update = command({
 const remove = command({
   name: "delete <name>",
   summary: "delete a bucket; its files stay, unless you add --files",
+  needs: ["static-bucket_delete"],
   options: [...remoteJson, ["--files", "also delete its files, deploys and history permanently"], yes],
   notes: "\n`node-server rm -r NAME/` deletes all files of a bucket that stays.",
   async run({ name, ...options }, ctx) {

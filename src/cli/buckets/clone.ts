@@ -13,6 +13,7 @@ import { bucketAddress } from "./bucket-address.ts";
 export const clone = command({
   name: "clone <name> <new>",
   summary: "create a bucket with the settings and files of another one, also on another server",
+  needs: ["static-bucket_read", "static-bucket_create", "files"],
   options: [
     ...remoteJson,
     ["--to <server>", "create it on this saved server, or at this address (default: the same server)"],
@@ -42,6 +43,8 @@ them; deploys and history are not copied.`,
       async (signal) => {
         const listed = await listRemote(from.client, name, { missing: "it was deleted just now", signal });
         const files = [...listed].map(([path, file]) => ({ path, ...file }));
+        // A token that may not change its files is refused before the bucket exists.
+        await to.client.bucket(copy).find("", { signal });
         const settings = { cors, public: isPublic, clean_urls };
         const made = await to.client.call("static-bucket_create", { name: copy, ...settings });
         isCreated = true;

@@ -139,6 +139,7 @@ function concernsOneFile({ kind }: RpcError): boolean {
 export const history = command({
   name: "history <name> [path]",
   summary: "list deleted and replaced files that can be restored, at a path and below",
+  needs: ["static-bucket-file_history"],
   options: remoteJson,
   async run({ name, path, ...options }, ctx) {
     const client = await connect(ctx, options);
@@ -164,6 +165,7 @@ export const history = command({
 export const restore = command({
   name: "restore <name> [path] [version]",
   summary: "restore a version of `history`, or with --all every missing file",
+  needs: ["static-bucket-file_history", "static-bucket-file_restore"],
   options: [
     ...remoteJson,
     ["--to <path>", "restore it to this path (default: its own path)"],
@@ -206,6 +208,7 @@ export const restore = command({
 export const purge = command({
   name: "purge <name>",
   summary: "purge everything that `history` lists; it can no longer be restored",
+  needs: ["static-bucket-file_retention", "static-bucket-file_purge"],
   options: [...remoteJson, yes],
   async run({ name, ...options }, ctx) {
     const client = await connect(ctx, options);

@@ -10,6 +10,7 @@ import { missing, parseBucketPath, shown } from "./location.ts";
 export const cat = command({
   name: "cat <files...>",
   summary: "print files of buckets (BUCKET/PATH), as they are",
+  needs: ["static-bucket-file_read"],
   options: remote,
   async run({ files: locations, ...options }, ctx) {
     const files = locations.map(parseBucketPath);

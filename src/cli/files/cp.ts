@@ -53,11 +53,13 @@ const notice = "interrupted; copied files are complete";
 export const cp = command({
   name: "cp <from> <to>",
   summary: "copy a file or a folder: to a bucket, from one, or between buckets",
+  needs: ["files"],
   options: copyOptions,
   notes: `
 Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../; - is standard input.
 If TO is an existing folder or ends with a slash, the copy goes into it under its own name.
-Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.`,
+Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.
+A copy to this machine needs only to read and list files.`,
   async run({ from, to, ...options }, ctx) {
     const [source, target] = [parseLocation(from), parseLocation(to)];
     if (isLocal(source) && isLocal(target))
@@ -85,6 +87,7 @@ Missing folders are created. Existing files are replaced. In a local folder, the
 export const mv = command({
   name: "mv <from> <to>",
   summary: "move or rename a file or a folder of a bucket",
+  needs: ["files"],
   options: remoteJson,
   notes:
     "\nIf TO is an existing folder or ends with a slash, it goes there under its own name.\nMissing folders are created. An existing file is replaced, a folder never.",

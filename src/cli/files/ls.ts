@@ -22,6 +22,7 @@ interface ListRow {
 export const ls = command({
   name: "ls [place]",
   summary: "list a folder of a bucket (BUCKET/PATH); without an argument, the buckets",
+  needs: ["static-bucket-file_list"],
   options: [...remoteJson, ["-r, --recursive", "list every file below it"]],
   async run({ place: location, ...options }, ctx) {
     const at = location === undefined ? undefined : parseBucketPath(location);

@@ -15,6 +15,7 @@ import { type BucketPath, filesBelow, parseBucketPath, requireEntry, shown } fro
 export const rm = command({
   name: "rm <places...>",
   summary: "delete files of buckets (BUCKET/PATH)",
+  needs: ["files"],
   options: [...remote, ["-r, --recursive", "delete a folder and its content, after a question"], yes],
   notes:
     "\n`rm -r BUCKET/` deletes everything in a bucket. `node-server buckets history BUCKET` lists what can be\nrestored, `node-server buckets purge BUCKET` frees its space.",

@@ -15,6 +15,7 @@ import { minuteText } from "../terminal/quantities.ts";
 export const link = command({
   name: "link <place>",
   summary: "make a link that opens one file of a bucket (BUCKET/PATH) without a token",
+  needs: ["static-bucket-file_link"],
   options: [
     ...remoteJson,
     ["--expires <time>", "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)", { parse: parseExpiry }],

@@ -10,6 +10,7 @@ import { secondText } from "../terminal/quantities.ts";
 export const links = command({
   name: "links <bucket>",
   summary: "list the links of a bucket that have a limit or a password, or revoke links",
+  needs: ["static-bucket_links"],
   options: [
     ...remoteJson,
     ["--revoke <id>", "revoke this link"],
@@ -50,6 +51,7 @@ export const links = command({
 export const rollLinkSecret = command({
   name: "roll-link-secret",
   summary: "replace the secret of signed links: all links and previews of all buckets end",
+  needs: ["node-server_roll_link_secret"],
   options: [...remoteJson, yes],
   async run(options, ctx) {
     const client = await connect(ctx, options);

@@ -12,6 +12,7 @@ import {
   Unreachable,
   type UnreachableReason,
 } from "../../client/index.ts";
+import type { Need } from "../command.ts";
 import { isUnixAddress, whyNoUnixAnswer } from "./addresses.ts";
 import type { Target } from "./remote.ts";
 
@@ -74,15 +75,18 @@ const fourActions =
 export async function explain(
   error: Error,
   target: Pick<Target, "url" | "fetch"> | undefined,
+  needs: readonly Need[] = [],
 ): Promise<string> {
   if (error instanceof RpcError && !(error instanceof PermissionDenied) && !(error instanceof MethodNotFound))
     return error.detail;
   if (target === undefined) return error.message;
   if (error instanceof PermissionDenied) {
     const rejection = error.reason && rejections[error.reason];
-    return rejection === undefined
-      ? `${error.message}; \`node-server status\` shows what this token may do`
-      : `${rejection}; log in again with \`node-server login ${target.url}\``;
+    if (rejection !== undefined) return `${rejection}; log in again with \`node-server login ${target.url}\``;
+    // The server names what the first refused call lacks; a command of several calls may need more.
+    const { needText } = await import("../tokens/permissions.ts");
+    const all = needs.length > 1 ? `; this command needs ${needText(needs)}` : "";
+    return `${error.message}${all}; \`node-server status\` shows what this token may do`;
   }
   if (error instanceof FileError && error.status === 403) return `${error.message}; ${fourActions}`;
   if (error instanceof MethodNotFound)

@@ -15,6 +15,7 @@ import { listRemote } from "../transfer/remote-tree.ts";
 export const checkSiteCommand = command({
   name: "check-site <site>",
   summary: "check _headers and _redirects of a folder or a bucket",
+  needs: ["static-bucket-file_list", "static-bucket-file_read"],
   options: remoteJson,
   notes:
     "\nSITE is a folder if one has this name, else a bucket. Invalid lines make the command fail; warnings do not.",

@@ -53,6 +53,7 @@ const notice = "interrupted; nothing was published, run the command again";
 export const deploy = command({
   name: "deploy <dir> <bucket>",
   summary: "deploy a folder to a bucket (atomic)",
+  needs: ["static-bucket_deploy_begin", "files"],
   options: deployOptions,
   notes: `\n${skipNotes}\nThe previous site stays as a deploy; \`rollback\` publishes it again.`,
   async run({ dir, bucket, ...options }, ctx) {

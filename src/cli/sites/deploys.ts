@@ -13,6 +13,7 @@ import { type PublishResult, previewAddress, publishedAddress, reportProblems } 
 export const deploys = command({
   name: "deploys <bucket>",
   summary: "list the deploys of a bucket; publish, preview or delete one",
+  needs: ["static-bucket_deploy_list"],
   options: [
     ...remoteJson,
     ["--publish <deploy>", "publish this deploy"],
@@ -47,6 +48,7 @@ export const deploys = command({
 export const rollback = command({
   name: "rollback <bucket> [deploy]",
   summary: "publish an earlier deploy again (default: the previous one)",
+  needs: ["static-bucket_deploy_rollback"],
   options: remoteJson,
   async run({ bucket, deploy, ...options }, ctx) {
     const client = await connect(ctx, options);

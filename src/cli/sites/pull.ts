@@ -58,6 +58,7 @@ const notice = "interrupted; downloaded files are complete, and the same command
 export const pull = command({
   name: "pull <bucket> <dir>",
   summary: "download the changed files of a bucket into a folder",
+  needs: ["static-bucket-file_list", "static-bucket-file_read"],
   options: [
     ...remoteJson,
     ["--delete", "also delete files that are not in the bucket"],

@@ -37,6 +37,7 @@ const notice = "interrupted; uploaded files are complete, and the same command c
 export const push = command({
   name: "push <dir> <bucket>",
   summary: "upload the changed files of a folder to a bucket, file by file",
+  needs: ["static-bucket_lease", "files"],
   options: pushOptions,
   notes: `
 Files are compared by size and hash; results of earlier pushes are stored in the user's state folder.

@@ -7,6 +7,7 @@ import { timeCell } from "../terminal/table.ts";
 const list = command({
   name: "list",
   summary: "list the names, the ends of their certificates, and what went wrong",
+  needs: ["node-server_certificates"],
   isDefault: true,
   options: remoteJson,
   async run(options, ctx) {
@@ -39,6 +40,7 @@ const list = command({
 const renew = command({
   name: "renew <name>",
   summary: "order a new certificate for a name now; the one in force stays until then",
+  needs: ["node-server_renew_certificate"],
   options: remoteJson,
   async run({ name, ...options }, ctx) {
     const client = await connect(ctx, options);

@@ -14,6 +14,7 @@ type Warning = Answer["warnings"][number];
 export const nodes = command({
   name: "nodes",
   summary: "list the nodes that use the server's database; * answered",
+  needs: ["cluster_nodes"],
   options: remoteJson,
   async run(options, ctx) {
     const client = await connect(ctx, options);

@@ -9,6 +9,7 @@ const barWidth = 30;
 export const storage = command({
   name: "storage",
   summary: "print the disk space of each table",
+  needs: ["storage_read"],
   options: remoteJson,
   async run(options, ctx) {
     const client = await connect(ctx, options);

@@ -1,6 +1,13 @@
 import { type Grant, type Limit, toLimits } from "../../auth/limit.ts";
 import type { Permission, Scope } from "../../auth/permission.ts";
-import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
+import {
+  type NodeServerClient,
+  PermissionDenied,
+  type Requirement,
+  type ResultOf,
+  requirements,
+} from "../../client/index.ts";
+import type { Need } from "../command.ts";
 
 type Token = ResultOf<"token_get">;
 
@@ -48,6 +55,38 @@ export function permissionsText({ token_limit }: Pick<Token, "token_limit">, isS
   if (isSuper) return "everything (Super Token)";
   const lines = toLimits(token_limit).flatMap(limitText);
   return lines.length === 0 ? "nothing" : lines.join("; ");
+}
+
+/** All actions on files, which WebDAV requires of every caller. */
+const fileAccess = {
+  kind: "all",
+  permissions: (["read", "write", "delete", "list"] as const).map((action) => ({
+    static_bucket_file: action,
+  })),
+  scope: { kind: "static_bucket", param: "name" },
+} satisfies Requirement;
+
+/** `needText` describes in the same words what a command needs: `a token that can list files in bucket BUCKET`. */
+export function needText(needs: readonly Need[]): string {
+  const required = needs.flatMap((need) => (need === "files" ? fileAccess : (requirements[need][0] ?? [])));
+  if (required.some(({ kind }) => kind === "super")) return "the Super Token";
+  const byScope = Map.groupBy(
+    required.filter((one) => one.kind === "all"),
+    ({ scope }) => scope.kind,
+  );
+  const limits = [...byScope].flatMap(([kind, all]) => {
+    const names = all.flatMap(({ permissions }) =>
+      permissions.map((one) => Object.entries(one).flat().join(".")),
+    );
+    const permissions = Object.keys(phrases).flatMap((permission) =>
+      names.includes(permission) ? [{ permission }] : [],
+    );
+    return limitText({
+      scopes: [kind === "global" ? { in: kind } : { in: kind, name: "BUCKET" }],
+      permissions,
+    });
+  });
+  return limits.length === 0 ? "any valid token" : `a token that can ${limits.join("; ")}`;
 }
 
 /**

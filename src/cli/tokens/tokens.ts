@@ -31,6 +31,7 @@ export const nodeActions = Object.keys(permissionNames).flatMap((name) =>
 const list = command({
   name: "list",
   summary: "list all tokens",
+  needs: ["token_list_all_tokens"],
   isDefault: true,
   options: remoteJson,
   async run(options, ctx) {
@@ -64,6 +65,7 @@ const list = command({
 const create = command({
   name: "create",
   summary: "create a token; its secret is printed only once",
+  needs: ["token_create"],
   options: [
     ...remoteJson,
     ["--bucket <name>", "a bucket that it may access; repeatable", { parse: gather }],
@@ -145,6 +147,7 @@ async function newPassword(ctx: Context, username: string): Promise<string> {
 const remove = command({
   name: "delete <key>",
   summary: "delete a token",
+  needs: ["token_delete"],
   options: [...remoteJson, yes],
   async run({ key, ...options }, ctx) {
     const client = await connect(ctx, options);
@@ -163,6 +166,7 @@ const remove = command({
 const roll = command({
   name: "roll <key>",
   summary: "give a token a new secret, printed only once",
+  needs: ["token_roll_token_secret"],
   options: [...remoteJson, yes],
   async run({ key, ...options }, ctx) {
     const target = await findServer(ctx, options);
@@ -179,6 +183,7 @@ const roll = command({
 const s3 = command({
   name: "s3",
   summary: "print the S3 access key and secret key of the token in use",
+  needs: ["token_s3_credentials"],
   options: remoteJson,
   async run(options, ctx) {
     const client = await connect(ctx, options);
