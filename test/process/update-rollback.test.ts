@@ -85,7 +85,7 @@ updateStory("`update` of a running server says that the new version was taken ba
   const server = await home.serve();
   const { code, stdout, stderr } = await home.run(["update", "--tag", "v2.1.0"]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toContain("v2.1.0 did not start, and the server runs 1.0.0 again");
+  expect(stderr).toContain("the update was rolled back: it runs 1.0.0 again");
   await expectTakenBack(home, server, "2.1.0");
 });
 
