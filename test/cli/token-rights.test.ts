@@ -98,7 +98,7 @@ test("rights are put into words that name what, where and nothing that is not gr
       "list agents everywhere",
     ],
   ];
-  for (const [token_limit, text] of cases) expect(permissionsText({ token_limit }, false)).toBe(text);
+  for (const [token_limit, text] of cases) expect(permissionsText({ token_limit })).toBe(text);
 });
 
 test("a time ago is told to the minute, hour or day", () => {

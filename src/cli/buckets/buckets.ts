@@ -163,11 +163,6 @@ const remove = command({
       options.yes,
     );
     const result = await client.call("static-bucket_delete", { name, ...(options.files && { files: true }) });
-    if (options.files && result.files_deleted !== true)
-      throw new Fault(
-        "Other",
-        `the server is too old to delete the files of ${name}; it deleted only the record`,
-      );
     ctx.say(
       options.files
         ? `deleted the bucket ${name} and its files`

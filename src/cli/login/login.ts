@@ -27,7 +27,7 @@ export const login = command({
     json,
   ],
   async run({ url: address, name: wanted, ca: file }, ctx) {
-    const { isSuperToken, permissionsText, tokenState } = await import("../tokens/permissions.ts");
+    const { permissionsText, tokenState } = await import("../tokens/permissions.ts");
     const url = parseServerUrl(ctx, address, "node-server login");
     const chosen = wanted === undefined ? undefined : parseServerName(wanted);
     const known = await readServers(ctx);
@@ -43,13 +43,12 @@ export const login = command({
       ctx.say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
     const token = await tokenFor(ctx, url);
     const own = await client(token).call("token_get");
-    const isSuper = await isSuperToken(client(token), { key: own.token_key, token });
     const server = { url, token, ...(file === undefined ? {} : { ca: ctx.path(file) }) };
     await writeServers(ctx, { current: name, servers: { ...known.servers, [name]: server } });
     ctx.say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
     const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
-    ctx.say(`can: ${visible(permissionsText(own, isSuper))}${end}`);
-    return { json: { name, url, token: tokenState(own), super: isSuper } };
+    ctx.say(`can: ${visible(permissionsText(own))}${end}`);
+    return { json: { name, url, token: tokenState(own), super: own.super === true } };
   },
 });
 

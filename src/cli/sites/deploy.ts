@@ -181,12 +181,11 @@ async function finish(
       );
       throw error;
     });
-  const problems = reportProblems(ctx, published);
-  const address = await publishedAddress(client, bucket, published);
+  reportProblems(ctx, published);
+  const address = publishedAddress(client, bucket, published);
+  const { replaced, problems } = published;
   ctx.say(`${bucket}: published ${deploy}: ${counts}`);
-  if (published.replaced !== null)
-    ctx.say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
-  const { replaced } = published;
+  if (replaced !== null) ctx.say(`\`node-server rollback ${bucket}\` goes back to ${replaced}`);
   const errors = problems.filter(({ level }) => level === "error").length;
   const complete = reportMissing(ctx, tree.omitted.length, errors);
   const json = { ...summary, complete, published: true, replaced, problems, address };

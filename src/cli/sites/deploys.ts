@@ -1,5 +1,5 @@
 import { Fault } from "../../base/fault.ts";
-import { type NodeServerClient, NotFound } from "../../client/index.ts";
+import { type NodeServerClient, NotFound, type PublishedDeploy } from "../../client/index.ts";
 import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
@@ -7,7 +7,7 @@ import { remoteJson, yes } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countCell, sizeCell, timeCell } from "../terminal/table.ts";
-import { type PublishResult, previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
+import { previewAddress, publishedAddress, reportProblems } from "./publish-result.ts";
 
 /** Lists the deploys of a bucket, or publishes, previews or deletes one. */
 export const deploys = command({
@@ -83,7 +83,7 @@ async function switched(
   ctx: Context,
   client: NodeServerClient,
   bucket: string,
-  change: () => Promise<PublishResult>,
+  change: () => Promise<PublishedDeploy>,
 ): Promise<Outcome> {
   const published = await change().catch((error: unknown) => {
     if (!(error instanceof NotFound)) throw error;
@@ -94,9 +94,9 @@ async function switched(
         : `\`node-server deploys ${bucket}\` lists the deploys of the bucket`;
     throw new Fault("NotFound", `${error.detail}; ${hint}`);
   });
-  const problems = reportProblems(ctx, published);
-  const address = await publishedAddress(client, bucket, published);
-  const { deploy, replaced } = published;
+  reportProblems(ctx, published);
+  const address = publishedAddress(client, bucket, published);
+  const { deploy, replaced, problems } = published;
   ctx.say(`${bucket}: published ${deploy}${replaced === null ? "" : ` (was ${replaced})`}`);
   return { json: { deploy, replaced, problems, address }, text: `${address}\n` };
 }

@@ -73,13 +73,13 @@ async function ask(target: Target) {
   return { version, uuid, answeredMs, answers, uptimeMs, readiness };
 }
 
-/** Returns the uptime as the health check tells it, which needs neither database nor token; null if an older server has none. */
+/** Returns the uptime as the health check tells it, which needs neither database nor token; null if it does not answer. */
 async function uptimeByHealth(target: Target): Promise<number | null> {
   const health = healthAnswer.safeParse(await getJson(target, "/node/health"));
   return health.success ? health.data.uptime_ms : null;
 }
 
-/** Returns whether the server can do its work, and what it lacks, such as `store`; undefined if it does not say, as an older one. */
+/** Returns whether the server can do its work, and what it lacks, such as `store`; undefined if it does not say. */
 async function readinessOf(target: Target) {
   const ready = readyAnswer.safeParse(await getJson(target, "/node/ready"));
   return ready.success ? ready.data : undefined;
@@ -115,7 +115,6 @@ async function askForToken(client: NodeServerClient) {
       ["node-server_uptime"],
       ["node-server_get_database_type"],
       ["static-bucket_list"],
-      // An older server does not know it.
       ["cluster_nodes"],
       ["node-server_metrics", { series: [] }],
       ["node-server_status"],
@@ -187,7 +186,7 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
     database: databaseText(state, database),
     token: tokenText(state, own),
-    ...(own instanceof Error ? {} : { can: permissionsText(own, state.super) }),
+    ...(own instanceof Error ? {} : { can: permissionsText(own) }),
     ...(state.token?.ends == null ? {} : { expires: `${minuteText(state.token.ends)} UTC` }),
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
     ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),

@@ -1,15 +1,7 @@
 import { type Grant, type Limit, toLimits } from "../../auth/limit.ts";
 import type { Permission, Scope } from "../../auth/permission.ts";
-import {
-  type NodeServerClient,
-  PermissionDenied,
-  type Requirement,
-  type ResultOf,
-  requirements,
-} from "../../client/index.ts";
+import { type Requirement, requirements, type Token } from "../../client/index.ts";
 import type { Need } from "../command.ts";
-
-type Token = ResultOf<"token_get">;
 
 /** Each permission as a verb and its object; permissions with the same object become one phrase. */
 const phrases: Readonly<Record<Permission, readonly [verb: string, object: string]>> = {
@@ -51,7 +43,10 @@ const scopePhrases: Readonly<Record<string, readonly [one: string, all: string]>
 };
 
 /** `permissionsText` describes in plain words what a token may do: `read and list files in bucket site; read logs`. */
-export function permissionsText({ token_limit }: Pick<Token, "token_limit">, isSuper: boolean): string {
+export function permissionsText({
+  token_limit,
+  super: isSuper,
+}: Pick<Token, "token_limit" | "super">): string {
   if (isSuper) return "everything (Super Token)";
   const lines = toLimits(token_limit).flatMap(limitText);
   return lines.length === 0 ? "nothing" : lines.join("; ");
@@ -89,34 +84,17 @@ export function needText(needs: readonly Need[]): string {
   return limits.length === 0 ? "any valid token" : `a token that can ${limits.join("; ")}`;
 }
 
-/**
- * `tokenState` returns what programs get of the token in use (`status --json`, `login --json`). An older server has no name and
- * times.
- */
+/** `tokenState` returns what programs get of the token in use (`status --json`, `login --json`). */
 export function tokenState(token: Token) {
   return {
     key: token.token_key,
     username: token.username,
-    name: token.name ?? null,
+    name: token.name,
     ends: token.timestamp_to,
-    created_at: token.created_at ?? null,
-    last_used_at: token.last_used_at ?? null,
+    created_at: token.created_at,
+    last_used_at: token.last_used_at,
     limits: token.token_limit,
   };
-}
-
-/** `isSuperToken` returns whether a client's token is the Super Token, by a call that only this may make. */
-export async function isSuperToken(
-  client: NodeServerClient,
-  { key, token }: { readonly key: string; readonly token: string },
-): Promise<boolean> {
-  try {
-    await client.call("token_get", { token: key, supertoken: token });
-    return true;
-  } catch (error) {
-    if (error instanceof PermissionDenied) return false;
-    throw error;
-  }
 }
 
 /** limitText returns one line for a limit; none for a limit that grants nothing. */

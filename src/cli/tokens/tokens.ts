@@ -6,7 +6,7 @@ import {
   type NodeServerClient,
   type Permission,
   PermissionDenied,
-  type ResultOf,
+  type Token,
 } from "../../client/index.ts";
 import { type CommandRow, command, type Outcome, printOutcome } from "../command.ts";
 import type { Context } from "../context.ts";
@@ -17,8 +17,6 @@ import { clientFor, connect, findServer } from "../remote/remote.ts";
 import { askSecret, confirm } from "../terminal/ask.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { timeCell } from "../terminal/table.ts";
-
-type Token = ResultOf<"token_get">;
 
 export const fileActions = ["read", "write", "delete", "list"] as const;
 type FileAction = (typeof fileActions)[number];
@@ -38,8 +36,6 @@ const list = command({
     const { permissionsText } = await import("./permissions.ts");
     const client = await connect(ctx, options);
     const { tokens } = await client.call("token_list_all_tokens");
-    // Only the Super Token may list them, so the caller's own is the Super Token.
-    const own = await client.call("token_get");
     // A script can compare times, but not "3 h ago".
     const lastUse = (at: number) => (ctx.out.isTTY ? agoText(at) : timeCell(ctx, at));
     return {
@@ -50,7 +46,7 @@ const list = command({
           token.token_key,
           token.username ?? "-",
           endOf(ctx, token),
-          permissionsText(token, token.token_key === own.token_key),
+          permissionsText(token),
           token.created_by ?? "-",
           token.name ?? "-",
           token.created_at == null ? "-" : timeCell(ctx, token.created_at),

@@ -4,13 +4,7 @@ import { dirname, join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { visible } from "../../base/visible-text.ts";
-import {
-  ClientError,
-  MethodNotFound,
-  type NodeServerClient,
-  NotFound,
-  RpcError,
-} from "../../client/index.ts";
+import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
 import { type Context, stateFolder } from "../context.ts";
 import { explainFileError } from "../errors.ts";
 import { agoText } from "../terminal/quantities.ts";
@@ -34,8 +28,7 @@ export interface LockContext {
 
 /**
  * withTransferLock runs `work` while this program holds the lock to change a bucket as a whole. Throws before anything is changed if
- * another program holds the lock. An older server has no such lock; a missing bucket is reported by `work`. On the wire the lock
- * is a `lease`.
+ * another program holds the lock. A missing bucket is reported by `work`. On the wire the lock is a `lease`.
  */
 export async function withTransferLock<T>(
   ctx: Context,
@@ -82,7 +75,7 @@ async function acquireTransferLock(
   try {
     return (await client.call("static-bucket_lease", { name: bucket, what, lease: known })).lease;
   } catch (error) {
-    if (error instanceof MethodNotFound || error instanceof NotFound) return undefined;
+    if (error instanceof NotFound) return undefined;
     const other = otherOf(error);
     if (other === undefined) throw error;
     throw new Fault("Other", `${other}; nothing was done. Try again later`, {
