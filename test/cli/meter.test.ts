@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Context, type Output } from "../../src/cli/context.ts";
-import { openMeter } from "../../src/cli/transfer/meter.ts";
+import { openMeter } from "../../src/cli/terminal/progress.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 
 function progressOf(load: { readonly bytes: number; readonly files: number }, { isTTY = false } = {}) {

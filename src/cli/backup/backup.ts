@@ -10,7 +10,7 @@ import { type Context, PipeClosed } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { StatusLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 
 /** Writes a backup beside a running server, or of a stopped one. */
@@ -39,7 +39,7 @@ export function backup(
       files: files ? filesSource(config) : undefined,
       keys,
     };
-    const line = new StatusLine(ctx);
+    const line = new Progress(ctx, "backing up");
     const options = {
       signal,
       progress: (at: { rows: number; files: number; bytes: number }) =>

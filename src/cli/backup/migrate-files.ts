@@ -15,8 +15,8 @@ import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { loadGivenConfig, readConfig } from "../server/open.ts";
+import { type Meter, openMeter } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
-import { type Meter, openMeter } from "../transfer/meter.ts";
 import { refuseRunning } from "./refuse.ts";
 
 /** `writeUrl` writes the URL of a table's key into a configuration file, or removes it. Owner, permissions and comments stay. */

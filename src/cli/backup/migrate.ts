@@ -15,7 +15,7 @@ import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { readConfig } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { StatusLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
 import { printTable } from "../terminal/table.ts";
 import { checkFilesTarget, type MigrateFilesOptions, migrateFiles, writeUrl } from "./migrate-files.ts";
@@ -100,7 +100,7 @@ async function copyConfigured(
   // A server that writes on would not be in the copy.
   await refuseRunning(ctx, { config, path });
   const store = files === undefined ? await usedStore(config) : undefined;
-  const line = new StatusLine(ctx);
+  const line = new Progress(ctx, "migrating");
   const copy = { ...database, database_url: target };
   let report: CopyReport;
   try {
@@ -110,7 +110,7 @@ async function copyConfigured(
       hub: new LogHub(),
       progress({ doing, table, rows }) {
         signal.throwIfAborted();
-        line.update(() => `${doing} ${table}: ${countText(rows, "row")}`);
+        line.update(() => `${doing} ${table}, ${countText(rows, "row")}`);
       },
     });
   } finally {

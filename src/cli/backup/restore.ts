@@ -23,7 +23,7 @@ import { WrongUsage } from "../errors.ts";
 import { withDatabase } from "../server/open.ts";
 import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { ProgressLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { refuseRoot, refuseRunning, refuseRunningHere } from "./refuse.ts";
 import { RestoredConfig } from "./restored-config.ts";
@@ -258,17 +258,16 @@ async function withProgress<T>(
   work: (onBytes: (bytes: number) => void) => Promise<T>,
 ): Promise<T> {
   const total = statSync(ctx.path(file)).size;
-  if (!ctx.err.isTTY) return work(() => {});
-  const line = new ProgressLine(ctx, what);
+  const line = new Progress(ctx, what);
   let done = 0;
   const state = () => `${sizeText(done)} of ${sizeText(total)}`;
   const share = () => Math.min(1, total === 0 ? 1 : done / total);
   try {
     return await work((bytes) => {
       done += bytes;
-      line.update(share(), state);
+      line.update(state, share());
     });
   } finally {
-    line.end(share(), state);
+    line.end(state, share());
   }
 }

@@ -15,7 +15,7 @@ import { remoteJson, yes } from "../options.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { ProgressLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
 import { sizeCell } from "../terminal/table.ts";
 import { inParallel } from "../transfer/engine.ts";
@@ -113,7 +113,7 @@ async function restoreEach(
 ): Promise<OmittedFile[]> {
   const failed: OmittedFile[] = [];
   if (versions.length === 0) return failed;
-  const line = new ProgressLine(ctx, "restoring");
+  const line = new Progress(ctx, "restoring");
   let done = 0;
   const state = () => `${numberText(done)} of ${countText(versions.length, "file")}`;
   await inParallel(versions, signal, async ({ path, version }) => {
@@ -124,9 +124,9 @@ async function restoreEach(
       failed.push({ path, reason: faultReason(error.data.reason) ?? "refused", why: error.detail });
     }
     done += 1;
-    line.update(done / versions.length, state);
+    line.update(state, done / versions.length);
   });
-  line.end(1, state);
+  line.end(state, 1);
   return failed;
 }
 

@@ -9,7 +9,7 @@ import type { FileOfBlob } from "../../db/rows/store-rows.ts";
 import { refuseRunning } from "../backup/refuse.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
-import { StatusLine } from "../terminal/progress.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { printTable } from "../terminal/table.ts";
 import { withDatabase } from "./open.ts";
@@ -59,7 +59,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
         ctx.say(`This database is the owner of ${url} now.`);
       }
       if (repair) await assertOwner(storeIdentity, blobs);
-      const line = new StatusLine(ctx);
+      const line = new Progress(ctx, "checking");
       let report: BlobReport;
       let deleted = 0;
       let damaged: readonly FileOfBlob[] = [];
@@ -68,7 +68,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
           rows,
           blobs,
           signal,
-          progress: (count) => line.update(() => `listing: ${count.toLocaleString("en-US")}`),
+          progress: (count) => line.update(() => countText(count, "blob")),
         });
         if (content)
           damaged = withoutBroken(
@@ -76,8 +76,7 @@ export async function checkFiles(ctx: Context, options: CheckFilesOptions): Prom
               rows,
               blobs,
               signal,
-              progress: (bytes) =>
-                line.update(() => `reading: ${sizeText(bytes)} of ${sizeText(report.bytes)}`),
+              progress: (bytes) => line.update(() => `${sizeText(bytes)} of ${sizeText(report.bytes)}`),
             }),
             report,
           );

@@ -3,8 +3,8 @@ import { visible } from "../../base/visible-text.ts";
 import { type BucketFiles, FileError, withRetries } from "../../client/index.ts";
 import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
+import { type Meter, openMeter } from "../terminal/progress.ts";
 import { sizeText } from "../terminal/quantities.ts";
-import { type Meter, openMeter } from "./meter.ts";
 import { type OmissionCause, type OmittedFile, reportOmitted } from "./omitted-file.ts";
 import { foldersOf } from "./remote-tree.ts";
 
