@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import type { SiteProblem } from "../../sites/problem.ts";
-import { checkSite, type SiteSource, siteFiles } from "../../sites/site-rules.ts";
+import type { SiteSource } from "../../sites/site-rules.ts";
 import { command, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
@@ -20,6 +20,8 @@ export const checkSiteCommand = command({
   notes:
     "\nSITE is a folder if one has this name, else a bucket. Invalid lines make the command fail; warnings do not.",
   async run({ site, ...options }, ctx) {
+    // It takes longer to load than most commands run.
+    const { checkSite, siteFiles } = await import("../../sites/site-rules.ts");
     const isLocal = isLocalPath(ctx, site);
     const source = isLocal ? folderSource(realFolder(ctx, site)) : await bucketSource(ctx, site, options);
     const problems = await checkSite(source);

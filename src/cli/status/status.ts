@@ -11,6 +11,7 @@ import {
 } from "../../client/index.ts";
 import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
+import { warningText } from "../nodes/nodes.ts";
 import { isUnixAddress, unixClientUrl } from "../remote/addresses.ts";
 import { explain } from "../remote/explain.ts";
 import {
@@ -23,7 +24,6 @@ import {
 } from "../remote/remote.ts";
 import { countText, minuteText, numberText, sizeText, timeText } from "../terminal/quantities.ts";
 import { permissionsText, tokenState } from "../tokens/permissions.ts";
-import { warningText } from "./nodes.ts";
 
 /** Prints the state of a server and of the token in use. */
 export async function status(
