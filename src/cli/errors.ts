@@ -2,7 +2,6 @@ import { resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { currentUser } from "../base/local-fs/access.ts";
 import { FileError, RpcError, Unreachable } from "../client/index.ts";
-import type { OmissionCause } from "./transfer/omitted-file.ts";
 
 /** WrongUsage is a mistake in the command line, found before anything was sent. Exit code 2. */
 export class WrongUsage extends Fault {
@@ -53,13 +52,6 @@ const diskMeanings: Readonly<Record<string, string>> = {
   EDQUOT: "the disk quota is used up; free some space and try again",
   EIO: "the disk cannot be read or written; check it",
 };
-
-/** `localRefusal` returns why one file cannot be read or written here; undefined for an error that explainFileError does not know. */
-export function localRefusal(error: unknown): OmissionCause | undefined {
-  const why = explainFileError(error);
-  if (why === undefined) return undefined;
-  return { reason: codeOf(error) === "ENAMETOOLONG" ? "name_too_long" : "not_permitted", why };
-}
 
 /** Explains a system error about a file to the user. Undefined for any other error, which is a bug of this program. */
 export function explainFileError(error: unknown): string | undefined {

@@ -1,11 +1,18 @@
 import { visible } from "../../base/visible-text.ts";
 import type { Context } from "../context.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
-import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy } from "../transfer/engine.ts";
+import {
+  type CopyJob,
+  copyFiles,
+  inParallel,
+  newSummary,
+  RetryPolicy,
+  refusalOf,
+} from "../transfer/engine.ts";
 import type { LocalFile, LocalTree } from "../transfer/local-tree.ts";
 import type { OmittedFile } from "../transfer/omitted-file.ts";
 import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../transfer/remote-tree.ts";
-import { refusalOf, sendFile } from "../transfer/send.ts";
+import { sendFile } from "../transfer/send.ts";
 import { type PushPlan, planPush, type Site } from "./push-plan.ts";
 
 /** PushSummary is what a push did, as `--json` prints it. */

@@ -1,4 +1,5 @@
 import type { Clock } from "../../base/clock.ts";
+import { faultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { type BucketFiles, FileError, withRetries } from "../../client/index.ts";
 import { exitCodes, type Outcome } from "../command.ts";
@@ -78,7 +79,11 @@ export async function copyFiles<T extends { readonly path: string; readonly size
     for (const phase of phases) {
       if (summary.failed.length > 0) break;
       await inParallel(phase, signal, async (file, signal) => {
-        const result = await copy(file, { meter, retry }, signal);
+        const result = await copy(file, { meter, retry }, signal).catch((error: unknown) => {
+          const refusal = refusalOf(error);
+          if (refusal === undefined) throw error;
+          return refusal as CopyRefusal;
+        });
         meter.fileDone();
         if (typeof result === "number") {
           summary.copied += 1;
@@ -206,4 +211,13 @@ export function isContentLost(error: unknown): error is FileError {
 function problemOf(error: unknown): string {
   if (!(error instanceof FileError)) return "the connection broke";
   return `the server answered ${error.status} for ${visible(error.message.replace(/\.$/, ""))}`;
+}
+
+/** `refusalOf` returns why the server refused this one file; undefined if the error concerns all of them. */
+export function refusalOf(error: unknown): OmissionCause | undefined {
+  if (!(error instanceof FileError)) return undefined;
+  if (error.status === 423) return { reason: "locked", why: "it is locked on the server" };
+  if (![400, 405, 409, 412, 413, 414].includes(error.status)) return undefined;
+  const reason = error.status === 412 ? "changed" : faultReason(error.reason);
+  return { reason: reason ?? "refused", why: error.message };
 }

@@ -4,13 +4,12 @@ import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { randomText } from "../../base/numbers.ts";
 import { FileError } from "../../client/index.ts";
-import { localRefusal } from "../errors.ts";
 import { type CopyTools, isContentLost } from "./engine.ts";
 import {
-  concernsOneFile,
   type FileStamp,
   hashIfReadable,
   type LocalFile,
+  localRefusal,
   sameStamp,
   stampOf,
 } from "./local-tree.ts";
@@ -85,7 +84,7 @@ export async function fetchFile(
     if (error instanceof FileError && error.status === 404)
       return { reason: "gone", why: "it is gone from the server" };
     if (isContentLost(error)) return { reason: "blob_missing", why: "the server has lost its content" };
-    const refusal = concernsOneFile(error) ? localRefusal(error) : undefined;
+    const refusal = localRefusal(error);
     if (refusal === undefined) throw error;
     return refusal;
   } finally {

@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { Context } from "../context.ts";
+import { explainFileError } from "../errors.ts";
 import type { OmissionCause, OmittedFile } from "./omitted-file.ts";
 import { isExcluded, type SkipRules } from "./skip-rules.ts";
 
@@ -162,17 +163,19 @@ export async function hashIfReadable(disk: string): Promise<string | undefined> 
   try {
     return await hashFile(disk);
   } catch (error) {
-    if (codeOf(error) === "ENOENT" || concernsOneFile(error)) return undefined;
+    if (["ENOENT", ...codesOfOneFile].includes(codeOf(error) ?? "")) return undefined;
     throw error;
   }
 }
 
-/**
- * `concernsOneFile` returns whether a system error is about the rights or the name of one file, so that the others can still be
- * transferred.
- */
-export function concernsOneFile(error: unknown): boolean {
-  return ["EACCES", "EPERM", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
+/** The codes of errors about the rights or the name of one file, so that the others can still be transferred. */
+const codesOfOneFile = ["EACCES", "EPERM", "ENAMETOOLONG"];
+
+/** `localRefusal` returns why one file alone cannot be read or written here; undefined for any other error. */
+export function localRefusal(error: unknown): OmissionCause | undefined {
+  const why = codesOfOneFile.includes(codeOf(error) ?? "") ? explainFileError(error) : undefined;
+  if (why === undefined) return undefined;
+  return { reason: codeOf(error) === "ENAMETOOLONG" ? "name_too_long" : "not_permitted", why };
 }
 
 export function hashBytes(bytes: Uint8Array): string {

@@ -2,7 +2,6 @@ import type { NodeServerClient } from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { type CopyJob, type CopySummary, copyFiles, newSummary } from "./engine.ts";
 import { BucketReader, contentOf, foldersOf, type RemoteFile } from "./remote-tree.ts";
-import { refusalOf } from "./send.ts";
 
 /** BucketAt is a bucket of a server. */
 interface BucketAt {
@@ -32,15 +31,9 @@ export async function relayFiles(
     folders: { of: target, paths: foldersOf(files.map(({ path }) => pathOf(path))) },
     async copy({ path, mtime, size }, { meter, retry }, signal) {
       const modified = new Date(mtime);
-      try {
-        await retry.attempt(signal, () =>
-          target.upload(pathOf(path), contentOf(source, path, signal), { signal, modified }),
-        );
-      } catch (error) {
-        const refusal = refusalOf(error);
-        if (refusal === undefined) throw error;
-        return refusal;
-      }
+      await retry.attempt(signal, () =>
+        target.upload(pathOf(path), contentOf(source, path, signal), { signal, modified }),
+      );
       meter.add(size);
       return size;
     },

@@ -1,14 +1,12 @@
 import { stat } from "node:fs/promises";
-import { codeOf, faultReason } from "../../base/fault.ts";
-import { FileError } from "../../client/index.ts";
-import { localRefusal } from "../errors.ts";
+import { codeOf } from "../../base/fault.ts";
 import type { Upload } from "./engine.ts";
 import {
-  concernsOneFile,
   type FileStamp,
   hashBytes,
   hashFile,
   type LocalFile,
+  localRefusal,
   sameStamp,
   stampOf,
 } from "./local-tree.ts";
@@ -47,7 +45,7 @@ export async function sendFile(
     return { reason: "changed", why, harmless: false };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return { reason: "gone", why: "it no longer exists", harmless: true };
-    const refusal = concernsOneFile(error) ? localRefusal(error) : refusalOf(error);
+    const refusal = localRefusal(error);
     if (refusal === undefined) throw error;
     return { ...refusal, harmless: false };
   }
@@ -79,13 +77,4 @@ export async function sendFile(
     onProgress(0);
     return undefined;
   }
-}
-
-/** `refusalOf` returns why the server refused this one file; undefined if the error concerns all of them. */
-export function refusalOf(error: unknown): OmissionCause | undefined {
-  if (!(error instanceof FileError)) return undefined;
-  if (error.status === 423) return { reason: "locked", why: "it is locked on the server" };
-  if (![400, 405, 409, 412, 413, 414].includes(error.status)) return undefined;
-  const reason = error.status === 412 ? "changed" : faultReason(error.reason);
-  return { reason: reason ?? "refused", why: error.message };
 }
