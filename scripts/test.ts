@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { closeRun, environmentOf, openRun } from "../test/support/test-run.ts";
+import { closeRun, environmentOf, memoryFolder, openRun } from "../test/support/test-run.ts";
 import { parseTier } from "../test/support/tier.ts";
 import {
   changedTests,
@@ -75,7 +75,8 @@ const chosen = chooseFiles();
 const sources = await digestOfSources();
 const proven = options["after-fast"] ? await provenStories() : "";
 const begin = performance.now();
-const shared = await openRun();
+// The other tiers use the disk.
+const shared = await openRun(tier === "fast" ? await memoryFolder() : undefined);
 using processorTime = new ProcessorTime();
 /** The programs of this run that have not ended. */
 const children = new Set<Bun.Subprocess>();

@@ -42,7 +42,10 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
   buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
   certs: ["killed", "nodes"],
-  cli: ["cluster-page", "completion-shells", "operate-page", "push-lost", "storage-page"],
+  cli: [
+    ...["cluster-page", "completion-shells", "monitor-page", "operate-page", "push-live", "push-lost"],
+    ...["sites-page", "storage-page"],
+  ],
   client: ["browser"],
   db: ["paused-postgres"],
   deploys: ["preview-browser", "storm"],
@@ -174,8 +177,13 @@ export function changedTests(
   return [...wanted].sort();
 }
 
-/** Whether the stories of a file do more in one tier than in another, as opposed to running on more combinations. */
+/** Files about what a disk does. The fast tier may keep its files in memory, so `--after-fast` leaves none of them out. */
+const diskFiles =
+  /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)|deploys\/(exchange|other-disk)|uploads\/protocol|webdav\/copy-)/;
+
+/** Whether the stories of a file prove more in one tier than in another, as opposed to running on more combinations. */
 export function dependsOnTier(file: string): boolean {
+  if (diskFiles.test(file)) return true;
   return /^import \{[^}]*\btier\b[^}]*\} from ".*\/tier\.ts";$/m.test(readFileSync(file, "utf8"));
 }
 

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import fc from "fast-check";
 import { keyOfWholeToken, parseCredentials } from "../../src/auth/credentials.ts";
 import { Fault } from "../../src/base/fault.ts";
-import { bothDatabases, eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
 
@@ -123,43 +123,40 @@ eachDatabase("Basic authentication splits at the first `:`, whatever user names 
   expect(await status(agent, "right-word")).toBe(401);
 });
 
-bothDatabases(
-  "a user name with `|` is its user's alone, by key and secret and by Basic",
-  async (database) => {
-    await using node = await sharedNode({ database });
-    const all = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
-    const limits = [{ scopes: ["global"], permissions: all }];
-    await node.call("static-bucket_create", [node.superToken, node.bucket]);
-    const name = node.own("visitor");
-    const create = async (username: string, password: string) => {
-      const token_creation = { token_limit: limits, username, password };
-      const made = await node.call("token_create", [node.superToken, token_creation]);
-      return made as { key: string; secret: string; note?: string };
-    };
-    const short = await create(name, "I a^5!1qH|the-rest");
-    const long = await create(`${name}|I a^5!1qH`, "the-rest");
-    expect([short.note, long.note]).toEqual([undefined, expect.stringContaining("key and secret")]);
-    const keyOf = async (token: string) => {
-      const reply = await node.send("token_get", { token });
-      return (reply.result as { token_key: string } | undefined)?.token_key ?? reply.error?.code;
-    };
-    expect(await keyOf(`${long.key}:${long.secret}`)).toBe(long.key);
-    // One text, and two users whose name and password it could be: it means the user before the first bar, also once that one is gone.
-    expect(await keyOf(`${name}|I a^5!1qH|the-rest`)).toBe(short.key);
-    const basic = async (text: string) => {
-      const authorization = `Basic ${Buffer.from(text).toString("base64")}`;
-      const url = `${node.url}/node/static-webdav/${node.bucket}/`;
-      return (await fetch(url, { method: "PROPFIND", headers: { authorization, depth: "0" } })).status;
-    };
-    expect(await basic(`${name}|I a^5!1qH:the-rest`)).toBe(207);
-    expect(await basic(`${name}:I a^5!1qH|the-rest`)).toBe(207);
-    await node.call("token_delete", { token: node.superToken, target_token: name });
-    expect(await keyOf(`${name}|I a^5!1qH|the-rest`)).toBe(102);
-    expect(
-      await node.call("token_delete", { token: node.superToken, target_token: `${name}|I a^5!1qH` }),
-    ).toMatchObject({ matched_by: "username" });
-  },
-);
+eachDatabase("a user name with `|` is its user's alone, by key and secret and by Basic", async (database) => {
+  await using node = await sharedNode({ database });
+  const all = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
+  const limits = [{ scopes: ["global"], permissions: all }];
+  await node.call("static-bucket_create", [node.superToken, node.bucket]);
+  const name = node.own("visitor");
+  const create = async (username: string, password: string) => {
+    const token_creation = { token_limit: limits, username, password };
+    const made = await node.call("token_create", [node.superToken, token_creation]);
+    return made as { key: string; secret: string; note?: string };
+  };
+  const short = await create(name, "I a^5!1qH|the-rest");
+  const long = await create(`${name}|I a^5!1qH`, "the-rest");
+  expect([short.note, long.note]).toEqual([undefined, expect.stringContaining("key and secret")]);
+  const keyOf = async (token: string) => {
+    const reply = await node.send("token_get", { token });
+    return (reply.result as { token_key: string } | undefined)?.token_key ?? reply.error?.code;
+  };
+  expect(await keyOf(`${long.key}:${long.secret}`)).toBe(long.key);
+  // One text, and two users whose name and password it could be: it means the user before the first bar, also once that one is gone.
+  expect(await keyOf(`${name}|I a^5!1qH|the-rest`)).toBe(short.key);
+  const basic = async (text: string) => {
+    const authorization = `Basic ${Buffer.from(text).toString("base64")}`;
+    const url = `${node.url}/node/static-webdav/${node.bucket}/`;
+    return (await fetch(url, { method: "PROPFIND", headers: { authorization, depth: "0" } })).status;
+  };
+  expect(await basic(`${name}|I a^5!1qH:the-rest`)).toBe(207);
+  expect(await basic(`${name}:I a^5!1qH|the-rest`)).toBe(207);
+  await node.call("token_delete", { token: node.superToken, target_token: name });
+  expect(await keyOf(`${name}|I a^5!1qH|the-rest`)).toBe(102);
+  expect(
+    await node.call("token_delete", { token: node.superToken, target_token: `${name}|I a^5!1qH` }),
+  ).toMatchObject({ matched_by: "username" });
+});
 
 const logging = 'memory_log_filter = "trace"\nmemory_log_capacity = 10000\n';
 

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { bothDatabases, type TestNode } from "../support/node.ts";
+import { eachDatabase, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { lockInfo, locksNamespace } from "../support/webdav-locks.ts";
 
@@ -14,7 +14,7 @@ async function use(node: TestNode, token: string): Promise<void> {
     expect(await node.call("token_get", { token })).toMatchObject({ token_key: keyOf(token) });
 }
 
-bothDatabases("a token that another program deletes is refused by the very next call", async (database) => {
+eachDatabase("a token that another program deletes is refused by the very next call", async (database) => {
   await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
@@ -22,7 +22,7 @@ bothDatabases("a token that another program deletes is refused by the very next 
   expect(await node.refused("token_get", { token })).toMatchObject({ code: 102 });
 });
 
-bothDatabases("a secret that another program changes is refused by the very next call", async (database) => {
+eachDatabase("a secret that another program changes is refused by the very next call", async (database) => {
   await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
@@ -30,7 +30,7 @@ bothDatabases("a secret that another program changes is refused by the very next
   expect(await node.refused("token_get", { token })).toMatchObject({ code: 102 });
 });
 
-bothDatabases("limits that another program changes hold for the very next call", async (database) => {
+eachDatabase("limits that another program changes hold for the very next call", async (database) => {
   await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   const run = () => node.send("node-server_exec_sql", { token, sql: "SELECT 1 AS one" });
@@ -39,7 +39,7 @@ bothDatabases("limits that another program changes hold for the very next call",
   expect((await run()).error).toMatchObject({ code: 102 });
 });
 
-bothDatabases("a wrong secret for a key whose row is kept is refused", async (database) => {
+eachDatabase("a wrong secret for a key whose row is kept is refused", async (database) => {
   await using node = await sharedNode({ database });
   const token = await node.newToken(limits);
   await use(node, token);
@@ -47,7 +47,7 @@ bothDatabases("a wrong secret for a key whose row is kept is refused", async (da
   await use(node, token);
 });
 
-bothDatabases(
+eachDatabase(
   "a lock that another program makes or removes holds for the very next change",
   async (database) => {
     await using node = await sharedNode({ database });

@@ -3,10 +3,10 @@ import { hashSecret } from "../../src/auth/credentials.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, migratedDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { eachDatabase, migratedDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 
 /** A refusal must not take longer for a key whose token has much to read: that would tell that the key exists. */
-bothDatabases("the limits of a token are read for the right secret only", async (kind) => {
+eachDatabase("the limits of a token are read for the right secret only", async (kind) => {
   await using folder = await tempFolder();
   const place = await migratedDatabase(kind, folder.path);
   const database = await openDatabase(settingsFor(place.url), new LogHub(), { create: true });
@@ -52,7 +52,7 @@ const readsLimits = (statement: string) =>
     .replace(/case when "token_hash" = (\?|\$1) then "token_limit" end as "token_limit"/, "")
     .match(/select \*|"token_limit"/) !== null;
 
-bothDatabases("no wrong key, secret, name or password makes the server read limits", async (database) => {
+eachDatabase("no wrong key, secret, name or password makes the server read limits", async (database) => {
   await using node = await testNode({ database, logging: 'memory_log_filter = "off,sqlx=trace"\n' });
   const token = await node.newToken([], { username: "anna", password: "right-word" });
   const statements = statementsOf(node);

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
 import { SQL } from "bun";
-import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 
 const sharedNode = sharedNodes();
@@ -33,7 +33,7 @@ async function storedToken(node: TestNode, token: string): Promise<StoredToken |
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 const argon2 = /^\$argon2id\$v=19\$m=\d{5,},t=[2-9],p=\d\$[\w+/]+\$[\w+/]+$/;
 
-bothDatabases(
+eachDatabase(
   "a secret is stored as its SHA-256 in hex and a password as argon2id, and neither as it is",
   async (database) => {
     await using node = await testNode({ database, realPasswordCost: true });
@@ -62,7 +62,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("the same password is stored differently each time", async (database) => {
+eachDatabase("the same password is stored differently each time", async (database) => {
   await using node = await sharedNode({ database });
   const password = "same-word";
   const anna = await node.newToken([], { username: node.own("anna"), password });
@@ -75,7 +75,7 @@ bothDatabases("the same password is stored differently each time", async (databa
   expect([...hashes]).toEqual([expect.any(String), expect.any(String), expect.any(String)]);
 });
 
-bothDatabases("a token without user name and password has neither stored", async (database) => {
+eachDatabase("a token without user name and password has neither stored", async (database) => {
   await using node = await sharedNode({ database });
   const nothing = { username: null, password: null, timestamp_from: null, timestamp_to: null };
   expect(await storedToken(node, await node.newToken([], nothing))).toMatchObject({
@@ -86,7 +86,7 @@ bothDatabases("a token without user name and password has neither stored", async
   });
 });
 
-bothDatabases("the Super Token is row 1 and the next token is row 2", async (database) => {
+eachDatabase("the Super Token is row 1 and the next token is row 2", async (database) => {
   await using node = await testNode({ database });
   await node.newToken([]);
   await node.newToken([]);
@@ -97,7 +97,7 @@ bothDatabases("the Super Token is row 1 and the next token is row 2", async (dat
   ]);
 });
 
-bothDatabases("a changed token changes in its row alone", async (database) => {
+eachDatabase("a changed token changes in its row alone", async (database) => {
   await using node = await sharedNode({ database });
   const { superToken } = node;
   const password = "right-word";
@@ -110,7 +110,7 @@ bothDatabases("a changed token changes in its row alone", async (database) => {
   expect(await rows()).toEqual([{ ...(before as StoredToken), token_hash: sha256(secret) }, ...others]);
 });
 
-bothDatabases(
+eachDatabase(
   "rights that somebody wrote into the row by hand and that are not understood grant nothing",
   async (database) => {
     await using node = await sharedNode({ database });

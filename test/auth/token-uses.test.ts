@@ -6,8 +6,8 @@ import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import {
-  bothDatabases,
   type DatabaseKind,
+  eachDatabase,
   initDatabase,
   migratedDatabase,
   type TestNode,
@@ -26,7 +26,7 @@ interface Times {
 const timesOf = async ({ call, superToken }: TestNode, token: string) =>
   (await call("token_get", { token, supertoken: superToken })) as Times;
 
-bothDatabases("a token shows when it was created and when it was last used, at once", async (database) => {
+eachDatabase("a token shows when it was created and when it was last used, at once", async (database) => {
   await using node = await testNode({ database });
   const before = Date.now();
   const token = await node.newToken([]);
@@ -41,7 +41,7 @@ bothDatabases("a token shows when it was created and when it was last used, at o
   expect(tokens[1]).toMatchObject({ last_used_at: own.last_used_at });
 });
 
-bothDatabases("WebDAV is a use; a call that is refused for any reason is not", async (database) => {
+eachDatabase("WebDAV is a use; a call that is refused for any reason is not", async (database) => {
   await using node = await testNode({ database });
   const weak = await node.newToken([]);
   await node.refused("node-server_exec_sql", { token: weak, sql: "SELECT 1" });
@@ -56,7 +56,7 @@ bothDatabases("WebDAV is a use; a call that is refused for any reason is not", a
   for (const token of [weak, unused, expired]) expect((await timesOf(node, token)).last_used_at).toBeNull();
 });
 
-bothDatabases("a stream that stays open uses its token", async (database) => {
+eachDatabase("a stream that stays open uses its token", async (database) => {
   await using node = await testNode({ database });
   await using socket = await node.socket();
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "read_logs" }] }]);
@@ -67,7 +67,7 @@ bothDatabases("a stream that stays open uses its token", async (database) => {
   recorded.mockRestore();
 });
 
-bothDatabases("a server that stops stores the uses, and the next one shows them", async (kind) => {
+eachDatabase("a server that stops stores the uses, and the next one shows them", async (kind) => {
   await using folder = await tempFolder();
   const place = await migratedDatabase(kind, folder.path);
   const superToken = "SuperKey12345678:SuperSecret12345678901234567890ab";
@@ -120,7 +120,7 @@ async function storedTimes(database: Database): Promise<(number | null)[]> {
   return rows.map(({ lastUsedAt }) => lastUsedAt);
 }
 
-bothDatabases(
+eachDatabase(
   "many uses within a minute are one statement, with the first time of each token",
   async (kind) => {
     await using scene = await withTokens(kind);
@@ -138,7 +138,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("uses are stored in the background, again and again", async (kind) => {
+eachDatabase("uses are stored in the background, again and again", async (kind) => {
   await using scene = await withTokens(kind);
   const { database, log, stored } = scene;
   const clock = new ManualClock();
@@ -151,7 +151,7 @@ bothDatabases("uses are stored in the background, again and again", async (kind)
   await uses.close();
 });
 
-bothDatabases(
+eachDatabase(
   "a later use that another server stored stays, and a deleted token is no problem",
   async (kind) => {
     await using scene = await withTokens(kind);
@@ -164,7 +164,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("a database that cannot be used drops the uses, and nothing fails", async (kind) => {
+eachDatabase("a database that cannot be used drops the uses, and nothing fails", async (kind) => {
   await using scene = await withTokens(kind);
   const clock = new ManualClock();
   const uses = new TokenUses(scene.database.tokenUses, { log: scene.log, clock });
@@ -188,7 +188,7 @@ test("a PostgreSQL that does not answer does not delay a stop", async () => {
   await database.close();
 });
 
-bothDatabases("tokens from before the names and times keep working, without them", async (kind) => {
+eachDatabase("tokens from before the names and times keep working, without them", async (kind) => {
   await using folder = await tempFolder();
   const place = await migratedDatabase(kind, folder.path);
   const open = () => openDatabase(settingsFor(place.url), new LogHub(), { create: true });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { BlobStore } from "../../src/blobs/blob-store.ts";
 import { checkBlobs } from "../../src/buckets/maintenance/check-blobs.ts";
 import { never } from "../support/blob-stores.ts";
-import { bothDatabases } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
 import { agedBlob, fileValue, folderValue, objectRows, oldBlob } from "../support/object-rows.ts";
 
 /** A store that lists its blobs one by one. */
@@ -20,7 +20,7 @@ function oneByOne(blobs: BlobStore): BlobStore {
 const pathOf = (folder: string, blob: string | null) =>
   join(folder, "blobs", String(blob).slice(-2), String(blob));
 
-bothDatabases("a check finds orphans, missing blobs and wrong sizes, and names their files", async (kind) => {
+eachDatabase("a check finds orphans, missing blobs and wrong sizes, and names their files", async (kind) => {
   await using store = await objectRows(kind);
   const { folder, blobs, database } = store;
   const [whole, missing, cut, removed, inRemoved] = [

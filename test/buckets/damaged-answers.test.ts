@@ -12,7 +12,7 @@ import { readArchive } from "../backup/support.ts";
 import { never, sha256 } from "../support/blob-stores.ts";
 import { siteWith } from "../support/bucket.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { eachDatabase, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
 import { distinctBytes, resumable } from "../support/resumable.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";
@@ -260,7 +260,7 @@ test.if(hasSeaweed)(
   },
 );
 
-bothDatabases(
+eachDatabase(
   "a file that was damaged in a folder of blobs is not handed out as a whole, unless the kernel sends it",
   async (kind) => {
     const store = `objects over ${kind}` as const;

@@ -7,7 +7,7 @@ import type { FileValue, FolderValue } from "../../src/db/rows/entry-values.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
-import { bothDatabases } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
 import { objectRows } from "../support/object-rows.ts";
 
 const until = Date.now() + 86_400_000;
@@ -23,7 +23,7 @@ const folder = (id: string): FolderValue => ({ id, modified: 1, created: 1, vers
 /** Names of which the order is another one in most languages, in UTF-16 and by whole paths. */
 const names = ["a", "B", "a.txt", "a b", "é", "z", "\uffee", "😀", "_", "0"];
 
-bothDatabases(
+eachDatabase(
   "the history of a large folder that was deleted is read page by page, each file once",
   async (kind) => {
     await using rows = await objectRows(kind);
@@ -70,7 +70,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("a page of a long history reads as many rows as it has, from the newest on", async (kind) => {
+eachDatabase("a page of a long history reads as many rows as it has, from the newest on", async (kind) => {
   await using rows = await objectRows(kind);
   const total = 3000;
   const versions = new Map<string, unknown>();

@@ -7,7 +7,7 @@ import { writeManifests } from "../../src/buckets/maintenance/manifest.ts";
 import { treeOf } from "../backup/support.ts";
 import { never, sha256 } from "../support/blob-stores.ts";
 import { blockOf, replaced, sectionOf } from "../support/documented.ts";
-import { bothDatabases, tempFolder } from "../support/node.ts";
+import { eachDatabase, tempFolder } from "../support/node.ts";
 import {
   fileValue,
   folderValue,
@@ -34,7 +34,7 @@ async function fill(store: ObjectRows): Promise<void> {
 
 const manifestOf = (folder: string) => join(folder, "manifests", "my~site.jsonl");
 
-bothDatabases("a manifest has the names, sizes, hashes and blobs of a bucket, a line each", async (kind) => {
+eachDatabase("a manifest has the names, sizes, hashes and blobs of a bucket, a line each", async (kind) => {
   await using store = await objectRows(kind);
   await fill(store);
   await store.head("other", "nothing here");
@@ -95,7 +95,7 @@ test("the files are recovered from a store without its database, as the document
   }
 });
 
-bothDatabases(
+eachDatabase(
   "named blobs are copied to another store under their keys, and only those that it lacks",
   async (kind) => {
     await using store = await objectRows(kind);

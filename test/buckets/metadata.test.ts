@@ -3,7 +3,7 @@ import type { Lock } from "../../src/buckets/metadata/locks.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { metadataRowsWithin } from "../../src/db/rows/metadata-rows.ts";
 import { type OpenDatabase, openTestDatabase } from "../support/database.ts";
-import { bothDatabases, type DatabaseKind } from "../support/node.ts";
+import { type DatabaseKind, eachDatabase } from "../support/node.ts";
 
 const path = treePath("a/b.txt");
 const lock = (until: number): Lock => ({
@@ -34,7 +34,7 @@ async function openWithToken(kind: DatabaseKind): Promise<OpenDatabase> {
   return database;
 }
 
-bothDatabases("locks and properties of a transaction are all written, or none", async (kind) => {
+eachDatabase("locks and properties of a transaction are all written, or none", async (kind) => {
   await using database = await openWithToken(kind);
   const outside = database.metadata("site");
   const inTransaction = (fail: boolean) =>
@@ -54,7 +54,7 @@ bothDatabases("locks and properties of a transaction are all written, or none", 
   expect(await outside.properties.get(path)).toEqual({ "{x}y": "<y/>" });
 });
 
-bothDatabases("locks of a transaction expire by the clock that it was given", async (kind) => {
+eachDatabase("locks of a transaction expire by the clock that it was given", async (kind) => {
   await using database = await openWithToken(kind);
   const outside = database.metadata("site");
   const until = Date.now() + 60_000;

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
-import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 
 const sharedNode = sharedNodes();
@@ -25,14 +25,14 @@ const get = async ({ url }: TestNode, path: string) => {
   return response.status === 200 ? await response.text() : response.status;
 };
 
-bothDatabases("a bucket that was missing is served once another server has made it", async (database) => {
+eachDatabase("a bucket that was missing is served once another server has made it", async (database) => {
   await using node = await sharedNode({ database, clock });
   expect(await get(node, "/node/static/late/")).toBe(404);
   await foreignBucket(node, "late", false);
   await clock.until("it is served", maxAgeMs, async () => (await get(node, "/node/static/late/")) === "late");
 });
 
-bothDatabases("a bucket that was missing is served at once when this server makes it", async (database) => {
+eachDatabase("a bucket that was missing is served at once when this server makes it", async (database) => {
   await using node = await sharedNode({ database, clock });
   const { superToken: token } = node;
   for (const name of ["one", "two", "three"]) {
@@ -45,7 +45,7 @@ bothDatabases("a bucket that was missing is served at once when this server make
   }
 });
 
-bothDatabases(
+eachDatabase(
   "the HTTP root follows what another server sets, and what this one sets at once",
   async (database) => {
     await using node = await testNode({ database, clock });
@@ -67,7 +67,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("many buckets asked for at once are each answered with their own files", async (database) => {
+eachDatabase("many buckets asked for at once are each answered with their own files", async (database) => {
   await using node = await testNode({ database });
   const names = Array.from({ length: 40 }, (_, at) => `bucket-${at}`);
   for (const name of names) await foreignBucket(node, name, false);
@@ -77,7 +77,7 @@ bothDatabases("many buckets asked for at once are each answered with their own f
   expect(await node.call("static-bucket_list", { token: node.superToken })).toEqual(names.sort());
 });
 
-bothDatabases("a name that no database can hold is no bucket's", async (database) => {
+eachDatabase("a name that no database can hold is no bucket's", async (database) => {
   await using node = await sharedNode({ database, clock });
   for (const name of ["a\0b", "\ud800", "x".repeat(100_000)]) {
     expect(await node.call("static-bucket_read", { token: node.superToken, name })).toBeNull();

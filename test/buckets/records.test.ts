@@ -1,9 +1,9 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { bothDatabases, eachStore, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, testNode } from "../support/node.ts";
 
-bothDatabases(
+eachDatabase(
   "a bucket is made with its folder, shown, changed and forgotten; its files stay",
   async (database) => {
     await using node = await testNode({ database });
@@ -26,7 +26,7 @@ bothDatabases(
   },
 );
 
-bothDatabases(
+eachDatabase(
   "names are unique, folders neither shared nor nested, and one bucket at most is the root",
   async (database) => {
     await using node = await testNode({ database });
@@ -56,7 +56,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("of callers that race for the root or for a name one wins", async (database) => {
+eachDatabase("of callers that race for the root or for a name one wins", async (database) => {
   await using node = await testNode({ database });
   const racing = Array.from({ length: 8 }, (_, n) =>
     node.send("static-bucket_create", [node.superToken, `b${n}`, null, true]),

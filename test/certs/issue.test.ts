@@ -16,7 +16,10 @@ import { testNode } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
 import { rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
+import { leftToAll } from "../support/tier.ts";
 import { until } from "../support/until.ts";
+
+const further = leftToAll(test);
 
 const opened = await openPebble();
 afterAll(() => opened?.[Symbol.asyncDispose]());
@@ -81,7 +84,7 @@ if (opened !== undefined) {
     longMs,
   );
 
-  test(
+  further(
     "a reload lets a server begin to order certificates, and end",
     async () => {
       const { top = "", reach } = ordersFrom(pebble);
@@ -100,7 +103,7 @@ if (opened !== undefined) {
     longMs,
   );
 
-  test(
+  further(
     "a name that comes back has its certificate at once, and is not called issued while another is shown",
     async () => {
       const clock = new ManualClock();
@@ -135,7 +138,7 @@ if (opened !== undefined) {
     longMs,
   );
 
-  test(
+  further(
     "a file of a name that cannot be read is said, and keeps no other name from its certificate",
     async () => {
       await using node = await orderingNode(pebble);

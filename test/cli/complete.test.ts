@@ -6,6 +6,9 @@ import { testNode } from "../support/node.ts";
 import { story } from "../support/process.ts";
 import { program } from "../support/program.ts";
 import { storedFiles } from "../support/stored-site.ts";
+import { leftToAll } from "../support/tier.ts";
+
+const further = leftToAll(story);
 
 /** A real bash that has read the script, asked for what may stand in place of the last word. */
 async function bash(user: User, ...typed: string[]): Promise<string[]> {
@@ -151,7 +154,7 @@ story("bash offers what the program offers, for the words that were typed", asyn
   expect(await bash(user, "sql", "--file", "")).toEqual([]);
 });
 
-story("Tab completes paths of buckets in bash, and quotes them", async () => {
+further("Tab completes paths of buckets in bash, and quotes them", async () => {
   await using scene = await loggedIn();
   const { node, user } = scene;
   await node.call("static-bucket_create", [node.superToken, "site"]);
@@ -176,7 +179,7 @@ story("Tab completes paths of buckets in bash, and quotes them", async () => {
   expect(await shell.ends()).toBe(0);
 });
 
-story("Tab completes a method's name in an interactive bash", async () => {
+further("Tab completes a method's name in an interactive bash", async () => {
   await using scene = await loggedIn();
   const { user } = scene;
   await install(user);

@@ -5,6 +5,7 @@ import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { newHome, story, wholeLines } from "../support/process.ts";
 import { openRelay } from "../support/relay.ts";
+import { chosenFor } from "../support/tier.ts";
 import { until, within } from "../support/until.ts";
 
 /** A server of the tests is silent otherwise. */
@@ -52,7 +53,7 @@ story(
   },
 );
 
-for (const kind of databaseKinds)
+for (const kind of chosenFor("logs", databaseKinds))
   story(`a token that may only read logs shows and follows them, until it is revoked (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind, logging: kept });
     const { node, user } = scene;

@@ -3,8 +3,11 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ManualClock } from "../support/manual-clock.ts";
 import { story } from "../support/process.ts";
+import { leftToAll } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 import { contents, deploySite, fill, openGate, type Pushed } from "./deploy-site.ts";
+
+const further = leftToAll(story);
 
 const pages = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n % 7}/page ${n}.html`, `page ${n}`]));
@@ -37,40 +40,43 @@ story("a push goes on after the connection broke, and sends nothing twice that h
   expect(arrived.length).toBeLessThanOrEqual(316);
 });
 
-story("Ctrl+C ends a push with 130; what is up is whole, and the next push sends only the rest", async () => {
-  await using site = await deploySite();
-  const { local, bucket, node } = site;
-  const files = pages(120);
-  await fill(local, files);
-  const held = Promise.withResolvers<void>();
-  let puts = 0;
-  await using gate = await openGate(node.url, async (what) => {
-    if (what.startsWith("PUT ") && ++puts > 60) await held.promise;
-  });
-  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
-  const passedOn = () => gate.done.filter((what) => what.startsWith("PUT ")).length;
-  await until("some are held up", () => puts >= 70 && passedOn() >= 60);
-  const { code } = await pushing.stop("SIGINT");
-  expect(code).toBe(130);
-  const up = contents(bucket);
-  const arrived = Object.entries(up).filter(([path]) => !path.endsWith("/"));
-  expect(arrived.length).toBeGreaterThanOrEqual(60);
-  for (const [path, content] of arrived) expect(content).toBe(files[path] ?? "nothing");
-  expect(readdirSync(join(node.folder, "static", "~staging"), { recursive: true }).length).toBe(1);
-  held.resolve();
-  // What the gate has read whole it passes on, though the client is gone.
-  await until("those on their way are over", () => passedOn() === puts);
-  const there = Object.keys(contents(bucket)).filter((path) => !path.endsWith("/")).length;
-  gate.done.length = 0;
-  const { exited } = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--json");
-  const again = await exited;
-  const summary = JSON.parse(again.stdout) as Pushed;
-  expect(summary).toMatchObject({ uploaded: 120 - there, unchanged: there });
-  // Only what was on its way at the end is in doubt; the rest is on record.
-  expect(summary.compared).toBeLessThanOrEqual(16);
-  expect(passedOn()).toBe(120 - there);
-  expect(contents(bucket)).toEqual(contents(local));
-});
+further(
+  "Ctrl+C ends a push with 130; what is up is whole, and the next push sends only the rest",
+  async () => {
+    await using site = await deploySite();
+    const { local, bucket, node } = site;
+    const files = pages(120);
+    await fill(local, files);
+    const held = Promise.withResolvers<void>();
+    let puts = 0;
+    await using gate = await openGate(node.url, async (what) => {
+      if (what.startsWith("PUT ") && ++puts > 60) await held.promise;
+    });
+    const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
+    const passedOn = () => gate.done.filter((what) => what.startsWith("PUT ")).length;
+    await until("some are held up", () => puts >= 70 && passedOn() >= 60);
+    const { code } = await pushing.stop("SIGINT");
+    expect(code).toBe(130);
+    const up = contents(bucket);
+    const arrived = Object.entries(up).filter(([path]) => !path.endsWith("/"));
+    expect(arrived.length).toBeGreaterThanOrEqual(60);
+    for (const [path, content] of arrived) expect(content).toBe(files[path] ?? "nothing");
+    expect(readdirSync(join(node.folder, "static", "~staging"), { recursive: true }).length).toBe(1);
+    held.resolve();
+    // What the gate has read whole it passes on, though the client is gone.
+    await until("those on their way are over", () => passedOn() === puts);
+    const there = Object.keys(contents(bucket)).filter((path) => !path.endsWith("/")).length;
+    gate.done.length = 0;
+    const { exited } = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--json");
+    const again = await exited;
+    const summary = JSON.parse(again.stdout) as Pushed;
+    expect(summary).toMatchObject({ uploaded: 120 - there, unchanged: there });
+    // Only what was on its way at the end is in doubt; the rest is on record.
+    expect(summary.compared).toBeLessThanOrEqual(16);
+    expect(passedOn()).toBe(120 - there);
+    expect(contents(bucket)).toEqual(contents(local));
+  },
+);
 
 story("a second Ctrl+C does not wait for a server that does not answer", async () => {
   await using site = await deploySite();
@@ -95,7 +101,7 @@ story("a second Ctrl+C does not wait for a server that does not answer", async (
   held.resolve();
 });
 
-story("a push whose server stays away ends with 4, and a later one goes on from there", async () => {
+further("a push whose server stays away ends with 4, and a later one goes on from there", async () => {
   const clock = new ManualClock();
   await using site = await deploySite({ clock });
   const { local, bucket, node, home, env } = site;

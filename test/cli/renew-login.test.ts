@@ -2,10 +2,11 @@ import { expect } from "bun:test";
 import { loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
+import { chosenFor } from "../support/tier.ts";
 
 const list = ["call", "static-bucket_list"];
 
-for (const kind of databaseKinds) {
+for (const kind of chosenFor("renew", databaseKinds)) {
   story(`rolling the token of one's own login keeps one logged in (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;

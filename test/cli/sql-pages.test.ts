@@ -3,6 +3,7 @@ import { loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
 import { series } from "../support/sql.ts";
+import { chosenFor } from "../support/tier.ts";
 
 /** Rows that are hard to tell apart: many alike, and texts that a column may compare without regard to case. */
 const made = 10_003;
@@ -11,7 +12,7 @@ const expected = Array.from({ length: made }, (_, at) => {
   return `${n % 5},${n % 2 === 0 ? "a" : "A"},${n % 3 === 0 ? "" : n}`;
 }).sort();
 
-for (const kind of databaseKinds) {
+for (const kind of chosenFor("sql pages", databaseKinds)) {
   story(`sql gives all rows of a table, each once, however many there are (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { user } = scene;

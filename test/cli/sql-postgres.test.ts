@@ -2,10 +2,11 @@ import { expect } from "bun:test";
 import { loggedIn, type Scene } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
+import { chosenFor } from "../support/tier.ts";
 
 const onPostgres = (): Promise<Scene> => loggedIn({ database: "postgres" });
 
-for (const kind of databaseKinds) {
+for (const kind of chosenFor("sql", databaseKinds)) {
   story(`sql: whole numbers, NULL, text and counts look the same on both databases (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { user } = scene;

@@ -6,6 +6,7 @@ import { makeCertificate } from "../support/certificate.ts";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds, tempFolder, testNode } from "../support/node.ts";
 import { story, wholeLines } from "../support/process.ts";
+import { chosenFor } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 
 story("status --json is JSON also when the server cannot be reached", async () => {
@@ -138,7 +139,7 @@ story("status with a wrong token asks once, so the server logs one refusal", asy
   expect(entries.filter(({ message }) => message.includes("refused"))).toHaveLength(1);
 });
 
-for (const kind of databaseKinds) {
+for (const kind of chosenFor("status", databaseKinds)) {
   story(`status names a database that does not work, and does not blame the token (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;

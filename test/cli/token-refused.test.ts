@@ -2,8 +2,9 @@ import { expect } from "bun:test";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
+import { chosenFor } from "../support/tier.ts";
 
-for (const kind of databaseKinds) {
+for (const kind of chosenFor("refused", databaseKinds)) {
   story(`a token that is not valid is told from one that may not do something (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;

@@ -4,8 +4,9 @@ import { permissionsText } from "../../src/cli/tokens/permissions.ts";
 import { errorOf, loggedIn } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
+import { chosenFor } from "../support/tier.ts";
 
-for (const kind of databaseKinds)
+for (const kind of chosenFor("rights", databaseKinds))
   story(`a token is created for one job with a name, and lists show it and its use (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;
@@ -30,7 +31,7 @@ for (const kind of databaseKinds)
     expect(sql.stderr).toContain("exec_sql means full trust");
   });
 
-for (const kind of databaseKinds)
+for (const kind of chosenFor("rights 2", databaseKinds))
   story(`login and status say what the token may do, as text and as JSON (${kind})`, async () => {
     await using scene = await loggedIn({ database: kind });
     const { node, user } = scene;

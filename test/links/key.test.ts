@@ -7,7 +7,7 @@ import { formatCode, headOf, type LinkFields } from "../../src/links/link-code.t
 import { macOf } from "../../src/links/links.ts";
 import { openNode } from "../../src/node.ts";
 import { deployClient } from "../support/deploys.ts";
-import { bothDatabases, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { test } from "../support/test.ts";
 import { linkSite, type Made, notValid } from "./link-site.ts";
 
@@ -40,7 +40,7 @@ function download(expires: number): LinkFields {
 const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 const addressOf = (code: string) => `/node/link/${code}/site/a.txt`;
 
-bothDatabases("nobody can make a link from all that the database and a backup contain", async (database) => {
+eachDatabase("nobody can make a link from all that the database and a backup contain", async (database) => {
   await using node = await testNode({ database });
   const { make, answer } = await linkSite(node, { "a.txt": "private" });
   expect(await answer((await make("a.txt")).address)).toEqual([200, "private"]);
@@ -127,7 +127,7 @@ test("nodes with different link keys make no links that fail on the others", asy
   expect(await status(first, there.address)).toBe(200);
 });
 
-bothDatabases(
+eachDatabase(
   "a new secret ends all links and previews at once, and the Super Token alone makes it",
   async (database) => {
     await using node = await testNode({ database });

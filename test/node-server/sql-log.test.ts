@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { withoutValues } from "../../src/db/operator/statement-text.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { bothDatabases } from "../support/node.ts";
+import { eachDatabase } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, refusedSql } from "../support/sql.ts";
 import { until, within } from "../support/until.ts";
 
 const sharedNode = sharedNodes();
 
-bothDatabases("a statement of exec_sql is an event of the database, without its values", async (database) => {
+eachDatabase("a statement of exec_sql is an event of the database, without its values", async (database) => {
   await using node = await sharedNode({ database });
   await using socket = await node.socket();
   const token = node.superToken;

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { join } from "node:path";
-import { bothDatabases, testNode } from "../support/node.ts";
+import { eachDatabase, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { exec, refusedSql, rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -10,7 +10,7 @@ const sharedNode = sharedNodes();
 /** More calls than there are connections or children, so that every one of them is met. */
 const rounds = Array.from({ length: 12 }, (_, round) => round);
 
-bothDatabases(
+eachDatabase(
   "a transaction that is left open is rolled back, and the next calls do not notice",
   async (kind) => {
     await using node = await sharedNode({ database: kind });
@@ -30,7 +30,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("a transaction that fails leaves nothing behind", async (kind) => {
+eachDatabase("a transaction that fails leaves nothing behind", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT)`);
@@ -41,7 +41,7 @@ bothDatabases("a transaction that fails leaves nothing behind", async (kind) => 
   expect(await rows(node, `SELECT a FROM ${t}`)).toEqual([{ a: 2 }]);
 });
 
-bothDatabases("no temporary table outlives its call", async (kind) => {
+eachDatabase("no temporary table outlives its call", async (kind) => {
   await using node = await testNode({ database: kind });
   const sql = "CREATE TEMP TABLE token (a INT); INSERT INTO token VALUES (7); SELECT a FROM token";
   for (const _ of rounds) {
@@ -79,7 +79,7 @@ test("no setting, role, prepared statement or lock of a call is there in the nex
   expect(await node.call("token_get", [node.superToken])).toMatchObject({ username: "root" });
 });
 
-bothDatabases("what a statement changes counts for the very next call", async (kind) => {
+eachDatabase("what a statement changes counts for the very next call", async (kind) => {
   await using node = await testNode({ database: kind });
   const limits = [{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }];
   const token = await node.newToken(limits, { username: "alice", password: "incorrect horse" });
@@ -107,7 +107,7 @@ bothDatabases("what a statement changes counts for the very next call", async (k
   ]);
 });
 
-bothDatabases("a password hash that is none refuses like a wrong password", async (kind) => {
+eachDatabase("a password hash that is none refuses like a wrong password", async (kind) => {
   await using node = await testNode({ database: kind });
   await exec(node, "UPDATE token SET password_hash = 'none' WHERE id = 1");
   expect(await node.refused("token_get", [`root|${node.rootPassword}`])).toMatchObject({
@@ -116,7 +116,7 @@ bothDatabases("a password hash that is none refuses like a wrong password", asyn
   });
 });
 
-bothDatabases("what the server changes is seen by the next statement", async (kind) => {
+eachDatabase("what the server changes is seen by the next statement", async (kind) => {
   await using node = await testNode({ database: kind });
   for (const round of rounds) {
     await node.newToken([]);
@@ -124,7 +124,7 @@ bothDatabases("what the server changes is seen by the next statement", async (ki
   }
 });
 
-bothDatabases("running SQL and reading the kind of database are two permissions", async (kind) => {
+eachDatabase("running SQL and reading the kind of database are two permissions", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const holding = (scopes: unknown[], ...actions: string[]) =>
     node.newToken([{ scopes, permissions: actions.map((action) => ({ node: action })) }]);
@@ -157,7 +157,7 @@ bothDatabases("running SQL and reading the kind of database are two permissions"
   }
 });
 
-bothDatabases("without permission not even the statement's form is looked at", async (kind) => {
+eachDatabase("without permission not even the statement's form is looked at", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }]);
   for (const sql of ["DROP TABLE token", "SELEC", ""]) {
@@ -168,7 +168,7 @@ bothDatabases("without permission not even the statement's form is looked at", a
   expect(await node.call("token_get", { token })).toMatchObject({ token_key: token.split(":")[0] });
 });
 
-bothDatabases("a broken statement is told in the database's words, with its place", async (kind) => {
+eachDatabase("a broken statement is told in the database's words, with its place", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const fails = async (sql: string) => {
     const { code, message, data } = await refusedSql(node, sql);
@@ -194,14 +194,14 @@ bothDatabases("a broken statement is told in the database's words, with its plac
   });
 });
 
-bothDatabases("the place of an error counts as editors do, emoji included", async (kind) => {
+eachDatabase("the place of an error counts as editors do, emoji included", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const sql = "SELECT '😀😀', nope FROM token";
   const { data } = await refusedSql(node, sql);
   expect(data).toMatchObject({ position: sql.indexOf("nope") + 1, column: sql.indexOf("nope") + 1, line: 1 });
 });
 
-bothDatabases("an error of running has no place to point at, and hurts nothing", async (kind) => {
+eachDatabase("an error of running has no place to point at, and hurts nothing", async (kind) => {
   await using node = await sharedNode({ database: kind });
   const t = node.own("t");
   await exec(node, `CREATE TABLE ${t} (a INT UNIQUE, b INT NOT NULL)`);

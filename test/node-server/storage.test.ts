@@ -1,7 +1,7 @@
 import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
-import { bothDatabases, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { exec } from "../support/sql.ts";
 
@@ -27,7 +27,7 @@ const business = [
 ];
 const quote = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-bothDatabases(
+eachDatabase(
   "the 13 business tables are told by name, in order, with their sizes and the sum",
   async (kind) => {
     await using node = await testNode({ database: kind });
@@ -41,7 +41,7 @@ bothDatabases(
   },
 );
 
-bothDatabases("a table counts from the moment it is made until it is dropped", async (kind) => {
+eachDatabase("a table counts from the moment it is made until it is dropped", async (kind) => {
   await using node = await testNode({ database: kind });
   const before = await storage(node);
   await exec(node, "CREATE TABLE middle (a INT PRIMARY KEY)");
@@ -52,7 +52,7 @@ bothDatabases("a table counts from the moment it is made until it is dropped", a
   expect(await storage(node)).toEqual(before);
 });
 
-bothDatabases("any legal name of a table is counted and told", async (kind) => {
+eachDatabase("any legal name of a table is counted and told", async (kind) => {
   await using node = await testNode({ database: kind });
   const names = [
     ...["Order Details", "weiß", 'a"b', "a'b", "123", "9", "10", "__proto__", "constructor", "MixedCase"],
@@ -73,7 +73,7 @@ bothDatabases("any legal name of a table is counted and told", async (kind) => {
   expect(total).toBe(Object.values(tables).reduce((sum, bytes) => sum + bytes, 0));
 });
 
-bothDatabases("the order is alphabetical whatever the names look like, numbers included", async (kind) => {
+eachDatabase("the order is alphabetical whatever the names look like, numbers included", async (kind) => {
   await using node = await testNode({ database: kind });
   const names = ["-", "10", "9", "Zoo", "__proto__", "zebra"];
   await exec(node, names.map((name) => `CREATE TABLE ${quote(name)} (a INT)`).join(";"));
@@ -194,7 +194,7 @@ test("measuring a large SQLite file holds up nobody", async () => {
   expect(answered).toBeGreaterThan(5);
 });
 
-bothDatabases("only the Super Token may ask", async (kind) => {
+eachDatabase("only the Super Token may ask", async (kind) => {
   await using node = await testNode({ database: kind });
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }]);
   for (const given of [token, "no:body", "root|wrong"]) {

@@ -9,9 +9,12 @@ import { testNode } from "../support/node.ts";
 import { lockWaiters, newPostgresDatabase } from "../support/postgres.ts";
 import { isPending } from "../support/proc.ts";
 import { hello, helloAt, newHome, story } from "../support/process.ts";
+import { chosenFor, leftToAll } from "../support/tier.ts";
 import { until, within } from "../support/until.ts";
 
-for (const signal of ["SIGTERM", "SIGINT"] as const) {
+const further = leftToAll(story);
+
+for (const signal of chosenFor("stops the server", ["SIGTERM", "SIGINT"] as const)) {
   story(`${signal} stops the server with 0 and closes the database`, async () => {
     await using home = await newHome();
     const server = await home.serve();
@@ -73,24 +76,27 @@ story(
   },
 );
 
-story("open WebSockets hear 1001 when the server stops, and idle connections do not hold it up", async () => {
-  await using home = await newHome();
-  const server = await home.serve();
-  const sockets = await Promise.all([server.socket(), server.socket(), server.socket()]);
-  for (const socket of sockets) {
-    expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
-  }
-  const kept = await fetch(server.url, { keepalive: true });
-  await kept.text();
-  const stopped = server.stop();
-  for (const { closed } of sockets) {
-    expect(await within("a socket closes", closed)).toMatchObject({ code: 1001 });
-  }
-  const ended = await within("the server ends", stopped);
-  expect(ended).toMatchObject({ code: 0 });
-  // It would have waited for them.
-  expect(ended.stderr).not.toContain("cut off");
-});
+further(
+  "open WebSockets hear 1001 when the server stops, and idle connections do not hold it up",
+  async () => {
+    await using home = await newHome();
+    const server = await home.serve();
+    const sockets = await Promise.all([server.socket(), server.socket(), server.socket()]);
+    for (const socket of sockets) {
+      expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+    }
+    const kept = await fetch(server.url, { keepalive: true });
+    await kept.text();
+    const stopped = server.stop();
+    for (const { closed } of sockets) {
+      expect(await within("a socket closes", closed)).toMatchObject({ code: 1001 });
+    }
+    const ended = await within("the server ends", stopped);
+    expect(ended).toMatchObject({ code: 0 });
+    // It would have waited for them.
+    expect(ended.stderr).not.toContain("cut off");
+  },
+);
 
 story("a second signal ends the server at once, whatever still runs", async () => {
   await using home = await newHome();
@@ -122,7 +128,7 @@ test("a call that never ends holds the stop up for a bounded time only", async (
   expect(existsSync(join(folder, "data/node.db-wal"))).toBe(false);
 });
 
-story(
+further(
   "a stopping server accepts nothing new on any of its places, also while one of them finishes a call",
   async () => {
     await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
@@ -160,7 +166,7 @@ story("a server that stops takes up no new configuration", async () => {
   expect(existsSync(home.file("other"))).toBe(false);
 });
 
-story("a server goes on when nobody reads its output any more", async () => {
+further("a server goes on when nobody reads its output any more", async () => {
   await using home = await newHome({ logging: 'log_filter = "trace"\njson_log_file = "log"' });
   const server = await home.serve();
   const { url, superToken } = server;
@@ -188,7 +194,7 @@ story("a server starts although nobody reads its output", async () => {
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
 
-story("SIGUSR1 and SIGUSR2, which mean something to other servers, do nothing", async () => {
+further("SIGUSR1 and SIGUSR2, which mean something to other servers, do nothing", async () => {
   await using home = await newHome();
   const server = await home.serve();
   await until("the first start has told all", async () => server.stderr.includes("sign in to the console"));
@@ -202,7 +208,7 @@ story("SIGUSR1 and SIGUSR2, which mean something to other servers, do nothing", 
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
 
-story("a SIGHUP during the start does no harm", async () => {
+further("a SIGHUP during the start does no harm", async () => {
   const database = await newPostgresDatabase();
   await using home = await newHome({}, database.url);
   await using sql = new SQL({ url: database.url, max: 1 });

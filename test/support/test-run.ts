@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
@@ -28,9 +28,29 @@ function sharedFolder(): Promise<string> {
   return folder;
 }
 
+/** A run needs a fraction of this; the rest of the machine needs memory, too. */
+const minMemoryBytes = 4 * 1024 ** 3;
+
+/**
+ * memoryFolder is a folder in memory for a run, where new files and their syncs cost a tenth of those on a disk. Undefined where
+ * there is none, or too little room, as in many containers, or where no program may be started from it.
+ */
+export async function memoryFolder(): Promise<string | undefined> {
+  const mounts = await readFile("/proc/self/mounts", "utf8").catch(() => "");
+  const [, folder, kind, options = ""] =
+    mounts
+      .split("\n")
+      .find((line) => line.split(" ")[1] === "/dev/shm")
+      ?.split(" ") ?? [];
+  if (folder === undefined || kind !== "tmpfs" || options.split(",").includes("noexec")) return undefined;
+  const { bavail, bsize } = await statfs(folder);
+  const [, availableKib] = /^MemAvailable: +(\d+) kB$/m.exec(await readFile("/proc/meminfo", "utf8")) ?? [];
+  return Math.min(bavail * bsize, Number(availableKib) * 1024) > minMemoryBytes ? folder : undefined;
+}
+
 /** openRun makes the folder of a run, which holds for this process, too. This process must close it with `closeRun`; when it ends without, a watchdog does. */
-export async function openRun(): Promise<string> {
-  const path = await mkdtemp(join(tmpdir(), "node-server-shared-"));
+export async function openRun(place = tmpdir()): Promise<string> {
+  const path = await mkdtemp(join(place, "node-server-shared-"));
   await chmod(path, 0o755);
   await mkdir(join(path, "tmp"));
   await chmod(join(path, "tmp"), 0o1777);
