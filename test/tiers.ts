@@ -40,7 +40,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
 
 /** Files of other folders that the fast tier leaves out: storms, large amounts, foreign clients, and waits for the times of others. */
 const slowFiles: Readonly<Record<string, readonly string[]>> = {
-  buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm"],
+  buckets: ["blobs-load", "objects-lost-commit", "s3-faults", "sweep-storm", "third-blob-kind"],
   certs: ["killed", "nodes"],
   cli: [
     ...["cluster-page", "completion-shells", "monitor-page", "operate-page", "push-live", "push-lost"],

@@ -118,9 +118,9 @@ export function usedFiles(config: Config, configPath: string): UsedFile[] {
   });
   const one = (key: readonly string[], path: string | undefined, kind: UsedFile["kind"]) =>
     path === undefined ? [] : [{ ...named(key, [path]), kind }];
-  // Terminals, pipes and the null device take lines of anybody.
+  // Terminals, pipes and the null device take lines of anybody. What is below /dev/shm are files.
   const log = (key: string, path: string | undefined) =>
-    path === undefined || /^\/(dev|proc)\//.test(path) ? [] : [named(["logging", key], [path])];
+    path === undefined || /^\/(dev(?!\/shm\/)|proc)\//.test(path) ? [] : [named(["logging", key], [path])];
   return [
     named([], [configPath, `${configPath}.recovery`], "the configuration file"),
     ...(config.server_uuid === "auto_gen"

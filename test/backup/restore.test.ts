@@ -275,11 +275,11 @@ test("a backup on standard output is what zstd and tar read, and needs no runnin
   await user.shell('"$@" > b.tar.zst', ["backup", "-"]);
   expect((await user.run(["restore", "b.tar.zst", "--yes"])).code).toBe(0);
   // Back from a pipe, of which nothing stays on the disk.
-  const before = await readdir(user.path);
+  const before = (await readdir(user.path)).sort();
   expect((await user.shell('cat b.tar.zst | "$@"', ["restore", "-"])).code).toBe(2);
   expect((await user.shell('cat b.tar.zst | "$@"', ["restore", "-", "--yes"])).code).toBe(0);
   expect((await user.shell('head -c 1000 b.tar.zst | "$@"', ["restore", "-", "--yes"])).code).toBe(1);
-  expect(await readdir(user.path)).toEqual(before);
+  expect((await readdir(user.path)).sort()).toEqual(before);
   if (tool === undefined) return;
   await cp(user.file("b.tar.zst"), join(tool.home, "b.tar.zst"));
   await tool.does(["--test", "b.tar.zst"]);

@@ -2,7 +2,10 @@ import { expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { testNode } from "../support/node.ts";
+import { leftToAll } from "../support/tier.ts";
 import { webdavSite } from "../support/webdav.ts";
+
+const further = leftToAll(test);
 
 /** Another process that has begun to write to the file; `end` commits. */
 async function otherWriter(path: string) {
@@ -77,7 +80,7 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   expect((await create()).error).toBeUndefined();
 });
 
-test("an operator's long INSERT holds up neither reads nor uploads", async () => {
+further("an operator's long INSERT holds up neither reads nor uploads", async () => {
   await using node = await testNode();
   const { dav } = await webdavSite(node);
   const token = node.superToken;

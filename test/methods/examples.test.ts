@@ -33,7 +33,7 @@ describe("the example in the documents works", () => {
       const keepsVersions = name === "static-bucket-file_history" || name === "static-bucket-file_restore";
       await using node = await testNode({
         // The log of the examples is that of a first start.
-        newDatabase: true,
+        newDatabase: name.includes("log"),
         logging: 'memory_log_filter = "info"',
         ...(name.includes("certificate") && orderingCertificates),
         store: keepsVersions ? "objects over sqlite" : "disk",

@@ -64,7 +64,7 @@ test("read_config answers the file as it is on the disk, byte for byte", async (
 test("edit_config puts the text in place as it was sent, and nothing else", async () => {
   await using node = await testNode();
   const present = await readFile(node.configPath, "utf8");
-  const before = await readdir(node.folder);
+  const before = (await readdir(node.folder)).sort();
   for (const text of [
     `# ü😀\r\n${present.replaceAll("\n", "\r\n")}# no newline at the end`,
     `${present}\n# ${"long ".repeat(100_000)}\n`,
@@ -74,7 +74,7 @@ test("edit_config puts the text in place as it was sent, and nothing else", asyn
     expect((await readFile(node.configPath, "utf8")) === text).toBe(true);
     expect((await read(node)) === text).toBe(true);
   }
-  expect(await readdir(node.folder)).toEqual(before);
+  expect((await readdir(node.folder)).sort()).toEqual(before);
 });
 
 test("the file is replaced whole, with the mode and the owner it had", async () => {
@@ -102,7 +102,7 @@ test("a text that is no configuration is refused with line and column, and nothi
   const good = configText(node.databaseUrl);
   const old = new Date(1_000_000_000_000);
   await utimes(node.configPath, old, old);
-  const listing = await readdir(node.folder);
+  const listing = (await readdir(node.folder)).sort();
   const before = await stat(node.configPath);
   const text = await read(node);
   const quiet = messages(node).length;
@@ -127,7 +127,7 @@ test("a text that is no configuration is refused with line and column, and nothi
   }
   expect(await read(node)).toBe(text);
   expect(await stat(node.configPath)).toMatchObject({ ino: before.ino, mtimeMs: before.mtimeMs });
-  expect(await readdir(node.folder)).toEqual(listing);
+  expect((await readdir(node.folder)).sort()).toEqual(listing);
   // No reload was attempted either.
   await Bun.sleep(50);
   expect(messages(node).length).toBe(quiet);
