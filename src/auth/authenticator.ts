@@ -2,8 +2,8 @@
 // protocol (credentials.ts, passwords.ts, with failure-limiter.ts, which says how long a refusal waits) and returns a
 // Caller (caller.ts); http/request/authentication.ts reads the headers for Basic and Bearer. authorise.ts compares its
 // limits (limit.ts, also their JSON; permission.ts has the names) with what a method requires (need.ts), and throws
-// Denied. tokens.ts makes and changes tokens, with the rules for names in username.ts; super-token.ts makes the first
-// one. audit-log.ts records every change, token-uses.ts when a token was used.
+// Denied. tokens.ts makes and changes tokens, with the rules for their names; super-token.ts makes the first one.
+// audit-log.ts records every change, token-uses.ts when a token was used.
 
 import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";

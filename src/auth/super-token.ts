@@ -139,3 +139,8 @@ export function superTokenRolls({ kv, audit, log, clock }: SuperTokenRollsOption
     },
   });
 }
+
+/** Returns the credentials of the Super Token, which are shown once: on standard output, never through the logger. */
+export function credentialLines({ token, password }: SuperCredentials): string {
+  return `Super Token: ${token}\nRoot Password: ${password}\n`;
+}

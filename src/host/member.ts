@@ -5,12 +5,12 @@ import type { EventFields } from "../log/events.ts";
 import { type SampledProcess, sampleFamilies } from "../metrics/family.ts";
 import type { Node } from "../node.ts";
 import type { ProcessGroup } from "../process-group.ts";
-import { openJsonChannel } from "./json-channel.ts";
 import {
   channelDescriptor,
   type FromMember,
   type MemberRole,
   memberVariable,
+  openJsonChannel,
   type ToMember,
 } from "./messages.ts";
 

@@ -1,13 +1,12 @@
-// This folder runs a server as a process. serve() of this file opens the node, obeys signals (stop-requests.ts,
-// reload-requests.ts), drains, and ends or restarts in place; it bounds the whole stop. supervise.ts and supervisor.ts
-// run several processes as one server: member-process.ts starts one, member-slot.ts starts it again, messages.ts and
-// json-channel.ts are what they say to each other, line-merger.ts puts their output together. member.ts is the other
-// end. systemd-notify.ts and unit-file.ts are for systemd, service-paths.ts and service-access.ts for `service
-// install`.
+// This folder runs a server as a process. serve() of this file opens the node, obeys signals (signals.ts), drains, and
+// ends or restarts in place; it bounds the whole stop. supervisor.ts runs several processes as one server: member-
+// process.ts starts one, starts it again, and passes on its output; messages.ts is what they say to each other.
+// member.ts is the other end. systemd.ts notifies systemd and writes the unit, service-paths.ts checks the paths of
+// `service install`.
 
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { parseGivenToken, type SuperCredentials } from "../auth/super-token.ts";
+import { credentialLines, parseGivenToken, type SuperCredentials } from "../auth/super-token.ts";
 import { messageOf } from "../base/fault.ts";
 import { shellQuoted } from "../base/local-fs/access.ts";
 import { exitCodes } from "../base/process.ts";
@@ -16,12 +15,10 @@ import { ensureConfigFile } from "../config/default-config.ts";
 import { type Node, openNode } from "../node.ts";
 import { Binary, execInto } from "../update/binary.ts";
 import { beginTrial, endTrial, recordBackup, type StartMode } from "../update/trial.ts";
-import { credentialLines } from "./credentials.ts";
 import { Member } from "./member.ts";
 import { memberVariable, replacedSignal, startAgainCode } from "./messages.ts";
-import { ReloadRequests } from "./reload-requests.ts";
-import { StopRequests } from "./stop-requests.ts";
-import { openNotifier } from "./systemd-notify.ts";
+import { ReloadRequests, StopRequests } from "./signals.ts";
+import { openNotifier } from "./systemd.ts";
 
 /** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
 const retryMs = 1000;
@@ -48,7 +45,7 @@ export async function serve({ config, isConfigGiven, listen, processes = 1 }: Se
   // Other servers rotate logs or upgrade on them; by default they end a process.
   for (const name of ["SIGUSR1", "SIGUSR2"] as const) process.on(name, () => {});
   if (processes > 1) {
-    const { supervise } = await import("./supervise.ts");
+    const { supervise } = await import("./supervisor.ts");
     return supervise({ config, listen, processes });
   }
   let node: Node | undefined;

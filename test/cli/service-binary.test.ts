@@ -3,8 +3,7 @@ import { chmodSync, chownSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { userByName } from "../../src/base/local-fs/access.ts";
 import { loadConfig } from "../../src/config/live.ts";
-import { accessNotes } from "../../src/host/service-access.ts";
-import { writableFolders } from "../../src/host/service-paths.ts";
+import { accessNotes, writableFolders } from "../../src/host/service-paths.ts";
 import { configText, tempFolder } from "../support/node.ts";
 import { updating } from "../support/service.ts";
 

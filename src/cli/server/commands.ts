@@ -170,7 +170,7 @@ export const childCommands: readonly CommandRow[] = [
     hidden: true,
     run: (_, ctx) =>
       interruptible(ctx, "interrupted; no backup was made", async (signal) => {
-        const { runBackupChild } = await import("../../backup/backup-process.ts");
+        const { runBackupChild } = await import("../../backup/schedule.ts");
         await runBackupChild({ signal, explain: explainFileError });
         return exitCodes.done;
       }),

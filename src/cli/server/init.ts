@@ -1,10 +1,14 @@
-import { ensureSuperToken, parseGivenToken, rollSuperToken } from "../../auth/super-token.ts";
+import {
+  credentialLines,
+  ensureSuperToken,
+  parseGivenToken,
+  rollSuperToken,
+} from "../../auth/super-token.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
 import { findServerUuid, pathsBeside, resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
-import { credentialLines } from "../../host/credentials.ts";
 import { inspectDatabase, preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";

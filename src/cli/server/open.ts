@@ -1,4 +1,4 @@
-import { copyBeforeMigration } from "../../backup/before-migration.ts";
+import { copyBeforeMigration } from "../../backup/schedule.ts";
 import { readOverrides } from "../../config/environment.ts";
 import { type Inspect, loadConfig } from "../../config/live.ts";
 import type { ParsedConfig } from "../../config/parse.ts";
