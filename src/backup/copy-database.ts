@@ -1,9 +1,8 @@
 import { shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import type { DatabaseSettings } from "../db/database.ts";
-import { claimDatabase, isUnused, openLoadTarget } from "../db/dump/load-target.ts";
+import { claimDatabase, isUnused, openLoadTarget, openSnapshot } from "../db/dump/load-target.ts";
 import { type DatabaseSnapshot, digestTable } from "../db/dump/portable.ts";
-import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";
 
 export interface CopyOptions {

@@ -1,9 +1,9 @@
 // This folder writes and restores backups, and copies a server to another database or store. A backup is a tar stream
-// (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts writes it, bucket-members.ts reads the
-// files for it, and this file puts it at its path. backup-process.ts does that in a child process, schedule.ts at an
-// interval, before-migration.ts before a new version changes the schema. read-backup.ts verifies every byte, then
-// restore.ts replaces the database, with the rows of restored-rows.ts, and the trees of the buckets. copy-database.ts
-// and copy-files.ts are the steps of `migrate`. Files of buckets are read and written by the ports of buckets/ alone.
+// (tar.ts) of portable rows, files and a manifest (manifest.ts): write-backup.ts reads the files and writes it, and
+// this file puts it at its path. schedule.ts does that in a child process, at an interval and before a new version
+// changes the schema. read-backup.ts verifies every byte, then restore.ts replaces the database and the trees of the
+// buckets. copy-database.ts and copy-files.ts are the steps of `migrate`. Files of buckets are read and written by the
+// ports of buckets/ alone.
 
 import { randomBytes } from "node:crypto";
 import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
@@ -15,7 +15,7 @@ import { Folder } from "../base/local-fs/folder.ts";
 import { isRunning } from "../base/process.ts";
 import { type FilesSource, openPublished } from "../buckets/open-storage.ts";
 import type { DatabaseSettings } from "../db/database.ts";
-import { openSnapshot } from "../db/dump/snapshot.ts";
+import { openSnapshot } from "../db/dump/load-target.ts";
 import type { LogHub } from "../log/hub.ts";
 import { headerName } from "./manifest.ts";
 import { verifyBackup } from "./read-backup.ts";

@@ -4,11 +4,13 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { makeFolder } from "../base/local-fs/access.ts";
+import { lowerPriority } from "../base/process.ts";
 import { Task } from "../base/task.ts";
+import { selfCommand } from "../build.ts";
 import { databaseFile } from "../db/database.ts";
-import type { Logger } from "../log/hub.ts";
-import { backUpInChild } from "./backup-process.ts";
-import type { BackupSource } from "./make-backup.ts";
+import type { MigrationHook } from "../db/migrations/migrate.ts";
+import { type Logger, LogHub } from "../log/hub.ts";
+import { type BackupResult, type BackupSource, isBackupOf, makeBackupFile } from "./make-backup.ts";
 
 /** BackupSettings are when and where a server makes backups by itself. */
 export interface BackupSettings {
@@ -152,10 +154,10 @@ interface FoundBackup {
 }
 
 /** BackedUpServer is whose backups a folder holds. */
-export type BackedUpServer = Omit<BackupSource, "files"> & { readonly serverUuid: string };
+type BackedUpServer = Omit<BackupSource, "files"> & { readonly serverUuid: string };
 
 /** BackupFolder is where a server keeps the backups that it makes by itself. Several servers may share the folder. */
-export class BackupFolder {
+class BackupFolder {
   readonly path: string;
   readonly #prefix: string;
 
@@ -235,4 +237,139 @@ async function namesIn(folder: string): Promise<string[]> {
 
 async function removeFile(path: string): Promise<void> {
   if ((await lstat(path)).isFile()) await rm(path, { force: true });
+}
+
+interface BeforeMigrationOptions {
+  readonly source: BackedUpServer;
+  /** `backup_dir`, if it is set. */
+  readonly folder: string | undefined;
+  readonly log: Logger;
+  /** Receives the path of the backup before the first migration is applied. */
+  onMade?(path: string): Promise<void>;
+}
+
+/**
+ * `copyBeforeMigration` makes a backup of a database, without files, before migrations change it: an older version of the server
+ * may refuse the migrated database, and then the backup is the way back. If it fails, the migrations are not applied. A start whose
+ * migration fails leaves its copy to the next one, unless the database changes in between.
+ */
+export function copyBeforeMigration({
+  source,
+  folder: configured,
+  log,
+  onMade,
+}: BeforeMigrationOptions): MigrationHook {
+  return async ([first = "", ...more]) => {
+    const before = more.at(-1) ?? first;
+    const folder = new BackupFolder(configured, source);
+    const content = { ...source, files: undefined };
+    const { signal } = new AbortController();
+    const begin = performance.now();
+    let path: string;
+    try {
+      const earlier = await folder.newestBefore(before);
+      if (earlier !== undefined && (await isBackupOfInChild(earlier, content, signal))) {
+        path = earlier;
+        log.info("an earlier start has already copied the database as it is before its migration", {
+          path,
+          before,
+        });
+      } else {
+        await folder.create();
+        path = folder.newPath(new Date(), before);
+        const result = await backUpInChild(path, content, signal);
+        log.event("backup.made", "the database was copied before its migration", {
+          path,
+          bytes: result.compressedBytes,
+          elapsed_ms: Math.round(performance.now() - begin),
+          left_out: result.otherTables.length,
+          before,
+        });
+      }
+    } catch (error) {
+      const why = error instanceof Fault ? error.detail : messageOf(error);
+      throw new Fault(
+        "IoError",
+        `the backup before the migration ${before} failed in ${folder.path}: ${why}; nothing was changed. Free some space, set backup_dir to a folder with enough, or set backup_before_migration = false to migrate without a backup`,
+        {},
+        { cause: error },
+      );
+    }
+    await onMade?.(path);
+  };
+}
+
+interface Order {
+  readonly path: string;
+  readonly source: BackupSource;
+  /** A question: whether the backup at `path` is one of the present state. Nothing is written. */
+  readonly compares?: true;
+}
+
+type Reply<T = unknown> = { readonly result: T } | { readonly error: string };
+
+/**
+ * `backUpInChild` makes a backup in a process of its own, so that neither reading nor compression takes time from the event loop.
+ * If `signal` fires, the process is ended and nothing is left.
+ */
+export function backUpInChild(
+  path: string,
+  source: BackupSource,
+  signal: AbortSignal,
+): Promise<BackupResult> {
+  return runChild<BackupResult>({ path, source }, signal);
+}
+
+/** `isBackupOfInChild` does in a process of its own what `isBackupOf` does. */
+function isBackupOfInChild(path: string, source: BackupSource, signal: AbortSignal): Promise<boolean> {
+  return runChild<boolean>({ path, source, compares: true }, signal);
+}
+
+/** The order is sent through a pipe, because it may contain a database password. */
+async function runChild<T>(order: Order, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  const child = Bun.spawn(selfCommand("backup-child"), {
+    stdin: new Blob([JSON.stringify(order)]),
+    stdout: "pipe",
+    stderr: "ignore",
+  });
+  const stop = () => child.kill("SIGTERM");
+  signal.addEventListener("abort", stop);
+  try {
+    const [output] = await Promise.all([child.stdout.text(), child.exited]);
+    signal.throwIfAborted();
+    const reply = parseReply<T>(output);
+    if ("error" in reply) throw new Fault("Other", reply.error);
+    return reply.result;
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function parseReply<T>(output: string): Reply<T> {
+  try {
+    return JSON.parse(output) as Reply<T>;
+  } catch {
+    return { error: "the process that makes the backup was ended" };
+  }
+}
+
+interface ChildOptions {
+  readonly signal: AbortSignal;
+  /** Turns an error into a message for people. */
+  explain(error: unknown): string | undefined;
+}
+
+/** `runBackupChild` runs the child's side: it reads the order from standard input and prints the reply. */
+export async function runBackupChild({ signal, explain }: ChildOptions): Promise<void> {
+  lowerPriority(10);
+  const { path, source, compares } = JSON.parse(await Bun.stdin.text()) as Order;
+  const options = { hub: new LogHub(), signal };
+  let reply: Reply;
+  try {
+    reply = { result: await (compares ? isBackupOf : makeBackupFile)(path, source, options) };
+  } catch (error) {
+    reply = { error: error instanceof Fault ? error.detail : (explain(error) ?? messageOf(error)) };
+  }
+  process.stdout.write(JSON.stringify(reply));
 }

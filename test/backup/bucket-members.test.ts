@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import { chown, mkdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { bucketMembers } from "../../src/backup/bucket-members.ts";
 import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
+import { bucketMembers } from "../../src/backup/write-backup.ts";
 import { openPublished } from "../../src/buckets/open-storage.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import { databaseFile, openDatabase } from "../../src/db/database.ts";
-import { openLoadTarget } from "../../src/db/dump/load-target.ts";
-import { openSnapshot } from "../../src/db/dump/snapshot.ts";
+import { openLoadTarget, openSnapshot } from "../../src/db/dump/load-target.ts";
 import { ServerLock } from "../../src/db/sqlite/sqlite-lock.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

@@ -1,8 +1,8 @@
 import { expect, test } from "bun:test";
 import { mkdir, readdir, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { backUpInChild } from "../../src/backup/backup-process.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
+import { backUpInChild } from "../../src/backup/schedule.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
