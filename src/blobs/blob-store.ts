@@ -1,8 +1,8 @@
 // This folder keeps immutable content under random keys, for trees whose names are rows. This file has the interface
 // and its faults; blob-kind.ts says what a kind of store declares, and open-blobs.ts has a row for each: folder.ts
-// (files of a folder) and s3.ts, which sends the requests of s3-requests.ts within deadline.ts. To send content,
-// content.ts is the interface: a folder sends its files, every other kind goes through cache.ts and the files of
-// cache-folder.ts, filled as remote-content.ts reads them. hashed-content.ts counts and hashes content on its way.
+// (files of a folder) and s3.ts, which sends the requests of s3-requests.ts, each within a deadline. To send content,
+// content.ts is the interface: a folder sends its files, every other kind goes through the files of cache.ts, filled as
+// remote-content.ts reads them. What is written is counted and hashed on its way.
 
 import { Fault } from "../base/fault.ts";
 import type { DiskUsage } from "../base/local-fs/stat.ts";

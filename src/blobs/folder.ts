@@ -36,10 +36,10 @@ import {
   type ChunkOptions,
   type Content,
   type ContentSource,
+  HashedContent,
   type HeldContent,
   verified,
 } from "./content.ts";
-import { HashedContent } from "./hashed-content.ts";
 import { LocalContent, RecentReads } from "./local-content.ts";
 
 /** An unfinished upload that nothing was written to for this time is left over from a crash: no node writes to it any more. */

@@ -17,11 +17,11 @@ import {
   type StoredBlob,
   storeUnavailable,
 } from "./blob-store.ts";
-import { Deadline } from "./deadline.ts";
-import { HashedContent } from "./hashed-content.ts";
+import { HashedContent } from "./content.ts";
 import {
   attempt,
   codeOfAnswer,
+  Deadline,
   listObjects,
   maxErrorBytes,
   repeated,

@@ -13,7 +13,7 @@ import {
   type StoredBlob,
   storeUnusable,
 } from "../../src/blobs/blob-store.ts";
-import { HashedContent } from "../../src/blobs/hashed-content.ts";
+import { HashedContent } from "../../src/blobs/content.ts";
 
 const memoryKeys = {
   memory_password: key("text", z.string().min(1).optional(), "The password of the memory.", {
