@@ -3,8 +3,8 @@
 // the overrides of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts.
 // locate.ts finds the position of a wrong value, problem.ts words what is wrong with it. The LiveConfig of this file
 // loads the file and makes a reload one transaction of all parts of the server. config-file.ts checks and replaces the
-// file for callers, and methods/node.ts reloads then; replace-value.ts a URL in it for commands,
-// default-config.ts writes the first one. server-uuid.ts keeps the server's UUID and the link key beside it.
+// file for callers, and methods/node.ts reloads then, and replaces a URL in it for commands; default-config.ts writes
+// the first one. server-uuid.ts keeps the server's UUID and the link key beside it.
 
 import { Fault, messageOf } from "../base/fault.ts";
 import { memberAt } from "../base/validation-issue.ts";

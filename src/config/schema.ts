@@ -4,7 +4,7 @@ import { boundsOf, choicesOf, defaultOf, type Key, key, readBy, sqliteFilePart }
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { type IpNetwork, parseIpNetwork } from "../base/ip-networks.ts";
-import { parsePublicKeys } from "../base/minisign-key.ts";
+import { parsePublicKeys } from "../base/minisign.ts";
 import { parseFilter } from "../log/filter.ts";
 import { connectionsMissing, filesKeys, hasConnections, missingSettings } from "./files-keys.ts";
 

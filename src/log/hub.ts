@@ -1,7 +1,7 @@
 // Every line that the server logs goes through the hub in this file. A Logger of one target makes an entry (entry.ts,
 // which also writes times and `key=value` texts) in the current span of work (span.ts), and the hub passes it to each
 // sink whose filter (filter.ts) lets it through. events.ts is the table of all event codes. sinks.ts opens and replaces
-// the server's own sinks: terminal.ts, json-file.ts on top of log-file.ts, and ring.ts for the newest entries in
+// the server's own sinks: terminal.ts, files on top of log-file.ts, and ring.ts for the newest entries in
 // memory. tail.ts feeds one subscriber of the live stream through a bounded mailbox.
 
 import { type Clock, systemClock } from "../base/clock.ts";

@@ -1,7 +1,7 @@
 // This folder reads `_headers` and `_redirects`, the files by which a bucket says how its other files are served. It
 // works on texts alone; buckets/site-files.ts reads the files. headers-file.ts and redirects-file.ts parse one file
-// each; both use path-pattern.ts to match paths, and problem.ts to report lines that do not do what their author
-// wants. This file puts the rules of a bucket together, and checks a site as a whole. fingerprint.ts recognises names
+// each; both use path-pattern.ts to match paths, and problem.ts to report lines that do not do what their author wants.
+// This file puts the rules of a bucket together, and checks a site as a whole. headers-file.ts also recognises names
 // that contain a hash of their content, which may be cached for a year.
 
 import { HeaderRules, parseHeaders } from "./headers-file.ts";

@@ -7,7 +7,7 @@
 import { constants } from "node:fs";
 import { access, rm } from "node:fs/promises";
 import { Fault, messageOf } from "../base/fault.ts";
-import { parsePublicKeys } from "../base/minisign-key.ts";
+import { parsePublicKeys, verifyMinisign } from "../base/minisign.ts";
 import type { Logger } from "../log/hub.ts";
 import { type Binary, lockFolder } from "./binary.ts";
 import {
@@ -18,7 +18,6 @@ import {
   type Progress,
   requireRelease,
 } from "./download.ts";
-import { verifyMinisign } from "./minisign.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
 import { smokeTest } from "./smoke-test.ts";
 import { install } from "./trial.ts";

@@ -4,7 +4,7 @@ import { mkdir, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
-import { JsonFileSink } from "../../src/log/json-file.ts";
+import { JsonFileSink } from "../../src/log/sinks.ts";
 import { openNode } from "../../src/node.ts";
 import { configText, tempFolder, testNode } from "../support/node.ts";
 

@@ -4,7 +4,7 @@ import { type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
-import { JsonFileSink } from "../../src/log/json-file.ts";
+import { JsonFileSink } from "../../src/log/sinks.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/until.ts";
 

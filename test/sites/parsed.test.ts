@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { isFingerprinted } from "../../src/sites/fingerprint.ts";
-import { parseHeaders } from "../../src/sites/headers-file.ts";
+import { isFingerprinted, parseHeaders } from "../../src/sites/headers-file.ts";
 import { PatternTable, parsePattern } from "../../src/sites/path-pattern.ts";
 import { locationOf, parseRedirects, pathOf } from "../../src/sites/redirects-file.ts";
 

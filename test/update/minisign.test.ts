@@ -4,8 +4,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { newKeyPair, publicKeyOf, readSecretKey, type SecretKey, signFile } from "../../scripts/minisign.ts";
 import { Fault } from "../../src/base/fault.ts";
-import { parsePublicKeys } from "../../src/base/minisign-key.ts";
-import { verifyMinisign } from "../../src/update/minisign.ts";
+import { parsePublicKeys, verifyMinisign } from "../../src/base/minisign.ts";
 import { tempFolder } from "../support/node.ts";
 import { findTool } from "../support/tools.ts";
 

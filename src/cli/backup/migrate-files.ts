@@ -3,9 +3,9 @@ import { type CopyFilesReport, copyFiles, type NotMoved } from "../../backup/cop
 import { Fault } from "../../base/fault.ts";
 import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { blobKinds, findKind, kindOf } from "../../blobs/open-blobs.ts";
+import { replaceUrl } from "../../config/config-file.ts";
 import { readConfigFile } from "../../config/default-config.ts";
 import { readOverrides } from "../../config/environment.ts";
-import { replaceUrl } from "../../config/replace-value.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { type DatabaseSettings, databaseFile } from "../../db/database.ts";

@@ -2,11 +2,12 @@ import { existsSync, statSync } from "node:fs";
 import { sql } from "kysely";
 import { parseDatabaseUrl, sqliteLockPath } from "../../base/database-url.ts";
 import type { LogHub } from "../../log/hub.ts";
-import { type DatabaseSettings, databaseFile, openDialect } from "../database.ts";
+import { type DatabaseSettings, databaseFile, openDialect, requireFile } from "../database.ts";
 import { businessTables } from "../migrations/tables.ts";
 import { lockSqlite } from "../sqlite/sqlite-lock.ts";
-import { PostgresLoadTarget, refuseOthers } from "./postgres-dump.ts";
-import { SqliteLoadTarget } from "./sqlite-dump.ts";
+import type { DatabaseSnapshot } from "./portable.ts";
+import { openPostgresSnapshot, PostgresLoadTarget, refuseOthers } from "./postgres-dump.ts";
+import { openSqliteSnapshot, SqliteLoadTarget } from "./sqlite-dump.ts";
 import type { LoadTarget } from "./table-loader.ts";
 
 /** `openLoadTarget` throws DatabaseError if a server uses the database, and keeps one from starting on a SQLite file. */
@@ -66,4 +67,19 @@ export async function isUnused(settings: DatabaseSettings, hub: LogHub): Promise
   } finally {
     await dialect.close();
   }
+}
+
+/** The least time that PostgreSQL has for an answer: a batch of rows may have to be read from a slow disk. */
+const minAnswerMs = 60_000;
+
+/** `openSnapshot` opens a database for reading beside a running server. It creates nothing; throws if there is nothing to read. */
+export async function openSnapshot(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseSnapshot> {
+  const location = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in location) {
+    requireFile(settings);
+    return openSqliteSnapshot(location.sqlite.path);
+  }
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub, { minAnswerMs });
+  dialect.limitAnswers();
+  return openPostgresSnapshot(dialect);
 }

@@ -1,8 +1,7 @@
 // This folder copies a whole database into a form that is the same for SQLite and PostgreSQL, and back; backups and
-// `migrate` use it. This file defines the form of values, rows and shapes, and of a snapshot. snapshot.ts opens a
-// snapshot to read beside a running server, load-target.ts a database to replace, and table-loader.ts fills its
-// tables. sqlite-dump.ts and postgres-dump.ts do both for one database each, row-writers.ts converts the values that
-// they write.
+// `migrate` use it. This file defines the form of values, rows and shapes, and of a snapshot. load-target.ts opens a
+// snapshot to read beside a running server, or a database to replace, and table-loader.ts fills its tables. sqlite-
+// dump.ts and postgres-dump.ts do both for one database each, row-writers.ts converts the values that they write.
 
 import { createHash } from "node:crypto";
 

@@ -1,6 +1,5 @@
 import type { Bucket } from "../../buckets/record.ts";
-import { isFingerprinted } from "../../sites/fingerprint.ts";
-import { isForSharedCaches, type MatchedHeaders } from "../../sites/headers-file.ts";
+import { isFingerprinted, isForSharedCaches, type MatchedHeaders } from "../../sites/headers-file.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
