@@ -1,5 +1,5 @@
+import { sized } from "../src/http/content/plain.ts";
 import { RequestObservers } from "../src/http/request/request-observer.ts";
-import { sized } from "../src/http/request/response-size.ts";
 import { RequestMetrics } from "../src/metrics/recorders.ts";
 import { count, median, ms, type Pace, progress, quantile, type Table } from "./figures.ts";
 import { callHello } from "./latency.ts";

@@ -51,11 +51,11 @@ const rules: readonly Rule[] = [
     // Bun keeps a whole body in memory, however large it is.
     files: "src/http/**/*.ts",
     uses: /\brequest\.(?:text|bytes|arrayBuffer|json|blob|formData)\(/,
-    advice: "read the body within a bound (src/http/request/body-chunks.ts)",
+    advice: "read the body within a bound (src/http/request/body.ts)",
     allowed: {
       "src/http/jsonrpc/post.ts": "reads a call of at most 64 KiB as text, which is twice as fast",
-      "src/http/request/body-chunks.ts": "is where bodies are read",
-      "src/http/request/upload-body.ts": "reads a file of at most 16 KiB, which is faster than to stream it",
+      "src/http/request/body.ts":
+        "is where bodies are read, and a short file at once, which is faster than a stream",
     },
   },
   {

@@ -18,7 +18,7 @@ import type { Grant } from "../buckets/write-conditions.ts";
 import type { Lease } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import type { Console } from "./console/console.ts";
-import { countUnread, tooManyUnread, type UnreadBodies } from "./request/body-chunks.ts";
+import { countUnread, tooManyUnread, type UnreadBodies } from "./request/body.ts";
 import { type ClientAddresses, clientLeft, isDisconnection } from "./request/client-address.ts";
 import type { Delays } from "./request/connection-limiter.ts";
 import type { S3Settings } from "./request/host-name.ts";

@@ -6,11 +6,9 @@ import type { NewUpload, Upload, UploadProgress, Uploads } from "../buckets/hist
 import { childPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
 import { errorReason } from "./content/plain.ts";
 import type { PipelineDeps, ReceivedRequest } from "./pipeline.ts";
-import { bodyChunks, declaredLength } from "./request/body-chunks.ts";
+import { bodyChunks, declaredLength } from "./request/body.ts";
 import { HttpError } from "./request/http-error.ts";
-import { writeConditions } from "./webdav/conditions.ts";
-import { hrefOf } from "./webdav/dav-path.ts";
-import { type DavRequest, modifiedOf } from "./webdav/dav-request.ts";
+import { type DavRequest, hrefOf, modifiedOf, writeConditions } from "./webdav/dav-request.ts";
 import { fileProtocol } from "./webdav/handler.ts";
 import type { Verb } from "./webdav/verbs/index.ts";
 

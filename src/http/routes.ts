@@ -1,19 +1,28 @@
-// Http answers every request of every listener. The Router of this file finds the route of an address
-// (route-table.ts); what the routes share is made in http-deps.ts. pipeline.ts is the way of every request but calls of
-// JSON-RPC. listen/ accepts connections, request/ reads requests, content/ sends content. Each protocol has its folder:
-// jsonrpc/, static/, webdav/, links/, preview/, console/, s3/. resumable-uploads.ts is tus on the addresses of files, zip.ts
-// makes archives while they are sent, health.ts and metrics.ts answer programs that watch the server, access-log.ts
-// writes a line for each request.
+// Http answers every request of every listener. The Router of this file finds the route of an address (route-table.ts),
+// and makes what the routes share. pipeline.ts is the way of every request but calls of JSON-RPC. listen/ accepts
+// connections, request/ reads requests, content/ sends content. Each protocol has its folder: jsonrpc/, static/,
+// webdav/, links/, preview/, console/, s3/. resumable-uploads.ts is tus on the addresses of files, zip.ts makes
+// archives while they are sent, health.ts answers programs that watch the server, access-log.ts writes a line for each
+// request.
 
 import type { Server } from "bun";
+import type { AuditLog } from "../auth/audit-log.ts";
 import { isHostName } from "../base/address.ts";
-import { httpDate } from "../base/clock.ts";
+import { type Clock, httpDate } from "../base/clock.ts";
+import { ContentBudget, MemoryBudget } from "../base/memory-budget.ts";
 import { wholeNumber } from "../base/numbers.ts";
+import type { Turns } from "../base/turns.ts";
 import type { BucketCache } from "../buckets/bucket-cache.ts";
+import type { ConsoleFiles } from "../bundle.ts";
 import { linkPrefix } from "../links/link-code.ts";
-import { noConsole, serveConsole } from "./console/console.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Engine } from "../rpc/engine.ts";
+import type { Lease } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
+import { Console, noConsole, serveConsole } from "./console/console.ts";
+import { Compression } from "./content/compression.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
-import { type HealthOptions, serveHealth, serveReady } from "./health.ts";
+import { type HealthOptions, metrics, serveHealth, serveReady } from "./health.ts";
 import { answerPost, cors, misdirectedCall, preflight } from "./jsonrpc/post.ts";
 import {
   isHandshake,
@@ -22,23 +31,26 @@ import {
   refuseHandshake,
   refuseTerminal,
   type SocketOptions,
+  type SocketTraffic,
   terminalNeedsUpgrade,
 } from "./jsonrpc/rpc-socket.ts";
 import { signedLink } from "./links/serve.ts";
-import { metrics } from "./metrics.ts";
-import { answerRequest, type PipelineDeps, type Protocol } from "./pipeline.ts";
-import { preview, previewPrefix } from "./preview/preview.ts";
-import { clientLeft, isDisconnection } from "./request/client-address.ts";
-import { hostNameOf, isForS3, type ServerNames } from "./request/host-name.ts";
-import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
+import { answerRequest, idleSeconds, type PipelineDeps, type Protocol } from "./pipeline.ts";
+import { preview, previewOptions, previewPrefix } from "./preview/preview.ts";
+import { ClientAddresses, clientLeft, isDisconnection } from "./request/client-address.ts";
+import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
+import { hostNameOf, isForS3, type S3Settings, ServerNames } from "./request/host-name.ts";
+import { type ArrivedRequest, type HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { resumableUploads, uploadPrefix } from "./resumable-uploads.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { s3 } from "./s3/s3.ts";
+import { unknownHost } from "./static/address.ts";
 import { serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
-import { unknownHost } from "./static/own-host.ts";
-import { webdavPrefix } from "./webdav/dav-path.ts";
+import { MemoryCache } from "./static/memory-cache.ts";
+import type { StaticOptions } from "./static/serve.ts";
+import { webdavPrefix } from "./webdav/dav-request.ts";
 import { webdav } from "./webdav/handler.ts";
-import { optionsHeaders } from "./webdav/verbs/options.ts";
+import { optionsHeaders } from "./webdav/verbs/index.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
 export interface HttpDeps extends PipelineDeps, Omit<SocketOptions, "sockets"> {
@@ -356,4 +368,68 @@ function pathOf(url: string): string | undefined {
   if (start < 0) return undefined;
   const query = url.indexOf("?", start);
   return query === -1 ? url.slice(start) : url.slice(start, query);
+}
+
+/** HttpLimits are the configured bounds of what clients of HTTP may use. */
+interface HttpLimits {
+  readonly maxConnections: number;
+  readonly maxRequestBytes: number;
+  readonly clientBytes: number;
+  readonly maxCacheBytes: number;
+  readonly maxUploadBytes: number;
+  readonly console: boolean;
+}
+
+interface HttpOptions {
+  /** The present limits; a reload changes them. */
+  readonly limits: () => HttpLimits;
+  /** Where the server speaks S3 at present. */
+  readonly s3: () => S3Settings;
+  readonly engine: Engine<Services>;
+  readonly acquire: () => Lease<Services>;
+  /** The present records of buckets. */
+  readonly records: () => BucketCache;
+  readonly audit: AuditLog;
+  readonly clock: Clock;
+  readonly turns: Turns;
+  readonly traffic: SocketTraffic;
+  readonly health: HealthOptions;
+  readonly loadConsole: () => Promise<ConsoleFiles>;
+  readonly log: Logger;
+}
+
+/** newHttpDeps makes what the routes of all listeners share. */
+export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: HttpOptions): HttpDeps {
+  const contentBudget = new ContentBudget(idleSeconds * 1000, shared.clock);
+  const memory = new MemoryBudget(() => limits().clientBytes);
+  const addresses = new ClientAddresses();
+  const staticOptions: StaticOptions = {
+    cache: new MemoryCache({ maxBytes: () => limits().maxCacheBytes, records }),
+    compression: new Compression(contentBudget),
+    contentBudget,
+  };
+  return {
+    ...shared,
+    records,
+    addresses,
+    names: new ServerNames(),
+    observers: new RequestObservers(),
+    jsonRpc: {
+      engine: shared.engine,
+      addresses,
+      connections: new ConnectionLimiter(() => limits().maxConnections),
+      memory,
+      unsizedBodies: new UnsizedBodies(1),
+      delays: new Delays(1000, shared.clock),
+      maxRequestBytes: () => limits().maxRequestBytes,
+    },
+    memory,
+    unsizedBodies: new UnsizedBodies(4),
+    // Bun buffers up to a megabyte of the body of each.
+    delays: new Delays(64, shared.clock),
+    static: staticOptions,
+    preview: previewOptions(staticOptions, records),
+    maxUploadBytes: () => limits().maxUploadBytes,
+    console: new Console({ isOn: () => limits().console, load: loadConsole, log, clock: shared.clock }),
+  };
 }

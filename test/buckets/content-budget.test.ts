@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { ContentBudget } from "../../src/http/content/content-budget.ts";
+import { ContentBudget } from "../../src/base/memory-budget.ts";
 import { siteWith } from "../support/bucket.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { eachStore, testNode } from "../support/node.ts";

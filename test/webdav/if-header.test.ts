@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import fc from "fast-check";
 import type { ConditionList } from "../../src/buckets/write-conditions.ts";
 import { HttpError } from "../../src/http/request/http-error.ts";
-import { parseIf } from "../../src/http/webdav/conditions.ts";
+import { parseIf } from "../../src/http/webdav/dav-request.ts";
 import { eachStore, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";

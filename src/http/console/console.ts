@@ -11,9 +11,14 @@ import type { ConsoleFile, ConsoleFiles } from "../../bundle.ts";
 import type { Logger } from "../../log/hub.ts";
 import { acceptedEncodings } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
-import { methodNotAllowed, notFound, plainText, redirect as redirectTo } from "../content/plain.ts";
+import {
+  methodNotAllowed,
+  notFound,
+  plainText,
+  redirect as redirectTo,
+  textResponse,
+} from "../content/plain.ts";
 import { respond } from "../content/respond.ts";
-import { textResponse } from "../request/response-size.ts";
 import { handlerOf, methodsOf, RouteTable } from "../route-table.ts";
 import {
   forgetToken,

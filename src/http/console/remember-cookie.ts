@@ -3,8 +3,8 @@ import { parseCredentials } from "../../auth/credentials.ts";
 import type { Clock } from "../../base/clock.ts";
 import { Fault } from "../../base/fault.ts";
 import { plainText } from "../content/plain.ts";
-import { declaredLength, readBody } from "../request/body-chunks.ts";
-import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
+import { declaredLength, readBody } from "../request/body.ts";
+import { cookiesOf, isHttps, withPort } from "../request/browser-request.ts";
 
 export const rememberPath = "/node/console/remember";
 

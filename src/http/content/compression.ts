@@ -9,10 +9,10 @@ import {
   createZstdCompress,
 } from "node:zlib";
 import { FairSemaphore } from "../../base/concurrency.ts";
+import type { ContentBudget } from "../../base/memory-budget.ts";
 import { qualityIn } from "../../base/numbers.ts";
 import { isSettled, type OpenFile } from "../../buckets/ports.ts";
-import type { StreamMeter } from "../request/response-size.ts";
-import type { ContentBudget } from "./content-budget.ts";
+import type { StreamMeter } from "./plain.ts";
 
 /** Files compressed whole at a time. Each occupies a thread of the pool and up to 20 MB. */
 const maxWholeFiles = 2;
@@ -195,7 +195,7 @@ const compressors: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint
   gzip: promisify(zlib.gzip) as (bytes: Uint8Array) => Promise<Uint8Array>,
 };
 
-export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
   return compressors[encoding](bytes);
 }
 
@@ -204,7 +204,7 @@ export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Ar
  * measure. A stream takes
  * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is always 32 KiB.
  */
-export const streamWindowLog = 18;
+const streamWindowLog = 18;
 
 /** compressor returns a transform that compresses a file while it is sent. */
 function compressor(encoding: Encoding): Transform {
@@ -220,5 +220,83 @@ function compressor(encoding: Encoding): Transform {
       });
     case "gzip":
       return createGzip({ level: 6 });
+  }
+}
+
+/** minCompressedChars is the length from which a compressed answer saves a packet. Shorter ones are not even asked about. */
+export const minCompressedChars = 1024;
+/** Answers that are compressed at a time; further ones are sent plain. A short one occupies a thread of the pool, a long one about 2 MB. */
+const maxShort = 8;
+const maxLong = 16;
+let short = 0;
+let long = 0;
+
+/** answerEncoding returns the encoding for an answer that is made for this request; undefined if it is to be sent plain. */
+export function answerEncoding(
+  { headers }: Request,
+  { isLong }: { readonly isLong: boolean },
+): Encoding | undefined {
+  if (isLong ? long >= maxLong : short >= maxShort) return undefined;
+  return acceptedEncodings(headers.get("accept-encoding"))[0];
+}
+
+/** encodedHeaders returns the headers of an answer that is compressed. */
+export function encodedHeaders(encoding: Encoding): Record<string, string> {
+  return { "content-encoding": encoding, vary: "accept-encoding" };
+}
+
+/** compressShort compresses an answer that is in memory. */
+export async function compressShort(text: string, encoding: Encoding): Promise<Uint8Array<ArrayBuffer>> {
+  short += 1;
+  try {
+    return (await compress(Buffer.from(text), encoding)) as Uint8Array<ArrayBuffer>;
+  } finally {
+    short -= 1;
+  }
+}
+
+/**
+ * compressLong compresses an answer while it is made. Each part leaves as soon as it is compressed, so that the first one waits
+ * for nothing. A reader that ends early, and a client that leaves, end the parts too.
+ */
+export async function* compressLong(
+  parts: AsyncIterable<Uint8Array>,
+  encoding: Encoding,
+  left: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  const compressor = flushingCompressor(encoding);
+  long += 1;
+  let isCounted = true;
+  const end = () => {
+    if (isCounted) long -= 1;
+    isCounted = false;
+    left.removeEventListener("abort", end);
+    compressor.destroy();
+  };
+  // Bun may drop the body of a client that left without ending what makes it.
+  left.addEventListener("abort", end);
+  try {
+    // A failure of the parts is thrown by the loop.
+    pipeline(parts, compressor, () => undefined);
+    for await (const piece of compressor) yield piece as Uint8Array;
+  } finally {
+    end();
+  }
+}
+
+function flushingCompressor(encoding: Encoding): Transform {
+  switch (encoding) {
+    case "zstd":
+      return createZstdCompress({
+        flush: constants.ZSTD_e_flush,
+        params: { [constants.ZSTD_c_windowLog]: streamWindowLog },
+      });
+    case "br":
+      return createBrotliCompress({
+        flush: constants.BROTLI_OPERATION_FLUSH,
+        params: { [constants.BROTLI_PARAM_QUALITY]: 4, [constants.BROTLI_PARAM_LGWIN]: streamWindowLog },
+      });
+    case "gzip":
+      return createGzip({ flush: constants.Z_SYNC_FLUSH });
   }
 }

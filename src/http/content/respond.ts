@@ -1,16 +1,16 @@
 // This folder sends content, for every protocol that has files. variants.ts selects how a file is sent: plain,
-// compressed beforehand, or compressed now by compression.ts. Then this file answers: conditions.ts compares entity
-// tags and times, a range is cut, and the kernel sends large files. compressed-answer.ts compresses answers that are
-// made for one request, content-budget.ts bounds the content in memory, media-type.ts derives the type from the name,
-// plain.ts has the short answers for people.
+// compressed beforehand, or compressed now by compression.ts, which also compresses answers that are made for one
+// request. Then this file answers: conditions.ts compares entity tags and times, a range is cut, and the kernel sends
+// large files. media-type.ts derives the type from the name, plain.ts has the short answers for people, and knows the
+// size of every answer.
 
 import { wholeNumber } from "../../base/numbers.ts";
 import type { ByteRange } from "../../blobs/blob-store.ts";
 import { bodyOf } from "../../blobs/content.ts";
 import type { OpenFile } from "../../buckets/ports.ts";
-import { pulledResponse, StreamMeter, sized } from "../request/response-size.ts";
 import type { CompressedStream } from "./compression.ts";
 import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
+import { pulledResponse, StreamMeter, sized } from "./plain.ts";
 
 /** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
 export function respond(request: Request, representation: Representation): Response {

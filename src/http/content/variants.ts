@@ -1,10 +1,9 @@
 import { httpDate } from "../../base/clock.ts";
-import { uncountedBytes } from "../../base/memory-budget.ts";
+import { type ContentBudget, uncountedBytes } from "../../base/memory-budget.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/ports.ts";
 import { type Compression, type Encoding, plainOnly, suffixes } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";
-import type { ContentBudget } from "./content-budget.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { type Body, needsContent, type Representation } from "./respond.ts";
 

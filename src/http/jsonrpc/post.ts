@@ -15,16 +15,16 @@ import {
   answerEncoding,
   compressLong,
   compressShort,
+  type Encoding,
   encodedHeaders,
   minCompressedChars,
-} from "../content/compressed-answer.ts";
-import type { Encoding } from "../content/compression.ts";
+} from "../content/compression.ts";
+import { pulledResponse, sized, textResponse } from "../content/plain.ts";
 import { bearerToken } from "../request/authentication.ts";
-import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
+import { bodyChunks, declaredLength } from "../request/body.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, Permit, UnsizedBodies } from "../request/connection-limiter.ts";
 import { noteOn, type RequestNotes } from "../request/request-observer.ts";
-import { pulledResponse, sized, textResponse } from "../request/response-size.ts";
 
 /** Any origin may call: a page must know the token, because no call reads what browsers add by themselves (cookies, Basic). */
 export const cors = { "access-control-allow-origin": "*" };

@@ -4,10 +4,9 @@ import { suffixes } from "../content/compression.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { plainText } from "../content/plain.ts";
 import type { ReceivedRequest } from "../pipeline.ts";
+import { uploadBody } from "../request/body.ts";
 import { HttpError } from "../request/http-error.ts";
-import { uploadBody } from "../request/upload-body.ts";
-import { countUse } from "./download.ts";
-import type { LinkRequest } from "./link-request.ts";
+import { countUse, type LinkRequest } from "./link-request.ts";
 import { linkPage } from "./page.ts";
 
 /** These change how a bucket is served. */

@@ -1,7 +1,7 @@
 // This folder answers at the addresses of signed links, `/node/link/…`. This file declares it for the pipeline
-// (../pipeline.ts). It proves the link, in this order: link-request.ts reads the address, links/ checks the code, password.ts asks for a password if the link has one. Then
-// download.ts sends the file, drop-box.ts takes an upload, or http/zip.ts sends a folder as an archive. page.ts is the
-// frame of the small pages that people see.
+// (../pipeline.ts). It proves the link, in this order: link-request.ts reads the address, links/ checks the code,
+// page.ts asks for a password if the link has one. Then link-request.ts sends the file, drop-box.ts takes an upload, or
+// http/zip.ts sends a folder as an archive. page.ts has the small pages that people see.
 
 import { Fault } from "../../base/fault.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
@@ -12,17 +12,28 @@ import { archiveName } from "../../links/link-code.ts";
 import type { LinkVerdict } from "../../links/links.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
-import { allowedMethods, errorReason, methodNotAllowed, plainText } from "../content/plain.ts";
+import {
+  allowedMethods,
+  errorReason,
+  methodNotAllowed,
+  plainText,
+  pulledResponse,
+} from "../content/plain.ts";
 import type { Protocol, ReceivedRequest } from "../pipeline.ts";
 import { refusalOf } from "../request/authentication.ts";
 import { HttpError } from "../request/http-error.ts";
-import { pulledResponse } from "../request/response-size.ts";
 import { faultResponse, isFolderInTheWay } from "../webdav/error-response.ts";
 import { Archive } from "../zip.ts";
-import { attachmentOf, countUse, download } from "./download.ts";
 import { addFile, dropBoxPage } from "./drop-box.ts";
-import { type LinkRequest, parseRequestedLink, type RequestedLink } from "./link-request.ts";
-import { askForPassword, provePassword } from "./password.ts";
+import {
+  attachmentOf,
+  countUse,
+  download,
+  type LinkRequest,
+  parseRequestedLink,
+  type RequestedLink,
+} from "./link-request.ts";
+import { askForPassword, provePassword } from "./page.ts";
 
 /** What a link leads to is for the one who has it: no cache, no search engine, and no other site sees the address. */
 const linkHeaders = {

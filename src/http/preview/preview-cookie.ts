@@ -1,7 +1,7 @@
 import type { Clock } from "../../base/clock.ts";
 import { parseDeployTarget } from "../../buckets/history/deploy-record.ts";
 import { parseCode } from "../../links/link-code.ts";
-import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
+import { cookiesOf, isHttps, withPort } from "../request/browser-request.ts";
 
 const name = "node_server_preview";
 const maxAgeSeconds = 60 * 60;

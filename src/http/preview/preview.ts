@@ -1,7 +1,7 @@
 // This folder shows a deploy before it is published, to whoever has a link to it. This file answers at the address of
 // the link. A bucket that has a root of its own is shown there, as its pages expect: preview-cookie.ts marks the
-// browser, and root-preview.ts answers its requests from the deploy. shown-deploy.ts checks the link for every
-// request, and says what it shows now.
+// browser. shown-deploy.ts checks the link for every request, says what it shows now, and answers at the root from the
+// deploy.
 
 import type { Clock } from "../../base/clock.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
@@ -13,9 +13,8 @@ import type { Protocol } from "../pipeline.ts";
 import { refusalOf } from "../request/authentication.ts";
 import { isNavigation } from "../request/browser-request.ts";
 import { hostNameOf } from "../request/host-name.ts";
-import { decodePath } from "../static/decode-path.ts";
+import { decodePath, isOtherHost, misdirected } from "../static/address.ts";
 import { MemoryCache } from "../static/memory-cache.ts";
-import { isOtherHost, misdirected } from "../static/own-host.ts";
 import { type StaticOptions, type StaticRequest, serveBucket } from "../static/serve.ts";
 import { clearPreviewCookie, setPreviewCookie } from "./preview-cookie.ts";
 import { findShown, type ShownDeploy, shownRequest, unlisted } from "./shown-deploy.ts";

@@ -4,10 +4,12 @@ import type { ShownTree } from "../../buckets/history/deploys.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
+import { plainText } from "../content/plain.ts";
 import type { StaticRequest } from "../static/serve.ts";
+import { clearPreviewCookie, previewCookieOf } from "./preview-cookie.ts";
 
 /** PreviewLink is a link to a deploy as a request names it. */
-export interface PreviewLink {
+interface PreviewLink {
   readonly code: string;
   /** Undefined if there is none of the name. */
   readonly bucket: Bucket | undefined;
@@ -28,7 +30,7 @@ export interface ShownDeploy {
  * EndedPreview is a link that was right until the tree of its deploy was exchanged: the deploy was published, rolled back to, or
  * replaced. What is in that tree now was not shown to the maker of the link.
  */
-export interface EndedPreview {
+interface EndedPreview {
   readonly state: "ended";
   readonly bucket: Bucket;
   readonly isPublished: boolean;
@@ -69,4 +71,76 @@ export function unlisted(response: Response): Response {
   headers.set("cache-control", "private, no-store");
   headers.set("x-robots-tag", "noindex, nofollow");
   return response;
+}
+
+/** RootRequest is a GET or HEAD at the root of a host, and the bucket that is there. */
+interface RootRequest {
+  readonly request: Request;
+  /** As in `request.url`: normalised, still percent-encoded. */
+  readonly path: string;
+  readonly bucket: Bucket;
+  readonly isOwnHost: boolean;
+}
+
+/**
+ * rootPreview returns the request for the deploy that the cookie of a request names. Everything is checked again, as at the address of
+ * the preview. Undefined if there is nothing to show (any more): then the published file is sent, with `withoutPreview`.
+ */
+export async function rootPreview(
+  { request, path, bucket, isOwnHost }: RootRequest,
+  lease: Lease<Services>,
+): Promise<StaticRequest | undefined> {
+  const cookie = previewCookieOf(request);
+  if (cookie === undefined || cookie.bucket !== bucket.name) return undefined;
+  const { code, deploy } = cookie;
+  const shown = await findShown({ code, bucket, deploy }, lease);
+  if (shown.state !== "valid") return undefined;
+  return shownRequest(shown, {
+    request: withoutValidators(request),
+    base: "/",
+    keyBase: "/",
+    rest: path.slice(1),
+    isOwnHost,
+  });
+}
+
+/** atRootOf adds what a preview at the root of a bucket's host has beside its own headers. */
+export function atRootOf(bucket: Bucket, response: Response): Response {
+  const { headers } = response;
+  // A page of another origin of the same site would be sent the preview, and could run its scripts.
+  if (!bucket.cors) headers.set("cross-origin-resource-policy", "same-origin");
+  headers.append("vary", "cookie");
+  return unlisted(response);
+}
+
+/** withoutPreview ends the preview of the client that gets the response, which no other client may get. */
+export function withoutPreview(request: Request, response: Response): Response {
+  const { headers } = response;
+  headers.append("set-cookie", clearPreviewCookie(request));
+  headers.append("vary", "cookie");
+  headers.set("cache-control", "private, no-store");
+  return response;
+}
+
+/**
+ * What the client has is the published file: a 304 would give that file the headers of the deploy's rules, which stay after the
+ * preview.
+ */
+function withoutValidators(request: Request): Request {
+  const { headers } = request;
+  if (!headers.has("if-none-match") && !headers.has("if-modified-since")) return request;
+  const rest = new Headers(headers);
+  rest.delete("if-none-match");
+  rest.delete("if-modified-since");
+  return new Request(new URL(request.url, "http://localhost").href, {
+    method: request.method,
+    headers: rest,
+  });
+}
+
+export function refusePreviewWorker(): Response {
+  return plainText(
+    403,
+    "403 Forbidden: this browser shows a preview, and a service worker of it would stay in the browser. GET /node/preview/ ends the preview.",
+  );
 }

@@ -1,9 +1,8 @@
 // This folder is what the protocols share about a request. This file finds its caller from Basic or Bearer, and says
 // what a refused caller is told. client-address.ts and host-name.ts say where it came from and where it was sent to,
-// browser-request.ts whether a browser sent it by itself, cookies.ts reads its cookies. body-chunks.ts reads a body
-// within bounds, upload-body.ts writes it to a file. connection-limiter.ts bounds what runs at once.
-// request-observer.ts and response-size.ts report each request to metrics and the access log; http-error.ts ends one
-// with a status.
+// browser-request.ts whether a browser sent it by itself, and its cookies. body.ts reads a body within bounds, or
+// writes it to a file. connection-limiter.ts bounds what runs at once. request-observer.ts reports each request to
+// metrics and the access log; http-error.ts ends one with a status.
 
 import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
 import type { Caller, Peer } from "../../auth/caller.ts";

@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { Caller } from "../../auth/caller.ts";
-import { receivedBytes } from "./body-chunks.ts";
-import { bodySizeOf } from "./response-size.ts";
+import { bodySizeOf } from "../content/plain.ts";
+import { receivedBytes } from "./body.ts";
 
 /** handlerNames are the parts of the server that answer requests, as metrics and the access log name them. */
 export const handlerNames = [

@@ -1,6 +1,6 @@
 import { hashesMatch } from "../../auth/credentials.ts";
 import { hexNumber, wholeNumber } from "../../base/numbers.ts";
-import { bodyChunks, declaredLength } from "../request/body-chunks.ts";
+import { bodyChunks, declaredLength } from "../request/body.ts";
 import { S3Error } from "./errors.ts";
 import { type Signature, sha256 } from "./signature.ts";
 

@@ -1,5 +1,5 @@
 import { escapeXml, isElement, textOf, type XmlElement } from "../../base/xml.ts";
-import { textResponse } from "../request/response-size.ts";
+import { textResponse } from "../content/plain.ts";
 
 const namespace = ' xmlns="http://s3.amazonaws.com/doc/2006-03-01/"';
 

@@ -1,28 +1,24 @@
 // This folder is plain HTTP: it answers GET, HEAD and OPTIONS for the files of buckets. This file finds the bucket of
-// an address or of a host name (own-host.ts), and shows the placeholder at `/` while no bucket is the root; access.ts
-// checks the caller of a private one. serve.ts answers from memory-cache.ts (which makes the simple 200 and 304
-// itself), or reads the file by the rules of `_headers` (site-headers.ts) and `_redirects`. decode-path.ts reads the
-// path of a URL, cors.ts adds the headers for other origins, also to the 204 of OPTIONS (../content/plain.ts),
-// error-responses.ts has the pages for what does not exist or fails.
+// an address or of a host name (address.ts, which also reads the path of a URL), and shows the placeholder at `/` while
+// no bucket is the root; access.ts checks the caller of a private one. serve.ts answers from memory-cache.ts (which
+// makes the simple 200 and 304 itself), or reads the file by the rules of `_headers` (site-headers.ts, also for other
+// origins) and `_redirects`, with the pages for what does not exist or fails.
 
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
-import { allowedMethods, notFound } from "../content/plain.ts";
+import { allowedMethods, notFound, textResponse } from "../content/plain.ts";
 import { type ArrivedRequest, answerRequest, type PipelineDeps, type Protocol } from "../pipeline.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
-import { atRootOf, refusePreviewWorker, rootPreview, withoutPreview } from "../preview/root-preview.ts";
+import { atRootOf, refusePreviewWorker, rootPreview, withoutPreview } from "../preview/shown-deploy.ts";
 import { isWorkerScript } from "../request/browser-request.ts";
 import { hostNameOf } from "../request/host-name.ts";
-import { textResponse } from "../request/response-size.ts";
 import { readerRefusal, requireReader, withPrivacy } from "./access.ts";
-import { staticMethods, withCors } from "./cors.ts";
-import { decodePath } from "./decode-path.ts";
-import { noSuchFile } from "./error-responses.ts";
+import { decodePath, isOtherHost, misdirected, ownerOf } from "./address.ts";
 import { cacheKey, type MemoryCache, wantsPresentState } from "./memory-cache.ts";
-import { isOtherHost, misdirected, ownerOf } from "./own-host.ts";
-import { type StaticRequest, serveBucket } from "./serve.ts";
+import { noSuchFile, type StaticRequest, serveBucket } from "./serve.ts";
+import { staticMethods, withCors } from "./site-headers.ts";
 
 export const staticPrefix = "/node/static/";
 

@@ -5,6 +5,7 @@ import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/p
 import type { Bucket, BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { type Encoding, encodingsFor, plainOnly } from "../content/compression.ts";
+import { sized } from "../content/plain.ts";
 import {
   dispositionOf,
   hasPrecondition,
@@ -15,7 +16,6 @@ import {
 } from "../content/respond.ts";
 import type { Variant } from "../content/variants.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
-import { sized } from "../request/response-size.ts";
 
 interface MemoryCacheOptions {
   readonly maxBytes: () => number;

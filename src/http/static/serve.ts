@@ -1,22 +1,37 @@
+import { STATUS_CODES } from "node:http";
 import { Fault } from "../../base/fault.ts";
+import type { ContentBudget } from "../../base/memory-budget.ts";
+import { publicDetailOf } from "../../blobs/blob-store.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import { childPath, parseTreePath, pathSegment, splitPath, type TreePath } from "../../buckets/path.ts";
+import {
+  childPath,
+  parseTreePath,
+  pathSegment,
+  splitPath,
+  type TreePath,
+  treePath,
+} from "../../buckets/path.ts";
 import type { FileEntry, FileSnapshot, PinnedReader, TreeReader } from "../../buckets/ports.ts";
 import type { BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";
 import { encodePath, isPageStatus, locationOf, pathOf, type Redirect } from "../../sites/redirects-file.ts";
 import { type Compression, encodingsFor } from "../content/compression.ts";
-import type { ContentBudget } from "../content/content-budget.ts";
-import { allowedMethods, methodNotAllowed, plainText, redirect } from "../content/plain.ts";
-import { respond } from "../content/respond.ts";
-import { selectVariant } from "../content/variants.ts";
+import {
+  allowedMethods,
+  blobMissing,
+  isBlobMissing,
+  methodNotAllowed,
+  plainText,
+  redirect,
+  serviceUnavailable,
+} from "../content/plain.ts";
+import { respond, respondWhole } from "../content/respond.ts";
+import { maxWholeBytes, selectVariant } from "../content/variants.ts";
 import type { PrivateRequest } from "./access.ts";
-import { corsHeaders, staticMethods } from "./cors.ts";
-import { type DecodedPath, decodePath } from "./decode-path.ts";
-import { errorPage, faultResponse, missingFile } from "./error-responses.ts";
+import { type DecodedPath, decodePath } from "./address.ts";
 import { cacheKey, type MemoryCache } from "./memory-cache.ts";
-import { generalHeaders, siteHeaders } from "./site-headers.ts";
+import { corsHeaders, generalHeaders, siteHeaders, staticMethods } from "./site-headers.ts";
 
 export interface StaticOptions {
   readonly cache: MemoryCache;
@@ -334,4 +349,53 @@ async function namedPage(reader: TreeReader, path: TreePath): Promise<FileEntry 
   const named = parseTreePath(path + pageType);
   const page = named && (await reader.find(named));
   return page?.kind === "file" ? page : undefined;
+}
+
+/** noSuchFile returns the same response whether the bucket or the file does not exist. */
+export function noSuchFile(): Response {
+  return plainText(404, "404 Not Found: there is no such file.");
+}
+
+/** TreeOptions is the tree that an error page is read from, and headers that it gets beside its own. */
+interface TreeOptions {
+  readonly reader: TreeReader;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** 404 unless it is given. */
+  readonly status?: number;
+}
+
+/** missingFile answers with the bucket's own `404.html`, or with one line. */
+async function missingFile(request: Request, options: TreeOptions): Promise<Response> {
+  const { reader, headers = {}, status = 404 } = options;
+  const file = await reader.find(treePath("404.html"));
+  return file?.kind === "file" ? errorPage(request, { reader, file, headers, status }) : errorLine(status);
+}
+
+function errorLine(status: number): Response {
+  return status === 404 ? noSuchFile() : plainText(status, `${status} ${STATUS_CODES[status] ?? ""}`);
+}
+
+/** errorPage answers an error with a file of the bucket, or with one line if it is too large. */
+async function errorPage(
+  request: Request,
+  { reader, file, headers, status }: Required<TreeOptions> & { readonly file: FileEntry },
+): Promise<Response> {
+  if (file.stats.size > maxWholeBytes) return errorLine(status);
+  const { representation } = await selectVariant(reader, file);
+  const own = {
+    ...headers,
+    "content-type": "text/html; charset=utf-8",
+    "x-content-type-options": "nosniff",
+    "cache-control": "no-cache",
+  };
+  return respondWhole(request, { ...representation, headers: own }, status);
+}
+
+/** faultResponse answers for a file that could not be read. */
+function faultResponse(error: unknown): Response {
+  if (!(error instanceof Fault)) throw error;
+  if (error.kind === "NotFound") return noSuchFile();
+  if (error.kind === "InvalidInput") return plainText(400, `400 Bad Request: ${error.detail}.`);
+  if (isBlobMissing(error)) return blobMissing(`502 Bad Gateway: ${publicDetailOf(error)}.`);
+  return serviceUnavailable(publicDetailOf(error));
 }

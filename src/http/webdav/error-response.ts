@@ -7,7 +7,7 @@ import { type Failure, ParentMissing } from "../../buckets/ports.ts";
 import { ConditionFault } from "../../buckets/write-conditions.ts";
 import { blobMissing, errorReason, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import type { HttpError } from "../request/http-error.ts";
-import { hrefOf } from "./dav-path.ts";
+import { hrefOf } from "./dav-request.ts";
 import { errorResponse, statuses } from "./xml/multistatus.ts";
 import { lockRoot, lockRoots } from "./xml/request-xml.ts";
 

@@ -2,14 +2,12 @@ import { escapeXml } from "../../../base/xml.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { plainOnly } from "../../content/compression.ts";
 import { sandboxed } from "../../content/media-type.ts";
+import { textResponse } from "../../content/plain.ts";
 import { respond } from "../../content/respond.ts";
 import { plainVariant, snapshotOrDispose } from "../../content/variants.ts";
 import { HttpError } from "../../request/http-error.ts";
-import { textResponse } from "../../request/response-size.ts";
 import { generalHeaders } from "../../static/site-headers.ts";
-import { assertIf } from "../conditions.ts";
-import { hrefOf } from "../dav-path.ts";
-import type { DavRequest } from "../dav-request.ts";
+import { assertIf, type DavRequest, hrefOf } from "../dav-request.ts";
 
 /**
  * get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. Of `_headers` it has

@@ -1,17 +1,14 @@
-// This folder has a function for each method of WebDAV. This file is the table by method; ../handler.ts looks a method up
-// here and runs it with an authorised DavRequest. A verb that changes files goes through buckets/bucket-files.ts, with
-// the conditions of the request. get.ts, propfind.ts and proppatch.ts answer with content or a multistatus, options.ts
-// answers before anybody signs in.
+// This folder has a function for each method of WebDAV. This file is the table by method; ../handler.ts looks a method
+// up here and runs it with an authorised DavRequest. A verb that changes files goes through buckets/bucket-files.ts,
+// with the conditions of the request: write.ts has those whose answer is a status. get.ts, propfind.ts and proppatch.ts
+// answer with content or a multistatus; OPTIONS is answered here, before anybody signs in.
 
 import type { DavRequest } from "../dav-request.ts";
-import { copy, move } from "./copy-move.ts";
-import { remove } from "./delete.ts";
 import { get } from "./get.ts";
 import { lock, unlock } from "./lock.ts";
-import { mkcol } from "./mkcol.ts";
 import { propfind } from "./propfind.ts";
 import { proppatch } from "./proppatch.ts";
-import { put } from "./put.ts";
+import { copy, mkcol, move, put, remove } from "./write.ts";
 
 /** Verb is a row of the table of methods. */
 export interface Verb {
@@ -34,3 +31,31 @@ export const verbs: Readonly<Record<string, Verb>> = {
   LOCK: { serve: lock },
   UNLOCK: { serve: unlock },
 };
+
+/**
+ * davCors is on every WebDAV response. Any origin may use credentials that it has itself. The wildcard keeps pages from reading
+ * responses to credentials that the browser added; `mayCarryStoredCredentials` relies on it.
+ */
+export const davCors = {
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers":
+    "DAV, ETag, Content-Length, Content-Range, Last-Modified, Location, Lock-Token, X-OC-Mtime",
+};
+
+const allow = ["OPTIONS", ...Object.keys(verbs)].join(", ");
+
+/** optionsHeaders are the same for everybody, everywhere: Windows asks at `/` first, without credentials, and gives up on a refusal. */
+export const optionsHeaders = {
+  ...davCors,
+  dav: "1, 2, 3",
+  allow,
+  "ms-author-via": "DAV",
+  "access-control-allow-methods": allow,
+  "access-control-allow-headers":
+    "Authorization, Content-Digest, Content-MD5, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Lock-Token, OC-Checksum, Overwrite, Range, Repr-Digest, Timeout, X-Expected-Entity-Length, X-OC-Mtime, X-Requested-With",
+  "access-control-max-age": "86400",
+};
+
+export function options(): Response {
+  return new Response(null, { headers: optionsHeaders });
+}

@@ -3,9 +3,7 @@ import { escapeXml, isElement, printXml, type XmlElement } from "../../../base/x
 import { type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
 import { isBelow } from "../../../buckets/path.ts";
 import { HttpError } from "../../request/http-error.ts";
-import { writeConditions } from "../conditions.ts";
-import { hrefOf } from "../dav-path.ts";
-import { type DavRequest, depthOf, requireParent } from "../dav-request.ts";
+import { type DavRequest, depthOf, hrefOf, requireParent, writeConditions } from "../dav-request.ts";
 import { errorResponse, statuses, xmlResponse } from "../xml/multistatus.ts";
 import { activeLock, isDav, lockRoot, lockRoots, readXml } from "../xml/request-xml.ts";
 

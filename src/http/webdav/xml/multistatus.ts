@@ -11,8 +11,8 @@ import {
   compressShort,
   encodedHeaders,
   minCompressedChars,
-} from "../../content/compressed-answer.ts";
-import { metered, StreamMeter, sized, textResponse } from "../../request/response-size.ts";
+} from "../../content/compression.ts";
+import { metered, StreamMeter, sized, textResponse } from "../../content/plain.ts";
 
 const head = '<?xml version="1.0" encoding="utf-8"?>\n';
 const xmlHeaders = {

@@ -1,6 +1,6 @@
 import { escapeXml, tagFor } from "../../../base/xml.ts";
 import type { Properties } from "../../../buckets/metadata/properties.ts";
-import { hrefOf } from "../dav-path.ts";
+import { hrefOf } from "../dav-request.ts";
 import { type LiveProperty, liveProperties, type Resource } from "./live-properties.ts";
 import { statusLine, type TextParts } from "./multistatus.ts";
 

@@ -1,8 +1,8 @@
 import { escapeXml, parseXml, type XmlElement, XmlError } from "../../../base/xml.ts";
 import type { Lock } from "../../../buckets/metadata/locks.ts";
-import { readBody } from "../../request/body-chunks.ts";
+import { readBody } from "../../request/body.ts";
 import { HttpError } from "../../request/http-error.ts";
-import { hrefOf } from "../dav-path.ts";
+import { hrefOf } from "../dav-request.ts";
 
 /** Enough for a PROPPATCH with all properties that one resource may have. */
 const maxXmlBytes = 1024 * 1024;
