@@ -3,7 +3,7 @@ import { CredentialsRejected } from "../../auth/authenticator.ts";
 import type { ValidLink } from "../../links/links.ts";
 import { plainText, textResponse } from "../content/plain.ts";
 import type { ReceivedRequest } from "../pipeline.ts";
-import { holdBack } from "../request/authentication.ts";
+import { holdBack, httpPeer } from "../request/authentication.ts";
 import { declaredLength, readBody } from "../request/body.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import { HttpError } from "../request/http-error.ts";
@@ -78,19 +78,15 @@ const maxFormBytes = 4096;
  * token's password is.
  */
 export async function provePassword(
-  { request, address, authenticator, deps }: ReceivedRequest<unknown>,
+  received: ReceivedRequest<unknown>,
   { name, passwordHash }: ValidLink,
 ): Promise<"right" | "wrong" | "missing"> {
   if (name === undefined || passwordHash === undefined) return "right";
+  const { request, authenticator, deps } = received;
   const password = request.method === "POST" ? await passwordInForm(request) : passwordInHeader(request);
   if (password === undefined) return "missing";
-  const peer = {
-    address,
-    disconnected: request.signal,
-    withoutSlot: <T>(wait: () => Promise<T>) => wait(),
-  };
   try {
-    await authenticator.proveLinkPassword({ id: name.id, hash: passwordHash, password }, peer);
+    await authenticator.proveLinkPassword({ id: name.id, hash: passwordHash, password }, httpPeer(received));
     return "right";
   } catch (error) {
     if (!(error instanceof CredentialsRejected)) throw error;

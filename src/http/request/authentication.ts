@@ -39,14 +39,8 @@ export interface UnprovenRequest {
 
 /** authenticate returns the caller of an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). Throws 401. */
 export async function authenticate(unproven: UnprovenRequest, challenge: Challenge): Promise<Caller> {
-  const { request, address, authenticator, deps } = unproven;
-  const peer: Peer = {
-    address,
-    get disconnected() {
-      return request.signal;
-    },
-    withoutSlot: (wait) => wait(),
-  };
+  const { request, authenticator, deps } = unproven;
+  const peer = httpPeer(unproven);
   try {
     const candidates = candidatesIn(request, challenge);
     const caller =
@@ -60,6 +54,17 @@ export async function authenticate(unproven: UnprovenRequest, challenge: Challen
     if (error instanceof Fault && error.kind === "PermissionDenied") throw new HttpError(401, error.detail);
     throw error;
   }
+}
+
+/** httpPeer returns the client of a request, which holds no slot while it waits. */
+export function httpPeer({ request, address }: Pick<UnprovenRequest, "request" | "address">): Peer {
+  return {
+    address,
+    get disconnected() {
+      return request.signal;
+    },
+    withoutSlot: (wait) => wait(),
+  };
 }
 
 /** holdBack waits with the refusal of wrong credentials while their address guesses. Throws Busy if too many wait already. */

@@ -4,7 +4,6 @@
 // chunked-body.ts reads the bodies of SDKs, checksums.ts verifies them. object-record.ts is what S3 knows of a file
 // beside its content, which the store keeps with it. errors.ts turns faults into codes of S3, xml.ts reads and writes documents.
 
-import { CredentialsRejected } from "../../auth/authenticator.ts";
 import { authorise, isAuthorised } from "../../auth/authorise.ts";
 import { anonymous, type Caller, whoFields } from "../../auth/caller.ts";
 import { inBucket, type Need } from "../../auth/need.ts";
@@ -15,6 +14,7 @@ import { isBucketName } from "../../buckets/record.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Services } from "../../services.ts";
 import { openBucket, type Protocol, type ReceivedRequest } from "../pipeline.ts";
+import { holdBack } from "../request/authentication.ts";
 import { hostNameOf, type S3Settings } from "../request/host-name.ts";
 import { errorResponse, S3Error, toS3Error } from "./errors.ts";
 import { keys, listObjects } from "./list.ts";
@@ -289,12 +289,7 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
     signature === undefined
       ? anonymous
       : await authenticator.authenticateSigned(signature, { address }).catch(async (error: unknown) => {
-          if (
-            error instanceof CredentialsRejected &&
-            error.delayMs > 0 &&
-            !(await deps.delays.wait(error.delayMs))
-          )
-            throw new S3Error("SlowDown", "too many wrong signatures are being sent; try again shortly");
+          await holdBack(error, deps.delays);
           throw error;
         });
   if (signature !== undefined) received.proved(caller);
