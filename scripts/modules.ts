@@ -20,7 +20,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   update: ["base", "log"],
   links: ["base", "log", "db", "auth", "buckets"],
   backup: ["base", "log", "blobs", "db", "buckets", "build"],
-  rpc: ["base", "log", "auth"],
+  rpc: ["base", "log", "db", "auth"],
   services: [
     "base",
     "log",

@@ -132,6 +132,11 @@ export class Freshness {
   }
 }
 
+/** askedFreshness returns the freshness of answers that only a query can renew, whatever the database tells of its epoch. */
+export function askedFreshness(clock: Clock): Freshness {
+  return new Freshness({ dataVersion: undefined, canReadSync: false, clock });
+}
+
 /** Remembered keeps entries by key, within two numbers: those without a value are counted apart, as anybody may ask for any key. */
 export class Remembered<K, E extends { readonly value: unknown }> {
   readonly found = new Map<K, E>();

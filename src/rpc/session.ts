@@ -6,6 +6,7 @@ import { Fault } from "../base/fault.ts";
 import { DropNotice, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/numbers.ts";
 import { Task } from "../base/task.ts";
+import { askedFreshness, type Freshness } from "../db/freshness.ts";
 import { quietly } from "../log/span.ts";
 
 /** Subscriptions that one connection may hold. */
@@ -177,12 +178,6 @@ function jsonOf(event: unknown): string {
  * number of subscriptions.
  */
 const recheckMs = 400;
-/**
- * An event is sent only if a query that began less than this before has confirmed the token: then it was valid at most a second
- * ago, however slow the database is.
- */
-const maxAgeMs = 1000;
-
 /** WatchedSubscription is a subscription with the caller and the need that it was authorised for. */
 export interface WatchedSubscription {
   readonly id: string;
@@ -192,7 +187,7 @@ export interface WatchedSubscription {
   readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
 }
 
-/** WatchEntry is a subscription, and when the query began that last confirmed its token, by a clock that nobody sets. */
+/** WatchEntry is a subscription, and when the query began that last confirmed its token. */
 interface WatchEntry {
   readonly subscription: WatchedSubscription;
   confirmedAt: number;
@@ -203,18 +198,20 @@ type AreAuthorised = (watched: readonly WatchedSubscription[]) => Promise<readon
 /** SubscriptionReauthorizer ends subscriptions whose token would not be authorised any more. */
 export class SubscriptionReauthorizer {
   readonly #watched = new Map<string, WatchEntry>();
-  /** True if the last query failed: what cannot be asked ends nothing and holds nothing up. */
-  #isAway = false;
+  /**
+   * An event is sent only while the answer that confirmed its token is current. A database that cannot be asked ends nothing and holds
+   * nothing up.
+   */
+  readonly #freshness: Freshness;
   readonly #areAuthorised: AreAuthorised;
   readonly #onError: (error: unknown) => void;
-  readonly #clock: Clock;
   readonly #rechecks: Task;
   readonly #checks = new SharedRuns();
 
   constructor(areAuthorised: AreAuthorised, onError: (error: unknown) => void, clock: Clock) {
     this.#areAuthorised = areAuthorised;
     this.#onError = onError;
-    this.#clock = clock;
+    this.#freshness = askedFreshness(clock);
     this.#rechecks = new Task({
       clock,
       run: async () => {
@@ -231,7 +228,7 @@ export class SubscriptionReauthorizer {
     this.#watched.set(subscription.id, watched);
     this.#rechecks.dueIn(recheckMs);
     stop.addEventListener("abort", () => this.#watched.delete(subscription.id));
-    const isConfirmed = () => this.#isAway || this.#clock.monotonic() - watched.confirmedAt < maxAgeMs;
+    const isConfirmed = () => this.#freshness.isAway || this.#freshness.isYoung(watched.confirmedAt);
     return {
       get isConfirmed() {
         return isConfirmed();
@@ -249,19 +246,18 @@ export class SubscriptionReauthorizer {
   async #check(): Promise<void> {
     const watched = [...this.#watched.values()];
     if (watched.length === 0) return;
-    const begunAt = this.#clock.monotonic();
+    const begunAt = this.#freshness.now;
     try {
       const subscriptions = watched.map(({ subscription }) => subscription);
       const authorised = await quietly(() => this.#areAuthorised(subscriptions));
-      this.#isAway = false;
+      this.#freshness.asked({ isAnswered: true });
       for (const [at, one] of watched.entries()) {
         const { id, session, lastEvent } = one.subscription;
         if (authorised[at] === false) session.end(id, "token_invalid", lastEvent?.("token_invalid"));
         else one.confirmedAt = begunAt;
       }
     } catch (error) {
-      this.#isAway = true;
-      // A database that cannot be asked just now ends nothing.
+      this.#freshness.asked({ isAnswered: false });
       this.#onError(error);
     }
   }
