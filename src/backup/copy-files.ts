@@ -3,14 +3,13 @@ import { type BlobSettings, openBlobs, proveBlobs } from "../blobs/open-blobs.ts
 import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
 import { RowVersions } from "../buckets/history/rows/versions.ts";
 import { copyBlobs, measureBlobs } from "../buckets/maintenance/copy-blobs.ts";
-import { forgetVersions } from "../buckets/maintenance/purge-removed.ts";
-import { copiedTo, diskStore } from "../buckets/maintenance/store-identity.ts";
-import { markStore, type StoreMark } from "../buckets/maintenance/store-mark.ts";
+import { copiedTo, diskStore, markStore, type StoreMark } from "../buckets/maintenance/store-identity.ts";
+import { forgetVersions } from "../buckets/maintenance/sweep.ts";
 import { Metadata } from "../buckets/metadata/metadata.ts";
 import { openStorage, type StorageSettings } from "../buckets/open-storage.ts";
 import type { BucketStorage, FileReader, VersionsSize } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
-import { objectReaders } from "../buckets/trees/rows/open-readers.ts";
+import { objectReaders } from "../buckets/trees/rows/object-storage.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
 import { claimDatabase } from "../db/dump/load-target.ts";
 import { Freshness } from "../db/freshness.ts";

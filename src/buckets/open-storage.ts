@@ -10,8 +10,7 @@ import { DiskStorage } from "./trees/disk/disk-storage.ts";
 import { NewDiskTrees } from "./trees/disk/new-trees.ts";
 import { publishedOnDisk } from "./trees/disk/read.ts";
 import { NewRowTrees, type NewRowTreesOptions } from "./trees/rows/new-trees.ts";
-import { ObjectStorage } from "./trees/rows/object-storage.ts";
-import { openObjectReaders } from "./trees/rows/open-readers.ts";
+import { ObjectStorage, openObjectReaders } from "./trees/rows/object-storage.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
 export interface FilesSettings extends Omit<BlobSettings, "url"> {

@@ -10,7 +10,7 @@ import { treePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
 import { walk } from "../../src/buckets/tree-ops.ts";
 import { publishedOnDisk } from "../../src/buckets/trees/disk/read.ts";
-import { openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
+import { openObjectReaders } from "../../src/buckets/trees/rows/object-storage.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";

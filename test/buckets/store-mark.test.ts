@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { checkProbe } from "../../src/blobs/blob-store.ts";
-import { markStore, readMark } from "../../src/buckets/maintenance/store-mark.ts";
+import { markStore, readMark } from "../../src/buckets/maintenance/store-identity.ts";
 import { eachBlobStore, never } from "../support/blob-stores.ts";
 import { objectRows } from "../support/object-rows.ts";
 

@@ -5,7 +5,7 @@ import { makeBackupFile } from "../../src/backup/make-backup.ts";
 import { verifyBackup } from "../../src/backup/read-backup.ts";
 import { restoreBackup } from "../../src/backup/restore.ts";
 import { openBlobs } from "../../src/blobs/open-blobs.ts";
-import { claimStore } from "../../src/buckets/maintenance/store-mark.ts";
+import { claimStore } from "../../src/buckets/maintenance/store-identity.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "./database-settings.ts";

@@ -16,7 +16,7 @@ import { folderPath, treePath } from "../../src/buckets/path.ts";
 import type { FileReader } from "../../src/buckets/ports.ts";
 import { walk } from "../../src/buckets/tree-ops.ts";
 import { ObjectEntry } from "../../src/buckets/trees/rows/entry.ts";
-import { type ObjectReaders, openObjectReaders } from "../../src/buckets/trees/rows/open-readers.ts";
+import { type ObjectReaders, openObjectReaders } from "../../src/buckets/trees/rows/object-storage.ts";
 import { isFolderValue } from "../../src/db/rows/entry-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import type { Node } from "../../src/node.ts";

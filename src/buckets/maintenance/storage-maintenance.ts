@@ -1,8 +1,7 @@
-// This folder is what runs beside requests, most of it for object stores. The task of this file works once a day, on one of all
-// nodes. sweep.ts deletes blobs that nothing names, purge-removed.ts rows whose time has passed;
-// manifest.ts writes what would replace a lost database. store-identity.ts and store-mark.ts keep a database and its
-// store together; store-watch.ts reports a store that is lost. check-blobs.ts and copy-blobs.ts
-// serve commands and backups.
+// This folder is what runs beside requests, most of it for object stores. The task of this file works once a day, on
+// one of all nodes. sweep.ts deletes rows whose time has passed, and blobs that nothing names; manifest.ts writes what
+// would replace a lost database. store-identity.ts keeps a database and its store together; store-watch.ts reports a
+// store that is lost. check-blobs.ts and copy-blobs.ts serve commands and backups.
 
 import { Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/numbers.ts";

@@ -1,5 +1,5 @@
 // This folder is what WebDAV stores about files beside their content. The Metadata of this file joins both kinds for
-// one bucket: locks.ts, which says whom a lock stops (bucket-files.ts asks it) and is bounded by lock-counts.ts, and
+// one bucket: locks.ts, which says whom a lock stops (bucket-files.ts asks it) and bounds their number, and
 // properties.ts. Both are rows of `kv` under the keys of kv-keys.ts. A change of files moves or ends the metadata in
 // its own turn, or in its own transaction where the names of files are rows.
 

@@ -1,49 +1,44 @@
 // This folder is all that plain files need for a history, behind the one door of this file: nobody else imports the
 // others. The DiskHistory of this file belongs to the storage, a TreeHistory to each tree. What a change is about to
 // delete or replace goes to the trash (bucket-trash.ts, where each name has the days that `keep_removed_days` gave it):
-// trash-writer.ts puts it there, trash-history.ts lists it and moves it back; this file deletes what has expired. growing-files.ts has the content of resumable uploads. reuse-files.ts fills a deploy from another tree by shared
-// blocks, tree-exchange.ts settles what a crash leaves of an exchange, and discards whole trees.
+// trash-history.ts puts it there, lists it and moves it back; this file deletes what has expired. growing-files.ts has
+// the content of resumable uploads. reuse-files.ts fills a deploy from another tree by shared blocks. This file also
+// settles what a crash leaves of an exchange, and discards whole trees.
 
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+import type { Stats } from "node:fs";
+import { lstat, readdir, rename, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "../../../base/clock.ts";
 import { Fault, messageOf } from "../../../base/fault.ts";
 import type { FileCalls } from "../../../base/local-fs/file-calls.ts";
-import type { Folder, FolderExchange } from "../../../base/local-fs/folder.ts";
-import { isAbsence } from "../../../base/local-fs/stat.ts";
+import { Folder, type FolderExchange } from "../../../base/local-fs/folder.ts";
+import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { Task } from "../../../base/task.ts";
 import type { Logger } from "../../../log/hub.ts";
 import { type TreePath, treeRoot } from "../../path.ts";
-import type {
-  BucketView,
-  FileVersion,
-  History,
-  HistoryOptions,
-  OpenBucket,
-  TreeExchange,
-  VersionName,
-  Versions,
-  VersionsSize,
-  WantedFile,
+import {
+  type BucketView,
+  type FileVersion,
+  folderIsGone,
+  type History,
+  type HistoryOptions,
+  type OpenBucket,
+  type TreeExchange,
+  type VersionName,
+  type Versions,
+  type VersionsSize,
+  type WantedFile,
 } from "../../ports.ts";
 import { crossesDisks, toTreeFault } from "../../trees/disk/disk-faults.ts";
 import type { DiskReader } from "../../trees/disk/read.ts";
+import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { PathResolver } from "../../trees/disk/resolve.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
 import { keepsNoVersions } from "../faults.ts";
 import { BucketTrash } from "./bucket-trash.ts";
 import { GrowingFiles } from "./growing-files.ts";
 import { type ReuseFilesOptions, reuseFiles } from "./reuse-files.ts";
-import { trashHistory, VersionRestore } from "./trash-history.ts";
-import { TrashWriter } from "./trash-writer.ts";
-import {
-  DiscardedTrees,
-  isOnOtherDisk,
-  recoverExchange,
-  refuseOtherDisk,
-  syncNames,
-  temporaryPathOf,
-} from "./tree-exchange.ts";
+import { TrashWriter, trashHistory, VersionRestore } from "./trash-history.ts";
 
 /** Folders below `static_path`. No bucket can have such a path: `~` is not allowed in one. A start does not clear them. */
 const trashFolder = "~trash";
@@ -317,5 +312,96 @@ async function foldersIn(folder: string): Promise<string[]> {
   } catch (error) {
     if (isAbsence(error)) return [];
     throw error;
+  }
+}
+
+/** temporaryPathOf returns the path of the first of two trees during their exchange, if the system cannot do that in one step. */
+function temporaryPathOf(other: string): string {
+  return `${other}.aside`;
+}
+
+/**
+ * refuseOtherDisk throws unless both are folders, not links, on one file system: otherwise their names cannot be exchanged. For a
+ * folder that does not exist yet, the file system of its future location counts.
+ */
+async function refuseOtherDisk(root: string, other: string): Promise<void> {
+  const [mine, theirs, above] = await Promise.all([
+    statOrUndefined(root, lstat),
+    statOrUndefined(other, lstat),
+    statOrUndefined(dirname(root), stat),
+  ]);
+  if (mine === undefined) throw folderIsGone();
+  const { dev } = theirs ?? (await statAbove(other));
+  const areFolders = mine.isDirectory() && (theirs?.isDirectory() ?? true);
+  if (!areFolders || dev !== mine.dev || above?.dev !== mine.dev) throw isOnOtherDisk();
+}
+
+/** The nearest folder above a path that exists. */
+async function statAbove(path: string): Promise<Stats> {
+  const above = dirname(path);
+  return (await statOrUndefined(above, stat)) ?? (above === path ? stat(path) : statAbove(above));
+}
+
+/** isOnOtherDisk returns the Fault for a folder whose name cannot be exchanged with one below static_path. */
+function isOnOtherDisk(): Fault {
+  return new Fault(
+    "Other",
+    "deploys cannot be published, because the bucket's folder is a link, a mount point or not on the file system of static_path; move its files below static_path",
+    { reason: "other_file_system" },
+  );
+}
+
+/** syncNames makes the names of two folders durable. */
+async function syncNames(root: string, other: string): Promise<void> {
+  for (const path of new Set([dirname(root), dirname(other)])) {
+    const folder = await Folder.open(path);
+    await folder.sync().finally(() => folder.close());
+  }
+}
+
+/** recoverExchange moves a tree that a crash left at its temporary path: back to its own name if that is free, else to the other one. */
+async function recoverExchange(root: string, other: string): Promise<void> {
+  const temporary = temporaryPathOf(other);
+  if ((await statOrUndefined(temporary, lstat)) === undefined) return;
+  await rename(temporary, (await statOrUndefined(root, lstat)) === undefined ? root : other);
+  await syncNames(root, other);
+}
+
+/** DiscardedTrees deletes trees. Each is moved to the staging folder first, so that a start deletes what a crash leaves of it. */
+class DiscardedTrees {
+  readonly #staging: Staging;
+  /** Disk paths of trees that could not be deleted yet. */
+  readonly #locked = new Set<string>();
+
+  constructor(staging: Staging) {
+    this.#staging = staging;
+  }
+
+  /**
+   * add deletes a tree, and those before it that were being read by a backup. One that is being read now waits for the next call,
+   * or the next start.
+   */
+  async add(root: string): Promise<void> {
+    if ((await statOrUndefined(root, lstat)) !== undefined) {
+      const staged = await this.#staging.allocate();
+      await rename(root, staged);
+      this.#locked.add(staged);
+    }
+    for (const path of this.#locked) {
+      if (await isBeingRead(path)) continue;
+      this.#locked.delete(path);
+      const [failure] = await removeTreeAt(dirname(path), basename(path), treeRoot);
+      if (failure !== undefined) throw failure.fault;
+    }
+  }
+}
+
+/** A backup locks the tree that it reads. */
+async function isBeingRead(path: string): Promise<boolean> {
+  const folder = await Folder.open(path);
+  try {
+    return !folder.tryLock();
+  } finally {
+    await folder.close();
   }
 }

@@ -1,8 +1,8 @@
 // This folder keeps the trees of buckets as rows of the database; the content is in blobs/. object-storage.ts opens the
-// RowTree of this file for each bucket. locate.ts follows a path through the rows, entry-reader.ts reads what it
-// finds, entry-writer.ts changes it. committer.ts runs changes in a transaction that locks the head of the bucket,
-// many together. heads.ts knows the version of each bucket, so that plain HTTP seldom has to ask the database;
-// known-rows.ts is for the time while it is away. open-readers.ts reads the trees without a server.
+// RowTree of this file for each bucket, or readers without a server. locate.ts follows a path through the rows, entry-
+// reader.ts reads what it finds, entry-writer.ts changes it. committer.ts runs changes in a transaction that locks the
+// head of the bucket, many together. heads.ts knows the version of each bucket, so that plain HTTP seldom has to ask
+// the database; known-rows.ts is for the time while it is away.
 
 import { type BlobStore, BlobStoreFault } from "../../../blobs/blob-store.ts";
 import type { ContentSource } from "../../../blobs/content.ts";
