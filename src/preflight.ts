@@ -26,8 +26,14 @@ import {
 import { isInside } from "./base/local-fs/folder.ts";
 import { memberAt } from "./base/validation-issue.ts";
 import { kindOf, openBlobs, proveBlobs } from "./blobs/open-blobs.ts";
-import { diskStore, isPresent, type KnownStore, stale } from "./buckets/maintenance/store-identity.ts";
-import { assertNotForeign, readMark } from "./buckets/maintenance/store-mark.ts";
+import {
+  assertNotForeign,
+  diskStore,
+  isPresent,
+  type KnownStore,
+  readMark,
+  stale,
+} from "./buckets/maintenance/store-identity.ts";
 import { readStored } from "./certs/pem.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";

@@ -1,16 +1,15 @@
 // Auth is the only module that refuses a caller. The Authenticator of this file checks the credentials of every
 // protocol (credentials.ts, passwords.ts, with failure-limiter.ts, which says how long a refusal waits) and returns a
-// Caller (caller.ts); http/request/authentication.ts reads the headers for Basic and Bearer. authorise.ts compares its
-// limits (limit.ts, also their JSON; permission.ts has the names) with what a method requires (need.ts), and throws
-// Denied. tokens.ts makes and changes tokens, with the rules for their names; super-token.ts makes the first one.
-// audit-log.ts records every change, token-uses.ts when a token was used.
+// Caller (caller.ts); http/request/authentication.ts reads the headers for Basic and Bearer. need.ts compares its
+// limits (limit.ts, also their JSON; permission.ts has the names) with what a method requires, and throws Denied.
+// tokens.ts makes and changes tokens, with the rules for their names; super-token.ts makes the first one. audit-log.ts
+// records every change, token-uses.ts when a token was used.
 
 import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/rows/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 import type { AuditLog, SignInFailure } from "./audit-log.ts";
-import { authorise, Denied, superTokenRequired } from "./authorise.ts";
 import { type Caller, type Peer, whoFields } from "./caller.ts";
 import {
   type Candidates,
@@ -19,12 +18,12 @@ import {
   hashSecret,
   keyOfWholeToken,
   noSecretHash,
+  type S3Secrets,
 } from "./credentials.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
-import { anyToken, isOpen, type Need } from "./need.ts";
+import { anyToken, authorise, Denied, isOpen, type Need, superTokenRequired } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
-import type { S3Secrets } from "./s3-secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 /** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */

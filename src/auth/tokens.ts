@@ -5,13 +5,20 @@ import { invisible } from "../base/visible-text.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/rows/token-rows.ts";
 import { outsideLifetime } from "./authenticator.ts";
-import { Denied } from "./authorise.ts";
 import type { Caller } from "./caller.ts";
-import { hashSecret, keyLength, keyOfWholeToken, keyPattern, secretLength } from "./credentials.ts";
+import {
+  hashSecret,
+  keyLength,
+  keyOfWholeToken,
+  keyPattern,
+  type S3Credentials,
+  type S3Secrets,
+  secretLength,
+} from "./credentials.ts";
 import { type Grant, grantingLimit, limitsCover, type tokenLimit, toLimits } from "./limit.ts";
+import { Denied } from "./need.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
 import type { Scope } from "./permission.ts";
-import type { S3Credentials, S3Secrets } from "./s3-secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
 interface KeyAndSecret {

@@ -1,6 +1,6 @@
-// This folder reads, checks and reloads the configuration. schema.ts and files-keys.ts declare each key once, in the
-// terms of base/config-key.ts; parse.ts reads a TOML text by them and notes unknown keys, which LiveConfig logs, with
-// the overrides of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts.
+// This folder reads, checks and reloads the configuration. schema.ts declares each key once, in the terms of
+// base/config-key.ts; parse.ts reads a TOML text by them and notes unknown keys, which LiveConfig logs, with the
+// overrides of environment.ts, the keys of earlier versions in retired-keys.ts and the absolute paths of paths.ts.
 // locate.ts finds the position of a wrong value, problem.ts words what is wrong with it. The LiveConfig of this file
 // loads the file and makes a reload one transaction of all parts of the server. config-file.ts checks and replaces the
 // file for callers, and methods/node.ts reloads then, and replaces a URL in it for commands; default-config.ts writes
@@ -8,9 +8,9 @@
 
 import { Fault, messageOf } from "../base/fault.ts";
 import { memberAt } from "../base/validation-issue.ts";
-import type { LogHub } from "../log/hub.ts";
+import type { Logger, LogHub } from "../log/hub.ts";
 import { readConfigFile } from "./default-config.ts";
-import { noOverrides, type Overrides } from "./environment.ts";
+import { noOverrides, type OverriddenKey, type Overrides } from "./environment.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
 import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
@@ -287,4 +287,21 @@ function locateFinding(source: Source, { path, why }: Finding): Problem {
   const field = path.join(".");
   const problem = { field, why: `${why}; it is the default, because ${field} is not set` };
   return source.file === undefined ? problem : { ...problem, file: source.file };
+}
+
+/** `reportStart` logs what is remarkable about a start: settings from elsewhere, an edit that had been interrupted. */
+export function reportStart(
+  log: Logger,
+  path: string,
+  { overridden, finished }: { readonly overridden: readonly OverriddenKey[]; readonly finished: boolean },
+): void {
+  if (overridden.length > 0) {
+    const from = overridden.map((override) => override.from);
+    log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
+      keys: overridden.map(({ key }) => key),
+      from,
+    });
+  }
+  if (finished)
+    log.event("config.recovered", "an interrupted edit of the configuration was completed", { path });
 }

@@ -1,8 +1,7 @@
 import { existsSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { type FilePart, sqliteFilePart } from "../base/config-key.ts";
-import { folderPart } from "./files-keys.ts";
-import { type CheckedConfig, type Config, settings } from "./schema.ts";
+import { type CheckedConfig, type Config, folderPart, settings } from "./schema.ts";
 import { linkKeyPaths, pathsBeside } from "./server-uuid.ts";
 
 /** RelativePath is a path that a configuration gives relative to its own folder. */

@@ -1,6 +1,5 @@
-import { authorise } from "../auth/authorise.ts";
 import type { Caller } from "../auth/caller.ts";
-import { globally } from "../auth/need.ts";
+import { authorise, globally } from "../auth/need.ts";
 import { atMost, type Clock } from "../base/clock.ts";
 import { SharedRuns } from "../base/concurrency.ts";
 import { Fault, messageOf, retryAfterSeconds } from "../base/fault.ts";

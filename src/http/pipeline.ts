@@ -5,9 +5,8 @@
 import type { Server } from "bun";
 import type { Audit, AuditLog } from "../auth/audit-log.ts";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { authorise } from "../auth/authorise.ts";
 import type { Caller } from "../auth/caller.ts";
-import { inBucket, type Need } from "../auth/need.ts";
+import { authorise, inBucket, type Need } from "../auth/need.ts";
 import type { Permission } from "../auth/permission.ts";
 import { type Clock, millisecondsSince } from "../base/clock.ts";
 import type { Turns } from "../base/turns.ts";

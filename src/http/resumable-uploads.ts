@@ -1,4 +1,4 @@
-import { mayActFor } from "../auth/authorise.ts";
+import { mayActFor } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
 import { noUpload, tooManyBytes } from "../buckets/history/faults.ts";

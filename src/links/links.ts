@@ -5,10 +5,9 @@
 
 import { createHmac, hkdfSync, randomBytes, timingSafeEqual } from "node:crypto";
 import type { Authenticator } from "../auth/authenticator.ts";
-import { Denied } from "../auth/authorise.ts";
 import { anonymous, type Caller } from "../auth/caller.ts";
 import { noSecretHash } from "../auth/credentials.ts";
-import { inBucket } from "../auth/need.ts";
+import { Denied, inBucket } from "../auth/need.ts";
 import { hashPassword, type PasswordCost } from "../auth/passwords.ts";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { authorise } from "../auth/authorise.ts";
-import { inBucket } from "../auth/need.ts";
+import { authorise, inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { Deploy } from "../buckets/history/deploy-record.ts";
 import type { SwitchResult } from "../buckets/history/deploys.ts";

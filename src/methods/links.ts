@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { authorise, mayActFor } from "../auth/authorise.ts";
-import { inBucket, superToken } from "../auth/need.ts";
+import { authorise, inBucket, mayActFor, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
 import type { FileReader } from "../buckets/ports.ts";

@@ -4,7 +4,7 @@ import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { BlobStore } from "../../blobs/blob-store.ts";
 import { openBlobs } from "../../blobs/open-blobs.ts";
-import { readMark, takeOver } from "../../buckets/maintenance/store-mark.ts";
+import { readMark, takeOver } from "../../buckets/maintenance/store-identity.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseSettings, openDatabase } from "../../db/database.ts";
 import type { StoreIdentityRows } from "../../db/rows/store-rows.ts";

@@ -12,7 +12,7 @@ import {
   claimStore,
   readMark,
   retainedUntil,
-} from "../../buckets/maintenance/store-mark.ts";
+} from "../../buckets/maintenance/store-identity.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import type { StoreValue } from "../../db/rows/store-rows.ts";

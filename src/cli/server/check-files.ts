@@ -1,8 +1,7 @@
 import { openBlobs, proveBlobs } from "../../blobs/open-blobs.ts";
 import { type BlobReport, type BrokenFile, checkBlobs } from "../../buckets/maintenance/check-blobs.ts";
 import { checkContent } from "../../buckets/maintenance/copy-blobs.ts";
-import { claimDisk } from "../../buckets/maintenance/store-identity.ts";
-import { assertOwner, claimStore } from "../../buckets/maintenance/store-mark.ts";
+import { assertOwner, claimDisk, claimStore } from "../../buckets/maintenance/store-identity.ts";
 import { deleteOrphans } from "../../buckets/maintenance/sweep.ts";
 import type { Config } from "../../config/schema.ts";
 import type { FileOfBlob } from "../../db/rows/store-rows.ts";

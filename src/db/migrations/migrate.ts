@@ -1,7 +1,7 @@
-// This folder creates the schema and changes it from version to version. migrations.ts is the list, in order, with
-// what each migration means for older nodes of the same database; tables.ts has the tables that the first one creates.
-// This file applies what is missing, one transaction each, records it, and refuses a database that a newer version has
-// changed too far. private-buckets.ts locks older versions out only while a bucket is private.
+// This folder creates the schema and changes it from version to version. migrations.ts is the list, in order, with what
+// each migration means for older nodes of the same database; tables.ts has the tables that the first one creates. This
+// file applies what is missing, one transaction each, records it, and refuses a database that a newer version has
+// changed too far. It also locks older versions out while a bucket is private.
 
 import { sql, type Transaction } from "kysely";
 import { Fault } from "../../base/fault.ts";
@@ -13,6 +13,7 @@ import { type Dialect, type Schema, schemaScope } from "../dialect.ts";
 import { readClock } from "../rows/lock-rows.ts";
 import { aliveMs, nodesNamespace } from "../rows/node-rows.ts";
 import {
+  bucketAccess,
   lastUnrecorded,
   type Migration,
   type MigrationEffect,
@@ -141,7 +142,7 @@ export interface NewerMigration {
 }
 
 /** `writeEffect` records what a migration means for versions that do not know it. */
-export async function writeEffect(
+async function writeEffect(
   dialect: Dialect,
   transaction: Transaction<Schema>,
   migration: Migration,
@@ -232,7 +233,7 @@ async function refuseOlderNodes(
 }
 
 /** `olderNodes` returns the nodes that run now and do not know a migration, with their versions, sorted. */
-export async function olderNodes(
+async function olderNodes(
   dialect: Dialect,
   transaction: Transaction<Schema>,
   { requires, serverUuid }: { readonly requires: string; readonly serverUuid?: string | undefined },
@@ -247,4 +248,32 @@ export async function olderNodes(
       older.add(visible(`${name ?? key} (${version ?? "unknown version"})`));
   }
   return [...older].sort();
+}
+
+/**
+ * `lockOutOlderVersions` is for a transaction that makes a bucket private: a version that does not know the column would serve its
+ * files to anybody. It throws while a node of such a version runs, and records that none can be started on this database.
+ */
+export async function lockOutOlderVersions(
+  dialect: Dialect,
+  transaction: Transaction<Schema>,
+): Promise<void> {
+  const names = await olderNodes(dialect, transaction, { requires: bucketAccess.version });
+  if (names.length > 0)
+    throw new Fault(
+      "InvalidInput",
+      `a bucket cannot be private while nodes of an older version would serve its files to anyone: ${names.join(", ")}. Update or stop them first; a crashed node is forgotten after ${aliveMs / 1000} s`,
+      { field: "public", reason: "older_nodes", nodes: names },
+    );
+  await writeEffect(dialect, transaction, { ...bucketAccess, effect: "contracts" });
+}
+
+/** `allowOlderVersions` takes back what `lockOutOlderVersions` has recorded, once no bucket is private. */
+export async function allowOlderVersions(dialect: Dialect, transaction: Transaction<Schema>): Promise<void> {
+  const left = await transaction
+    .selectFrom("static_file")
+    .select("id")
+    .where(sql<boolean>`not ${sql.ref("public")}`)
+    .executeTakeFirst();
+  if (left === undefined) await writeEffect(dialect, transaction, bucketAccess);
 }

@@ -21,7 +21,7 @@ export type Migration = MigrationEffect & {
   fill?(transaction: Transaction<Schema>): Promise<void>;
 };
 
-/** `bucketAccess` contracts while a bucket is private: an older version serves every bucket to anybody (`private-buckets`). */
+/** `bucketAccess` contracts while a bucket is private: an older version serves every bucket to anybody (`migrate.ts`). */
 export const bucketAccess: Migration = {
   version: "m20261117_000001_bucket_access_and_hosts",
   effect: "expands",

@@ -1,7 +1,7 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
 import { bucketsScope, type DatabaseTransaction, type Dialect, type Schema } from "../dialect.ts";
 import { RowCache } from "../freshness.ts";
-import { allowOlderVersions, lockOutOlderVersions } from "../migrations/private-buckets.ts";
+import { allowOlderVersions, lockOutOlderVersions } from "../migrations/migrate.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 

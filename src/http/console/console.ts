@@ -1,7 +1,6 @@
 // This folder sends the web console, which src/console builds. This file answers below `/node/console` with its files,
 // which stay in memory. remember-cookie.ts keeps a token in a cookie that no script can read, and hands it to the
-// console's page alone. service-worker.ts refuses scripts by which a page of a bucket would see every request of the
-// origin.
+// console's page alone.
 
 import { randomBytes } from "node:crypto";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-import { mayActFor } from "../../auth/authorise.ts";
+import { mayActFor } from "../../auth/need.ts";
 import { wholeNumber } from "../../base/numbers.ts";
 import { noUpload } from "../../buckets/history/faults.ts";
 import type { MultipartUpload, NumberedPart } from "../../buckets/history/multipart.ts";

@@ -4,9 +4,8 @@
 // chunked-body.ts reads the bodies of SDKs, checksums.ts verifies them. object-record.ts is what S3 knows of a file
 // beside its content, which the store keeps with it. errors.ts turns faults into codes of S3, xml.ts reads and writes documents.
 
-import { authorise, isAuthorised } from "../../auth/authorise.ts";
 import { anonymous, type Caller, whoFields } from "../../auth/caller.ts";
-import { inBucket, type Need } from "../../auth/need.ts";
+import { authorise, inBucket, isAuthorised, type Need } from "../../auth/need.ts";
 import type { Permission } from "../../auth/permission.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { treeRoot } from "../../buckets/path.ts";

@@ -1,5 +1,4 @@
-import { authorise } from "../../auth/authorise.ts";
-import { inBucket } from "../../auth/need.ts";
+import { authorise, inBucket } from "../../auth/need.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { authenticate, type Challenge, refusalOf, type UnprovenRequest } from "../request/authentication.ts";
 import { isFromBrowser } from "../request/browser-request.ts";

@@ -7,12 +7,11 @@
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
-import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
 import { allowedMethods, notFound, textResponse } from "../content/plain.ts";
 import { type ArrivedRequest, answerRequest, type PipelineDeps, type Protocol } from "../pipeline.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
 import { atRootOf, refusePreviewWorker, rootPreview, withoutPreview } from "../preview/shown-deploy.ts";
-import { isWorkerScript } from "../request/browser-request.ts";
+import { isRootWorker, isWorkerScript, refuseWorker } from "../request/browser-request.ts";
 import { hostNameOf } from "../request/host-name.ts";
 import { readerRefusal, requireReader, withPrivacy } from "./access.ts";
 import { decodePath, isOtherHost, misdirected, ownerOf } from "./address.ts";

@@ -3,7 +3,6 @@ import type { HeldContent } from "../../blobs/content.ts";
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/ports.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
-import { isRootWorker } from "../console/service-worker.ts";
 import { type Encoding, encodingsFor, plainOnly } from "../content/compression.ts";
 import { sized } from "../content/plain.ts";
 import {
@@ -16,6 +15,7 @@ import {
 } from "../content/respond.ts";
 import type { Variant } from "../content/variants.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
+import { isRootWorker } from "../request/browser-request.ts";
 
 interface MemoryCacheOptions {
   readonly maxBytes: () => number;

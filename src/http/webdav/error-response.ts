@@ -1,7 +1,6 @@
 import { codeOf, type Fault, isDiskFull, isOutOfDescriptors } from "../../base/fault.ts";
 import { publicDetailOf } from "../../blobs/blob-store.ts";
-import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
-import { LockedFault } from "../../buckets/metadata/locks.ts";
+import { LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
 import { type Failure, ParentMissing } from "../../buckets/ports.ts";
 import { ConditionFault } from "../../buckets/write-conditions.ts";

@@ -4,9 +4,8 @@
 // statuses, xml/ reads and writes bodies. This file also lists the buckets of a caller, so that one address mounts all
 // of them.
 
-import { isAuthorised } from "../../auth/authorise.ts";
 import { type Caller, whoFields } from "../../auth/caller.ts";
-import { inBucket } from "../../auth/need.ts";
+import { inBucket, isAuthorised } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
 import { LockIndex } from "../../buckets/metadata/locks.ts";
 import { treeRoot } from "../../buckets/path.ts";
@@ -22,9 +21,8 @@ import { type DavPath, depthOf, parseDavPath, webdavPrefix } from "./dav-request
 import { conditionResponse, faultResponse } from "./error-response.ts";
 import { davCors, options, type Verb, verbs } from "./verbs/index.ts";
 import { readQuery } from "./verbs/propfind.ts";
-import type { Resource } from "./xml/live-properties.ts";
+import { PropertyWriter, type Resource } from "./xml/live-properties.ts";
 import { multistatus, TextParts } from "./xml/multistatus.ts";
-import { PropertyWriter } from "./xml/property-writer.ts";
 
 /** FileProtocol is a set of methods on addresses of files. */
 interface FileProtocol {

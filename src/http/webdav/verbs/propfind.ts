@@ -4,9 +4,15 @@ import type { FileEntry } from "../../../buckets/ports.ts";
 import { walk } from "../../../buckets/tree-ops.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { assertIf, type DavRequest, type Depth, depthOf } from "../dav-request.ts";
-import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
+import {
+  liveProperties,
+  lockDiscovery,
+  namesIn,
+  type PropertyQuery,
+  PropertyWriter,
+  quotaNames,
+} from "../xml/live-properties.ts";
 import { multistatus, TextParts } from "../xml/multistatus.ts";
-import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
 
 /** Resources in an answer with Depth infinity; for more, the client has to ask folder by folder. */

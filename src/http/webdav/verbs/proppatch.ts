@@ -3,9 +3,8 @@ import { escapeXml, isElement, printXml, textOf, type XmlElement } from "../../.
 import type { Times } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { type DavRequest, fileTime, hrefOf, writeConditions } from "../dav-request.ts";
-import { lastModifiedName, liveProperties } from "../xml/live-properties.ts";
+import { element, lastModifiedName, liveProperties, propstat } from "../xml/live-properties.ts";
 import { xmlResponse } from "../xml/multistatus.ts";
-import { element, propstat } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
 
 interface Instruction {

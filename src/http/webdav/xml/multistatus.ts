@@ -1,7 +1,6 @@
 // This folder reads and writes the XML of WebDAV. request-xml.ts parses the body of a request, and describes locks.
-// live-properties.ts lists the properties that the server computes; property-writer.ts writes those that a PROPFIND
-// asks for, one `response` element for each resource. This file makes the multistatus answer of them, which is sent
-// while it is made.
+// live-properties.ts lists the properties that the server computes, and writes those that a PROPFIND asks for, one
+// `response` element for each resource. This file makes the multistatus answer of them, which is sent while it is made.
 
 import { STATUS_CODES } from "node:http";
 import { escapeXml } from "../../../base/xml.ts";
