@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { symlink, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { chosenFor } from "../support/tier.ts";
 import { Consumer } from "./consumer.ts";
 
 const modules = resolve(import.meta.dir, "../../node_modules");
@@ -101,7 +102,7 @@ async function compile(consumer: Consumer, project: object): Promise<string> {
   return run.stdout.text();
 }
 
-for (const [name, project] of Object.entries(projects)) {
+for (const [name, project] of chosenFor("right programs compile", Object.entries(projects))) {
   test(`right programs compile, and each wrong line is an error of its own (${name})`, async () => {
     await using consumer = await Consumer.open();
     for (const types of ["@types", "undici-types"])

@@ -2,10 +2,10 @@ import { expect, spyOn } from "bun:test";
 import { DiskReader } from "../../src/buckets/trees/disk/read.ts";
 import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { until } from "../support/until.ts";
 
-everyStore(
+eachStore(
   "a list of deploys does not wait until a large tree is counted, and later has its count",
   async (store) => {
     await using node = await testNode(store);

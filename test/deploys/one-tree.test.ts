@@ -3,7 +3,7 @@ import type { PinnedReader } from "../../src/buckets/ports.ts";
 import { PinnedDiskReader } from "../../src/buckets/trees/disk/read.ts";
 import { EntryReader } from "../../src/buckets/trees/rows/entry-reader.ts";
 import { deploySite } from "../support/deploys.ts";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 
 /** Fewer cannot lie between rules and file. */
 const minReads = 1;
@@ -19,7 +19,7 @@ const filesOf = (version: string) => ({
 });
 
 describe("an answer", () => {
-  everyStore("has rules and file of one tree, whenever the other one is published", async (store) => {
+  eachStore("has rules and file of one tree, whenever the other one is published", async (store) => {
     await using node = await testNode({ ...store, top: "static_cache_bytes = 0" });
     const site = await deploySite(node);
     const a = await site.deploy(filesOf("a"));

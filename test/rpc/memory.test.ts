@@ -5,7 +5,10 @@ import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { postHead, Wire } from "../support/hostile.ts";
 import { type TestNode, testNode, type WireReply } from "../support/node.ts";
+import { leftToAll } from "../support/tier.ts";
 import { until } from "../support/until.ts";
+
+const further = leftToAll(test);
 
 const { method } = declareOver<Services>();
 const MB = 1_000_000;
@@ -40,7 +43,7 @@ test("a body that the budget has no room for is 503 with Retry-After, and ordina
   expect([await status(node, hello(100)), await status(node, hello(1.9 * MB))]).toEqual([200, 200]);
 });
 
-test("what a client holds is given back however it leaves", async () => {
+further("what a client holds is given back however it leaves", async () => {
   await using node = await testNode({ top });
   const almostAll = hello(1.9 * MB);
   const endings = [
