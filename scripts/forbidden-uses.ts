@@ -34,6 +34,7 @@ const rules: readonly Rule[] = [
       "src/db/operator/postgres/session.ts": "bounds an answer of PostgreSQL",
       "src/db/operator/sqlite/sqlite-child.ts": "takes requests back from a process that is slow",
       "src/db/postgres/postgres-pool.ts": "bounds an answer of PostgreSQL",
+      "src/http/links/drop-box.ts": "has a script that runs in browsers",
       "src/http/jsonrpc/rpc-socket.ts": "reads a paused socket to notice that its client left",
       "src/metrics/process-metrics.ts": "measures the delay of the event loop",
       "src/update/download.ts": "bounds a download",

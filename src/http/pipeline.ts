@@ -17,6 +17,7 @@ import type { Grant } from "../buckets/write-conditions.ts";
 import type { Lease } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import type { Console } from "./console/console.ts";
+import { type PageSubject, refusalPage } from "./content/page.ts";
 import { countUnread, tooManyUnread, type UnreadBodies } from "./request/body.ts";
 import { type ClientAddresses, clientLeft, isDisconnection } from "./request/client-address.ts";
 import type { Delays } from "./request/connection-limiter.ts";
@@ -72,6 +73,8 @@ export interface Protocol<Who, Target> {
    */
   who(received: ReceivedRequest<Target>): Promise<Who | Response>;
   answer(received: ReceivedRequest<Target>, who: Who): Promise<Response>;
+  /** What its addresses lead to, if people open them in browsers: they see refusals as pages. */
+  readonly pages?: PageSubject;
   /** What an error of the two looks like; throws one that is a bug. */
   toResponse(error: unknown, received: ReceivedRequest<Target>): Response;
   /** Adds what every response but that of `options` has. */
@@ -119,13 +122,14 @@ async function answerOrError<Who, Target>(
 }
 
 function finished<Target>(
-  protocol: Pick<Protocol<unknown, Target>, "finish">,
+  { pages, finish }: Pick<Protocol<unknown, Target>, "finish" | "pages">,
   response: Response,
   request: Request,
   target?: Target,
 ): Response {
-  protocol.finish?.(response, request, target);
-  return response;
+  const shown = pages === undefined ? response : refusalPage(request, response, pages);
+  finish?.(shown, request, target);
+  return shown;
 }
 
 /** One line for each request. */

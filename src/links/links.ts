@@ -16,7 +16,7 @@ import { aliveMs } from "../db/rows/node-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { formatCode, headOf, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
 
-/** Links that are counted, have a password or are of selected paths take a row each. */
+/** Links that are counted, have a password or a note, or are of selected paths take a row each. */
 const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
 /** The longest life of a link. */
 export const maxLinkSeconds = 366 * 86_400;
@@ -38,6 +38,8 @@ interface LinkTerms {
   /** How many downloads or uploads it is good for. */
   readonly maxUses?: number | undefined;
   readonly password?: string | undefined;
+  /** What its sender says to those who open it. */
+  readonly note?: string | undefined;
 }
 
 /** MadeLink is a new link: whoever knows its code can use it. */
@@ -57,6 +59,10 @@ export interface ValidLink {
   /** An argon2id hash, if it takes a password. */
   readonly passwordHash: string | undefined;
   readonly isCounted: boolean;
+  /** Unix milliseconds. */
+  readonly expires: number;
+  /** What its sender says to those who open it. */
+  readonly note: string | undefined;
   /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
   readonly paths: readonly string[] | undefined;
   /** Of a preview: how often the tree of the deploy had been exchanged when the link was made. */
@@ -108,7 +114,9 @@ export class Links {
     const secret = await this.#secretFor(fingerprint);
     const created = this.#database.clock.now();
     const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
-    const isStored = [terms.maxUses, terms.password, target.paths].some((one) => one !== undefined);
+    const isStored = [terms.maxUses, terms.password, terms.note, target.paths].some(
+      (one) => one !== undefined,
+    );
     const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
     const { kind, exchanges } = target;
     const fields = { kind, tokenId: row.id, expires: Math.floor(end / 1000), id, exchanges };
@@ -161,6 +169,8 @@ export class Links {
         name: code.id === undefined ? undefined : name,
         passwordHash: stored?.password,
         isCounted: stored?.max !== undefined,
+        expires: code.expires * 1000,
+        note: stored?.note,
         paths: stored?.paths,
         exchanges: code.exchanges,
       },
@@ -250,9 +260,9 @@ export class Links {
   async #store(
     { key }: Caller,
     { bucket, kind, path, paths }: LinkTarget,
-    { id, created, expires, maxUses, password }: Omit<LinkTerms, "expiresInSeconds"> & StoredTimes,
+    { id, created, expires, maxUses, password, note }: Omit<LinkTerms, "expiresInSeconds"> & StoredTimes,
   ): Promise<void> {
-    if (kind === "preview") throw new TypeError("a preview cannot have a limit or a password");
+    if (kind === "preview") throw new TypeError("a preview cannot have a limit, a password or a note");
     const link: StoredLink = {
       kind,
       path,
@@ -262,6 +272,7 @@ export class Links {
       used: 0,
       ...(paths === undefined ? {} : { paths, pathsBytes: Buffer.byteLength(JSON.stringify(paths)) }),
       ...(maxUses === undefined ? {} : { max: maxUses }),
+      ...(note === undefined ? {} : { note }),
       ...(password === undefined
         ? {}
         : { password: await hashPassword(password, this.#options.passwordCost) }),
@@ -269,7 +280,7 @@ export class Links {
     if (await this.#database.links.insert({ bucketId: bucket.id, id }, link, maxStored)) return;
     throw new Fault(
       "InvalidInput",
-      `the bucket has ${maxStored.links} links with a limit or a password, or too many selected paths; revoke some`,
+      `the bucket has ${maxStored.links} links with a limit, a password or a note, or too many selected paths; revoke some`,
       { reason: "too_many_links", limit: maxStored.links },
     );
   }

@@ -16,10 +16,12 @@ const maxPaths = 2000;
 /** `maxPathsBytes` is the size of all selected paths of a link. */
 export const maxPathsBytes = 64 * 1024;
 
+const maxNoteChars = 500;
+
 /** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
 export const links = {
   "static-bucket-file_link": method({
-    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), or when all links of the bucket are revoked. It also ends when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password` or `paths` has an `id`, with which it can be revoked alone.",
+    doc: "Makes a signed link: anyone with the address can read one file without a token. With `upload` the link accepts new files into one folder. With `zip` it sends a folder, or the `paths` in it, as a ZIP archive that is made while it is sent. The link ends at `expires` (Unix milliseconds), or when all links of the bucket are revoked. It also ends when the token of this call ends, gets another secret or password, or loses the permission. A link with `max_downloads`, `password`, `note` or `paths` has an `id`, with which it can be revoked alone.",
     need: ({ name, upload, zip }) => {
       if (zip) return inBucket(name, "static_bucket_file.read", "static_bucket_file.list");
       return inBucket(name, upload ? "static_bucket_file.write" : "static_bucket_file.read");
@@ -53,6 +55,13 @@ export const links = {
         .nullish()
         .describe("a password that the link asks for")
         .meta({ writeOnly: true }),
+      note: z
+        .string()
+        .trim()
+        .min(1)
+        .max(maxNoteChars)
+        .nullish()
+        .describe("what people read on a page before the download, or on the page of a drop box"),
       upload: z
         .boolean()
         .nullish()
@@ -93,6 +102,7 @@ export const links = {
           expiresInSeconds: given.expires_in ?? defaultSeconds,
           maxUses: given.max_downloads ?? undefined,
           password: password ?? undefined,
+          note: given.note ?? undefined,
         },
       );
       const link = id === undefined ? {} : { link: id };
@@ -102,7 +112,7 @@ export const links = {
     },
   }),
   "static-bucket_links": method({
-    doc: "Lists the unexpired links of a bucket that have a limit, a password or selected `paths`, newest first. Other links are not stored and cannot be listed. `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds.",
+    doc: "Lists the unexpired links of a bucket that have a limit, a password, a note or selected `paths`, newest first. Other links are not stored and cannot be listed. `selected` is the number of selected paths, `by` the key of the token that made the link. Times are Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name },
@@ -118,6 +128,7 @@ export const links = {
           created: z.int(),
           expires: z.int(),
           password: z.boolean(),
+          note: z.string().optional(),
           max_downloads: z.int().optional(),
           downloads: z.int().optional(),
         })
@@ -137,6 +148,7 @@ export const links = {
         created: link.created,
         expires: link.expires,
         password: password !== undefined,
+        ...(link.note === undefined ? {} : { note: link.note }),
         ...(max === undefined ? {} : { max_downloads: max, downloads: used }),
       }));
     },

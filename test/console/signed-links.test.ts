@@ -3,7 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { linkSite } from "../links/link-site.ts";
 import { tempFolder, testNode } from "../support/node.ts";
-import { inBrowser, inChromium, shoot, Tab } from "./browser.ts";
+import { axeFindings, inBrowser, inChromium, shoot, Tab } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 
 inBrowser(
@@ -45,7 +45,7 @@ inBrowser(
       mimeType: "text/plain",
       buffer: Buffer.from(name),
     }));
-    const choice = page.getByLabel("Files");
+    const choice = page.getByLabel("Choose files");
     await choice.setInputFiles(files.slice(0, 1));
     await page.getByText("a.txt: 403 Forbidden: this link takes a password.").waitFor();
     await page.getByLabel("Password").fill("open sesame");
@@ -66,7 +66,7 @@ inBrowser(
 );
 
 inChromium(
-  "a drop box takes files that are dropped anywhere on its page, refuses folders, and tries again after an outage",
+  "a drop box takes files and folders that are dropped anywhere on its page, and tries again after an outage",
   async () => {
     await using node = await testNode();
     await using own = await tempFolder();
@@ -76,25 +76,65 @@ inChromium(
     await writeFile(join(folder, "b.txt"), "inside");
     const { make, stored } = await linkSite(node, { "in/old.txt": "old" });
     await using tab = await Tab.open(node, {
-      expected:
-        /ERR_INTERNET_DISCONNECTED|status of 409|^a problem box: (album: this is a folder|a\.txt: The connection was lost)/,
+      expected: /ERR_INTERNET_DISCONNECTED|status of 409|^a problem box: a\.txt: The connection was lost/,
     });
     const { page } = tab;
     await page.goto(node.url + (await make("in", { upload: true })).address);
     await dropFiles(page, { x: 20, y: 780 }, folder, file);
+    await page.getByText("album/b.txt \u2713").waitFor();
     await page.getByText("a.txt \u2713").waitFor();
-    await page.getByText("album: this is a folder.").waitFor();
-    expect(await stored.contents("in")).toEqual({ "old.txt": "old", "a.txt": "dropped" });
+    await page.getByText("2 of 2 files are uploaded.").waitFor();
+    expect(await stored.contents("in")).toEqual({
+      "old.txt": "old",
+      "a.txt": "dropped",
+      "album/": "",
+      "album/b.txt": "inside",
+    });
 
     await page.context().setOffline(true);
     await dropFiles(page, { x: 1260, y: 20 }, file);
     await page.getByText("a.txt: The connection was lost.").waitFor();
-    expect(await page.getByText("album: this is a folder.").count()).toBe(0);
     await shoot(page, "drop-box-problems");
     await page.context().setOffline(false);
-    await page.getByRole("button", { name: "Try again" }).click();
     await page.getByText("a (2).txt \u2713").waitFor();
     expect(await stored.contents("in")).toHaveProperty(["a (2).txt"], "dropped");
     expect(tab.pages).toHaveLength(1);
+  },
+);
+
+inChromium(
+  "every page that strangers see can be read in both languages and colours on a small screen",
+  async () => {
+    await using node = await testNode();
+    const { make, ask } = await linkSite(node, { "report-2026.pdf": "x".repeat(2_400_000) });
+    const note = "The figures of the third quarter.\nTell me what you think!";
+    const locked = await make("report-2026.pdf", { note, password: "open sesame" });
+    const used = await make("report-2026.pdf", { max_downloads: 1 });
+    await (await ask(used.address)).bytes();
+    const box = await make("from-you", { note, upload: true, password: "open sesame" });
+    const pages: Record<string, string> = {
+      "link-locked": locked.address,
+      "link-used-up": used.address,
+      "drop-box": box.address,
+      "no-file": "/node/static/nowhere/x",
+      "private-file": "/node/static/site/report-2026.pdf",
+      placeholder: "/",
+    };
+    await using tab = await Tab.open(node, { expected: /status of 4/ });
+    const { page } = tab;
+    await page.setViewportSize({ width: 320, height: 700 });
+    for (const [name, address] of Object.entries(pages)) {
+      for (const language of ["en", "zh"]) {
+        await page.setExtraHTTPHeaders({ "accept-language": language });
+        await page.goto(node.url + address);
+        expect([name, await page.locator("html").getAttribute("lang")]).toEqual([name, language]);
+        const beyond = "document.documentElement.scrollWidth - innerWidth";
+        expect([name, await page.evaluate<number>(beyond)]).toEqual([name, 0]);
+      }
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect([name, colorScheme, await axeFindings(page)]).toEqual([name, colorScheme, []]);
+      }
+    }
   },
 );

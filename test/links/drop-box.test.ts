@@ -15,7 +15,7 @@ eachStore("a drop box takes new files into one folder, replaces none and shows n
   const html = await page.text();
   expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
   expect(page.headers.get("content-security-policy")).toMatch(
-    /^default-src 'none'; style-src 'nonce-(\S+)'; script-src 'nonce-\1'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
+    /^default-src 'none'; style-src 'nonce-(\S+)'; img-src data:; script-src 'nonce-\1'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'$/,
   );
   expect(html).not.toContain("old.txt");
   expect((await ask(address, { method: "HEAD" })).status).toBe(200);

@@ -23,6 +23,7 @@ export const link = command({
     ["--expires <time>", "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)", { parse: parseExpiry }],
     ["--max-downloads <number>", "end it after this many downloads or uploads", { parse: parseCount }],
     ["--password", "protect it with a password, asked for or read from standard input"],
+    ["--note <text>", "what people read before the download, or on the page of a drop box"],
     ["--zip", "send a folder as a ZIP archive"],
     ["--upload", "make a drop box: anyone with the link can add files to the folder, but see none"],
   ],
@@ -38,6 +39,7 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
       expires_in: options.expires === undefined ? undefined : Math.floor(options.expires / 1000),
       max_downloads: options.maxDownloads,
       password: options.password ? await readPassword(ctx) : undefined,
+      note: options.note,
       upload: options.upload,
       zip: options.zip,
     });
@@ -81,7 +83,7 @@ async function readPassword(ctx: Context): Promise<string> {
 /** Lists the stored links of a bucket, or revokes one or all. */
 export const links = command({
   name: "links <bucket>",
-  summary: "list the links of a bucket that have a limit or a password, or revoke links",
+  summary: "list the links of a bucket that have a limit, a password or a note, or revoke links",
   needs: ["static-bucket_links"],
   options: [
     ...remoteJson,

@@ -14,7 +14,7 @@ export function linksNamespace(bucketId: number): string {
 }
 
 /**
- * StoredLink is the row of a link that is counted, has a password or is of selected paths. Other links are not stored. Times are
+ * StoredLink is the row of a link that is counted, has a password or a note, or is of selected paths. Other links are not stored. Times are
  * Unix milliseconds.
  */
 export interface StoredLink {
@@ -31,6 +31,8 @@ export interface StoredLink {
   readonly expires: number;
   /** An argon2id hash. */
   readonly password?: string;
+  /** What its sender says to those who open it. */
+  readonly note?: string;
   /** How often it can be used; without it, always. */
   readonly max?: number;
   readonly used: number;

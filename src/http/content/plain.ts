@@ -91,7 +91,7 @@ export function plainText(status: number, line: string, headers: Record<string, 
 }
 
 /** LinkEnd is why a signed link or a preview answers 410. */
-type LinkEnd = "expired" | "revoked" | "used_up" | "ended";
+export type LinkEnd = "expired" | "revoked" | "used_up" | "ended";
 
 /** errorReason returns the header that says to programs why a request was refused; none without a reason. */
 export function errorReason(reason: FaultReason | LinkEnd | undefined): Record<string, string> {

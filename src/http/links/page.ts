@@ -1,73 +1,93 @@
-import { randomBytes } from "node:crypto";
 import { CredentialsRejected } from "../../auth/authenticator.ts";
+import { splitPath } from "../../buckets/path.ts";
+import { archiveName } from "../../links/link-code.ts";
 import type { ValidLink } from "../../links/links.ts";
-import { plainText, textResponse } from "../content/plain.ts";
+import { type Language, languageOf, serverPage } from "../content/page.ts";
+import { plainText } from "../content/plain.ts";
 import type { ReceivedRequest } from "../pipeline.ts";
 import { holdBack, httpPeer } from "../request/authentication.ts";
 import { declaredLength, readBody } from "../request/body.ts";
 import { isFromBrowser } from "../request/browser-request.ts";
 import { HttpError } from "../request/http-error.ts";
+import type { RequestedLink } from "./link-request.ts";
 
-/** LinkPage is a small page of the server's own. `body` is HTML. */
-interface LinkPage {
-  readonly title: string;
-  readonly body: string;
-  readonly script?: string;
-  readonly status?: number;
+interface LandingTexts {
+  readonly password: string;
+  readonly wrong: string;
+  readonly download: string;
+  readonly until: (time: string) => string;
 }
 
-const style = `
-:root { color-scheme: light dark }
-body { font: 16px/1.6 system-ui, sans-serif; margin: 12vh auto; max-width: 34rem; padding: 0 1rem }
-input, button { font: inherit; padding: .4rem .7rem }
-.problem { color: light-dark(#a40000, #ff9b9b) }
-.problem:has(+ form input:not(:placeholder-shown)) { display: none }
-#area { border: 2px dashed GrayText; border-radius: .5rem; margin: 1rem 0; padding: 2rem 1rem; text-align: center }
-#area.over { border-color: Highlight }
-#files { list-style: none; padding: 0 }
-#files li { overflow-wrap: anywhere; padding: .2rem 0 }
-progress { display: block; width: 100% }
-`;
+const texts: Readonly<Record<Language, LandingTexts>> = {
+  en: {
+    password: "Password",
+    wrong: "This is not the password.",
+    download: "Download",
+    until: (time) => `This link works until ${time}.`,
+  },
+  zh: {
+    password: "密码",
+    wrong: "密码不正确。",
+    download: "下载",
+    until: (time) => `此链接有效期至 ${time}。`,
+  },
+};
+
+/** LinkDownload is what a link offers. */
+interface LinkDownload {
+  readonly link: ValidLink;
+  readonly asked: RequestedLink;
+  /** Undefined for an archive, which is made while it is sent. */
+  readonly size: number | undefined;
+  /** What is known of the password, if the link takes one. */
+  readonly proof?: "wrong" | "missing";
+}
 
 /**
- * linkPage returns a page that loads nothing and runs the one script it is given. Nobody may frame it, and it shares no window with
- * pages of buckets.
+ * landingPage shows what a link offers, before a download. Its form is answered with the file, so that the page stays on the screen
+ * and needs no script. What it says of a wrong password goes once another one is typed. No cookie is set, so the password opens
+ * nothing else.
  */
-export function linkPage(request: Request, { title, body, script, status = 200 }: LinkPage): Response {
-  const nonce = randomBytes(18).toString("base64");
-  const policy = [
-    "default-src 'none'",
-    `style-src 'nonce-${nonce}'`,
-    ...(script === undefined ? [] : [`script-src 'nonce-${nonce}'`, "connect-src 'self'"]),
-    "form-action 'self'",
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
+export function landingPage(request: Request, { link, asked, size, proof }: LinkDownload): Response {
+  const text = texts[languageOf(request)];
+  const { kind, bucket, path } = asked;
+  const title = kind === "zip" ? `${archiveName(bucket, path)}.zip` : splitPath(path).name;
+  const problem = proof === "wrong" ? `<p class="problem" role="alert">${text.wrong}</p>\n` : "";
+  const password =
+    proof === undefined
+      ? ""
+      : `<label>${text.password} <input type="password" name="password" placeholder=" " required autofocus autocomplete="off"></label>\n`;
+  return serverPage(request, {
+    title,
+    status: proof === "wrong" ? 403 : 200,
+    body: `${linkFacts(request, link, size)}${problem}<form method="post">
+${password}<button class="main">${text.download}</button>
+</form>
+`,
+  });
+}
+
+/** linkFacts is the note of a link's sender, the size of what it offers and its end, as HTML. */
+export function linkFacts(request: Request, { note, expires }: ValidLink, size: number | undefined): string {
+  const language = languageOf(request);
+  const quoted = note === undefined ? "" : `<blockquote>${Bun.escapeHTML(note)}</blockquote>\n`;
+  const end = new Intl.DateTimeFormat(language, { dateStyle: "long", timeStyle: "short", timeZone: "UTC" });
+  const facts = [
+    ...(size === undefined ? [] : [sizeText(size, language)]),
+    texts[language].until(`${end.format(expires)} UTC`),
   ];
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    "content-security-policy": policy.join("; "),
-    "x-content-type-options": "nosniff",
-    "x-frame-options": "DENY",
-    "cross-origin-opener-policy": "same-origin",
-  };
-  if (request.method === "HEAD") return new Response(null, { status, headers });
-  const escaped = Bun.escapeHTML(title);
-  const tag = script === undefined ? "" : `<script nonce="${nonce}">${script}</script>\n`;
-  const text = `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped}</title>
-<style nonce="${nonce}">${style}</style>
-</head>
-<body>
-<h1>${escaped}</h1>
-${body}
-${tag}</body>
-</html>
-`;
-  return textResponse(text, { status, headers });
+  return `${quoted}<p class="facts">${facts.join(" · ")}</p>\n`;
+}
+
+const units = ["byte", "kilobyte", "megabyte", "gigabyte", "terabyte"] as const;
+
+function sizeText(bytes: number, language: Language): string {
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), units.length - 1);
+  const unit = units[power] ?? "byte";
+  const style = { style: "unit", unit, unitDisplay: power === 0 ? "long" : "short" } as const;
+  return new Intl.NumberFormat(language, { ...style, maximumFractionDigits: 1 }).format(
+    bytes / 1000 ** power,
+  );
 }
 
 /** A form with a password of 256 characters, each of which may take 12 bytes. */
@@ -96,15 +116,13 @@ export async function provePassword(
 }
 
 /**
- * askForPassword returns a form for people and a challenge for programs. A browser that gets a challenge would keep the password and
- * add it to further requests.
+ * challengeFor returns a challenge for programs, and undefined for browsers, which get a form: a browser that gets a challenge would keep
+ * the password and add it to further requests.
  */
-export function askForPassword(request: Request, proof: "wrong" | "missing"): Response {
+export function challengeFor(request: Request, proof: "wrong" | "missing"): Response | undefined {
   const line = proof === "wrong" ? "this is not the password of this link" : "this link takes a password";
   if (isFromBrowser(request))
-    return request.method === "PUT"
-      ? plainText(403, `403 Forbidden: ${line}.`)
-      : passwordPage(request, proof);
+    return request.method === "PUT" ? plainText(403, `403 Forbidden: ${line}.`) : undefined;
   return plainText(401, `401 Unauthorized: ${line}; send it as Basic with an empty user name.`, {
     "www-authenticate": 'Basic realm="Node Link", charset="UTF-8"',
   });
@@ -126,20 +144,4 @@ async function passwordInForm(request: Request): Promise<string | undefined> {
   if (form === undefined)
     throw new HttpError(413, `the form exceeds ${maxFormBytes} bytes`, { headers: { connection: "close" } });
   return new URLSearchParams(form.toString()).get("password") || undefined;
-}
-
-/**
- * passwordPage returns a form whose answer is the file, so that the page stays on the screen. What it says of a wrong password goes once
- * another one is typed. No cookie is set, so the password opens nothing else.
- */
-function passwordPage(request: Request, proof: "wrong" | "missing"): Response {
-  const problem = proof === "wrong" ? '<p class="problem" role="alert">This is not the password.</p>\n' : "";
-  return linkPage(request, {
-    title: "This file takes a password",
-    status: proof === "wrong" ? 403 : 200,
-    body: `${problem}<form method="post">
-<label>Password <input type="password" name="password" placeholder=" " required autofocus autocomplete="off"></label>
-<button>Download</button>
-</form>`,
-  });
 }

@@ -1,17 +1,19 @@
 // This folder answers at the addresses of signed links, `/node/link/…`. This file declares it for the pipeline
 // (../pipeline.ts). It proves the link, in this order: link-request.ts reads the address, links/ checks the code,
 // page.ts asks for a password if the link has one. Then link-request.ts sends the file, drop-box.ts takes an upload, or
-// http/zip.ts sends a folder as an archive. page.ts has the small pages that people see.
+// http/zip.ts sends a folder as an archive. page.ts also shows people what a link offers.
 
 import { Fault } from "../../base/fault.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { ConditionFault } from "../../buckets/write-conditions.ts";
 import { archiveName } from "../../links/link-code.ts";
-import type { LinkVerdict } from "../../links/links.ts";
+import type { LinkVerdict, ValidLink } from "../../links/links.ts";
 import type { Lease } from "../../rpc/method.ts";
 import type { Services } from "../../services.ts";
+import { wantsPage } from "../content/page.ts";
 import {
   allowedMethods,
   errorReason,
@@ -33,7 +35,7 @@ import {
   parseRequestedLink,
   type RequestedLink,
 } from "./link-request.ts";
-import { askForPassword, provePassword } from "./page.ts";
+import { challengeFor, landingPage, provePassword } from "./page.ts";
 
 /** What a link leads to is for the one who has it: no cache, no search engine, and no other site sees the address. */
 const linkHeaders = {
@@ -56,6 +58,7 @@ interface ProvenLink extends LinkRequest {
 export const signedLink: Protocol<ProvenLink, RequestedLink> = {
   name: "links",
   takesBodies: true,
+  pages: "link",
   options: () => withLinkHeaders(allowedMethods(everyMethod)),
   who: proveLink,
   async answer(received, linked) {
@@ -98,13 +101,18 @@ async function proveLink(received: ReceivedRequest<RequestedLink>): Promise<Prov
   if (verdict.state !== "valid") return refuse(verdict.state);
   if (bucket === undefined) return refuse("unknown");
   const { link } = verdict;
-  const hasPassword = link.passwordHash !== undefined;
-  const methods = methodsOf(asked, hasPassword);
+  const methods = methodsOf(asked, link);
   if (!methods.includes(request.method)) return methodNotAllowed(methods);
   if (asked.kind === "upload" && request.method !== "PUT")
-    return dropBoxPage(request, { folder: asked.path, hasPassword });
+    return dropBoxPage(request, { folder: asked.path, link });
+  const files = buckets.filesOf(bucket);
   const proof = await provePassword(received, link);
-  if (proof !== "right") return askForPassword(request, proof);
+  if (proof !== "right") {
+    const challenge = challengeFor(request, proof);
+    return challenge ?? landingPage(request, { link, asked, proof, size: await sizeOf(asked, files) });
+  }
+  if (link.note !== undefined && request.method === "GET" && wantsPage(request))
+    return landingPage(request, { link, asked, size: await sizeOf(asked, files) });
   received.proved();
   return {
     request,
@@ -112,7 +120,7 @@ async function proveLink(received: ReceivedRequest<RequestedLink>): Promise<Prov
     asked,
     path: asked.path,
     bucket,
-    files: buckets.filesOf(bucket),
+    files,
     links,
     audit: received.auditOf(link.owner),
     grant: {
@@ -136,9 +144,16 @@ async function enabledBucket({ buckets }: Services, name: string): Promise<Bucke
   return bucket?.enable ? bucket : undefined;
 }
 
-function methodsOf({ kind }: RequestedLink, hasPassword: boolean): readonly string[] {
+/** The page of a link with a password or a note has a form. */
+function methodsOf({ kind }: RequestedLink, { passwordHash, note }: ValidLink): readonly string[] {
   if (kind === "upload") return ["GET", "HEAD", "PUT"];
-  return hasPassword ? ["GET", "HEAD", "POST"] : ["GET", "HEAD"];
+  return passwordHash === undefined && note === undefined ? ["GET", "HEAD"] : ["GET", "HEAD", "POST"];
+}
+
+/** The size of the file of a link; undefined for an archive, and if there is no such file. */
+async function sizeOf({ kind, path }: RequestedLink, { reader }: BucketFiles): Promise<number | undefined> {
+  const entry = kind === "download" ? await reader.find(path) : undefined;
+  return entry?.kind === "file" ? entry.stats.size : undefined;
 }
 
 /** One text for every link that was not made so, so that nothing can be learnt by trying; more for those who were given it. */

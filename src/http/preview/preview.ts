@@ -35,6 +35,7 @@ export function previewOptions(options: StaticOptions, records: () => BucketCach
 export const preview: Protocol<StaticRequest, undefined> = {
   name: "static",
   takesBodies: false,
+  pages: "preview",
   async who({ request, path, lease, services }) {
     if (path === previewPrefix) return leavePreview(request);
     const [, code = "", name = "", slash = ""] = addressForm.exec(path) ?? [];

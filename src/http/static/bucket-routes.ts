@@ -7,7 +7,8 @@
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket, BucketState } from "../../buckets/record.ts";
-import { allowedMethods, notFound, textResponse } from "../content/plain.ts";
+import { type Language, languageOf, refusalPage, serverPage } from "../content/page.ts";
+import { allowedMethods, notFound } from "../content/plain.ts";
 import { type ArrivedRequest, answerRequest, type PipelineDeps, type Protocol } from "../pipeline.ts";
 import { hasPreviewCookie } from "../preview/preview-cookie.ts";
 import { atRootOf, refusePreviewWorker, rootPreview, withoutPreview } from "../preview/shown-deploy.ts";
@@ -88,6 +89,7 @@ function hostBase(name: string): string {
 const bucketFiles = {
   name: "static",
   takesBodies: false,
+  pages: "file",
   answer: ({ deps }, target) => serveBucket(target, target.isPreview ? deps.preview : deps.static),
   toResponse: (error, { request, target }) => readerRefusal(error, request, target),
   finish(response, request, target) {
@@ -123,14 +125,13 @@ const atRoot: Protocol<StaticRequest, StaticRequest> = {
     const { request, path, deps } = received;
     const { buckets } = received.services;
     const { bucket, freshState, isOwnHost } = await rootRecordFor(request, buckets);
-    const page = { console: deps.console.isOn() };
+    const hasConsole = deps.console.isOn();
     if (!bucket?.enable) {
       if (isOwnHost) return noSuchFile();
-      if (path === "/") return placeholderPage(page);
-      return wantsPage(request) ? noPage(path, page) : notFound();
+      return path === "/" ? placeholderPage(request, hasConsole) : noPage(request, path, hasConsole);
     }
     // At the HTTP root the worker would control the console too, which is not at a host name of a bucket.
-    if (isRootWorker(request, path) && !isOwnHost && page.console) return refuseWorker();
+    if (isRootWorker(request, path) && !isOwnHost && hasConsole) return refuseWorker();
     const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
     const rest = path.slice(1);
     received.target = { request, base: "/", keyBase, rest, bucket, isOwnHost, buckets, freshState };
@@ -180,77 +181,43 @@ async function rootRecordFor(request: Request, { records }: Buckets) {
   return { bucket, freshState, isOwnHost: bucket?.hosts.includes(host) ?? false };
 }
 
-/** The colours of the console, light and dark. */
-const style = `
-:root { color-scheme: light dark; --ground: light-dark(#f6f7f9, #10141a); --surface: light-dark(#fff, #171c24); --line: light-dark(#d9dee5, #2c3542); --text: light-dark(#1a2029, #e6eaf0); --muted: light-dark(#596472, #9aa6b5); --accent: light-dark(#2456d6, #7ea4ff) }
-body { margin: 0; min-height: 100vh; display: grid; place-items: center; background: var(--ground); color: var(--text); font: 16px/1.6 system-ui, sans-serif }
-main { box-sizing: border-box; width: min(34rem, 100% - 2rem); padding: 1.8rem 2rem; background: var(--surface); border: 1px solid var(--line); border-radius: 14px }
-h1 { margin: 0 0 .4rem; font-size: 1.4rem; font-weight: 650; letter-spacing: -.01em }
-p { margin: .4rem 0 0; overflow-wrap: anywhere }
-small { color: var(--muted) }
-a { color: var(--accent) }
-code { font-size: .95em }
-`;
+interface PlaceholderTexts {
+  readonly title: string;
+  readonly calls: string;
+  readonly console: (link: (text: string) => string) => string;
+}
 
-const page = (title: string, body: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="data:,">
-<style>${style}</style>
-</head>
-<body>
-<main>
-${body}</main>
-</body>
-</html>
-`;
-
-const runs = `<h1>Node Server Is Running!</h1>
-<p>JSON-RPC 2.0 is served at <code>/jsonrpc</code>, by POST and over WebSocket; <code>rpc.discover</code> describes every method.</p>
-`;
-const withoutConsole = page("node-server", runs);
-const withConsole = page(
-  "node-server",
-  `${runs}<p>The <a href="node/console/">web console</a> shows and does all of it in a browser.</p>\n`,
-);
-
-/** The empty icon is allowed: without one Firefox asks for `/favicon.ico`, and reports that the policy forbids it. */
-const pageHeaders = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy":
-    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "cache-control": "no-cache",
+const placeholders: Readonly<Record<Language, PlaceholderTexts>> = {
+  en: {
+    title: "Node Server Is Running!",
+    calls:
+      "JSON-RPC 2.0 is served at <code>/jsonrpc</code>, by POST and over WebSocket; <code>rpc.discover</code> describes every method.",
+    console: (link) => `The ${link("web console")} shows and does all of it in a browser.`,
+  },
+  zh: {
+    title: "Node Server 正在运行！",
+    calls:
+      "JSON-RPC 2.0 的地址是 <code>/jsonrpc</code>，可用 POST 和 WebSocket；<code>rpc.discover</code> 说明每个方法。",
+    console: (link) => `在${link("网页控制台")}里，可以用浏览器完成这一切。`,
+  },
 };
 
-interface PageOptions {
-  /** Whether the console is served, so that the page can link to it. */
-  readonly console: boolean;
+/** The link is relative, so that it is right behind a proxy that adds a prefix. */
+function linkToConsole(path: string) {
+  const top = "../".repeat(Math.max(path.split("/").length - 2, 0)) || "./";
+  return (text: string) => `<a href="${top}node/console/">${text}</a>`;
 }
 
 /** placeholderPage is shown at `/` while no bucket is the HTTP root. */
-function placeholderPage({ console }: PageOptions): Response {
-  return textResponse(console ? withConsole : withoutConsole, { headers: pageHeaders });
+function placeholderPage(request: Request, hasConsole: boolean): Response {
+  const { title, calls, console } = placeholders[languageOf(request)];
+  const more = hasConsole ? `<p>${console(linkToConsole("/"))}</p>\n` : "";
+  return serverPage(request, { title, body: `<p>${calls}</p>\n${more}` });
 }
 
-/**
- * noPage answers with a page that nothing is served at `path`, for a browser that shows it to a person. Its links are relative,
- * so that they are right behind a proxy that adds a prefix.
- */
-function noPage(path: string, { console }: PageOptions): Response {
-  const top = "../".repeat(Math.max(path.split("/").length - 2, 0)) || "./";
-  const link = console ? `<p><a href="${top}node/console/">Open the web console</a></p>\n` : "";
-  const body = `<h1>Nothing is here</h1>\n<p>Nothing is served at this address.</p>\n${link}<p><small>404 Not Found</small></p>\n`;
-  return textResponse(page("404 Not Found", body), {
-    status: 404,
-    headers: { ...pageHeaders, vary: "accept" },
-  });
-}
-
-/** wantsPage returns whether a request asks for a page to show, as a browser's navigation does. Programs get plain text. */
-function wantsPage({ headers }: Request): boolean {
-  return headers.get("accept")?.includes("text/html") === true;
+/** noPage answers where nothing is served. A person is shown the way to the console. */
+function noPage(request: Request, path: string, hasConsole: boolean): Response {
+  const text = languageOf(request) === "zh" ? "打开网页控制台" : "Open the web console";
+  const more = hasConsole ? `<p>${linkToConsole(path)(text)}</p>\n` : "";
+  return refusalPage(request, notFound(), "server", more);
 }

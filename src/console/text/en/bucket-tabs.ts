@@ -78,12 +78,12 @@ export const bucketTabs = {
     "This bucket has no deploys yet. A deploy uploads a whole folder and publishes it at once. You can preview it first and roll back later.",
   howToDeploy: "From a computer that is signed in to <server> (<login>):",
   linksAbout:
-    "Anyone with a link can open its file or folder without a token, until the link expires. Only links with a limit or a password are listed here.",
+    "Anyone with a link can open its file or folder without a token, until the link expires. Only links with a limit, a password or a note are listed here.",
   linkTo: (name: string) => `Link to ${name}`,
   newLink: "New link",
   createLink: "Create link",
   noLinks:
-    "No links with a limit or a password. Other links are not listed, but “Revoke all links” revokes them too.",
+    "No links with a limit, a password or a note. Other links are not listed, but “Revoke all links” revokes them too.",
   mayNotSeeLinks: "The list of links needs StaticBucketFile::List on this bucket.",
   path: "Path",
   kind: "Kind",
@@ -121,12 +121,14 @@ export const bucketTabs = {
   maxHint: "Leave empty for no limit.",
   usesFault: "Enter a number from 1 to 999,999.",
   passwordHint: "Optional. People must enter it to open the link.",
+  note: "Note",
+  noteHint: "Optional. People read it on the page of the link.",
   linkCreated: "Link created",
   linkOnce: (until: string) => `Copy the link now: it is not shown again. It works until ${until}.`,
   copyLink: "Copy link",
   sendPassword: "Send the password separately from the link.",
   notStored:
-    "This link is not listed, because it has no limit and no password. Only “Revoke all links” revokes it.",
+    "This link is not listed, because it has no limit, no password and no note. Only “Revoke all links” revokes it.",
   trashAbout: (days: string) =>
     `Deleted and replaced files are kept for ${days}. “Restore” puts a file back at its path and keeps the current one as a version.`,
   trashEmpty: (days: string) => `The trash is empty. Deleted and replaced files are kept here for ${days}.`,

@@ -72,6 +72,7 @@ function LinkForm({ name, kinds, path: given, onClose, onDone }: LinkFormProps) 
   const [seconds, setSeconds] = useState(7 * day);
   const [uses, setUses] = useState("");
   const [password, setPassword] = useState("");
+  const [note, setNote] = useState("");
   const usesFault = uses !== "" && !/^[1-9]\d{0,5}$/.test(uses) ? t.bucketTabs.usesFault : undefined;
   const submit = async () => {
     const link = await client.call("static-bucket-file_link", {
@@ -80,6 +81,7 @@ function LinkForm({ name, kinds, path: given, onClose, onDone }: LinkFormProps) 
       expires_in: seconds,
       ...(uses === "" ? {} : { max_downloads: Number(uses) }),
       ...(password === "" ? {} : { password }),
+      ...(note.trim() === "" ? {} : { note }),
       ...(kind === "upload" ? { upload: true } : {}),
       ...(kind === "zip" ? { zip: true } : {}),
     });
@@ -145,6 +147,13 @@ function LinkForm({ name, kinds, path: given, onClose, onDone }: LinkFormProps) 
         hint={t.bucketTabs.passwordHint}
         value={password}
         onChange={setPassword}
+      />
+      <TextField
+        label={t.bucketTabs.note}
+        hint={t.bucketTabs.noteHint}
+        field="note"
+        value={note}
+        onChange={setNote}
       />
     </FormDialog>
   );
