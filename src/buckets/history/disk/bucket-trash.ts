@@ -9,8 +9,7 @@ import { isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import { Pacer, sortInTurns } from "../../../base/turns.ts";
 import { parseTreePath, type TreePath, treeRoot, withAncestors } from "../../path.ts";
 import type { VersionName, VersionsSize } from "../../ports.ts";
-import { fileSizes } from "../../trees/disk/file-sizes.ts";
-import { removeTreeAt } from "../../trees/disk/remove-tree.ts";
+import { fileSizes, removeTreeAt } from "../../trees/disk/remove-tree.ts";
 import type { Staging } from "../../trees/disk/staging.ts";
 
 const dayMs = 24 * 3600 * 1000;

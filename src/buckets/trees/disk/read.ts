@@ -39,9 +39,8 @@ import {
 } from "../../ports.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskSnapshot, DiskStats, snapshotOf } from "./entry.ts";
-import { fileSizes } from "./file-sizes.ts";
-import type { OpenedFile } from "./local-paths.ts";
-import { openBelow, PathResolver } from "./resolve.ts";
+import { fileSizes } from "./remove-tree.ts";
+import { type OpenedFile, openBelow, PathResolver } from "./resolve.ts";
 import { storedHash } from "./stored-hash.ts";
 import { storedRecord } from "./stored-record.ts";
 

@@ -27,10 +27,9 @@ import {
 import { copyTree } from "./copy.ts";
 import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
-import { attemptSync } from "./local-paths.ts";
 import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
-import { type NameInFolder, type PathResolver, refuseTooDeep } from "./resolve.ts";
+import { attemptSync, type NameInFolder, type PathResolver, refuseTooDeep } from "./resolve.ts";
 import { DiskStagedFile, type Staging } from "./staging.ts";
 import { storedRecord, storeRecord } from "./stored-record.ts";
 
