@@ -1,34 +1,7 @@
 import { type Grant, type Limit, toLimits } from "../../auth/limit.ts";
-import type { Permission, Scope } from "../../auth/permission.ts";
+import { type Permission, permissionWords, type Scope } from "../../auth/permission.ts";
 import { type Requirement, requirements, type Token } from "../../client/index.ts";
 import type { Need } from "../command.ts";
-
-/** Each permission as a verb and its object; permissions with the same object become one phrase. */
-const phrases: Readonly<Record<Permission, readonly [verb: string, object: string]>> = {
-  "static_bucket_file.read": ["read", "files"],
-  "static_bucket_file.write": ["write", "files"],
-  "static_bucket_file.delete": ["delete", "files"],
-  "static_bucket_file.list": ["list", "files"],
-  "static_bucket.read": ["see", "bucket records"],
-  "static_bucket.write": ["change", "bucket records"],
-  "static_bucket.delete": ["delete", "bucket records"],
-  "node.exec_sql": ["run", "SQL"],
-  "node.get_database_type": ["see", "the kind of database"],
-  "node.list_all_agent_uuid": ["list", "agents"],
-  "node.read_logs": ["read", "logs"],
-  "node.read_storage": ["read", "table sizes"],
-  "node.metrics": ["read", "metrics"],
-  "node.read_nodes": ["list", "nodes"],
-  "monitoring_uuid.list": ["list", "agents"],
-  "monitoring_uuid.delete": ["delete", "agents"],
-  "token.create": ["create", "tokens"],
-  "db.list": ["list", "databases"],
-  "db.read": ["read", "databases"],
-  "db.create": ["create", "databases"],
-  "db.update": ["update", "databases"],
-  "db.delete": ["delete", "databases"],
-  "db.exec_sql": ["run SQL in", "databases"],
-};
 
 /** Objects that have scopes, so that the scope global says something about them. */
 const scopedObjects: ReadonlySet<string> = new Set(["files", "bucket records", "databases", "agents"]);
@@ -73,7 +46,7 @@ export function needText(needs: readonly Need[]): string {
     const names = all.flatMap(({ permissions }) =>
       permissions.map((one) => Object.entries(one).flat().join(".")),
     );
-    const permissions = Object.keys(phrases).flatMap((permission) =>
+    const permissions = Object.keys(permissionWords).flatMap((permission) =>
       names.includes(permission) ? [{ permission }] : [],
     );
     return limitText({
@@ -112,8 +85,8 @@ function limitText({ scopes, permissions }: Limit): string[] {
 }
 
 function phraseOf({ permission, pattern }: Grant): readonly [string, string] | undefined {
-  if (pattern !== undefined || !Object.hasOwn(phrases, permission)) return undefined;
-  return phrases[permission as Permission];
+  if (pattern !== undefined || !Object.hasOwn(permissionWords, permission)) return undefined;
+  return permissionWords[permission as Permission];
 }
 
 /** otherText returns a permission of the wider system as it is stored. */
