@@ -92,7 +92,7 @@ export function backupSettings(config: Config): BackupSettings {
 }
 
 /** ClusterSettings are what a node says about itself, and how long it drains. */
-export interface ClusterSettings extends NodeSettings {
+interface ClusterSettings extends NodeSettings {
   readonly drainMs: number;
 }
 

@@ -38,7 +38,7 @@ export class CredentialsRejected extends Denied {
 }
 
 /** LinkPassword is a password that was given for a signed link. */
-export interface LinkPassword {
+interface LinkPassword {
   /** The id of the link, for the log. */
   readonly id: string;
   /** Of the right one. */
@@ -47,7 +47,7 @@ export interface LinkPassword {
 }
 
 /** SignedCredentials are those of a request that is signed with the S3 secret of a token. */
-export interface SignedCredentials {
+interface SignedCredentials {
   /** The key of the token. */
   readonly key: string;
   /** Whether this secret makes the signature of the request. It takes as long for every secret. */
@@ -57,7 +57,7 @@ export interface SignedCredentials {
 /** RejectedName is what the log names of refused credentials. */
 type RejectedName = Pick<SignInFailure, "token_key" | "username" | "link">;
 
-export interface AuthenticatorOptions {
+interface AuthenticatorOptions {
   readonly database: Database;
   readonly passwords: Passwords;
   readonly failures: FailureLimiter;

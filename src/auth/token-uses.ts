@@ -9,7 +9,7 @@ const precisionMs = 60_000;
 /** The longest time that `close` waits for the last write: a database that does not answer must not delay a stop. */
 const closeTimeoutMs = 1000;
 
-export interface TokenUsesOptions {
+interface TokenUsesOptions {
   readonly log: Logger;
   readonly clock: Clock;
 }

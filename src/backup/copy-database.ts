@@ -5,7 +5,7 @@ import { claimDatabase, isUnused, openLoadTarget, openSnapshot } from "../db/dum
 import { type DatabaseSnapshot, digestTable } from "../db/dump/portable.ts";
 import type { LogHub } from "../log/hub.ts";
 
-export interface CopyOptions {
+interface CopyOptions {
   readonly from: DatabaseSettings;
   readonly to: DatabaseSettings;
   readonly hub: LogHub;
@@ -13,14 +13,14 @@ export interface CopyOptions {
   progress?(step: CopyStep): void;
 }
 
-export interface CopyStep {
+interface CopyStep {
   readonly doing: "copying" | "comparing";
   readonly table: string;
   /** Rows of all tables so far. */
   readonly rows: number;
 }
 
-export interface CopiedTable {
+interface CopiedTable {
   readonly name: string;
   readonly rows: number;
   readonly sha256: string;

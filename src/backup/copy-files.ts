@@ -19,7 +19,7 @@ import type { LogHub } from "../log/hub.ts";
 
 type Files = StorageSettings["files"];
 
-export interface CopyLoad {
+interface CopyLoad {
   readonly files: number;
   readonly bytes: number;
   /** Undefined if everything is copied. */
@@ -36,7 +36,7 @@ export interface NotMoved {
   readonly versions: number;
 }
 
-export interface CopyFilesOptions {
+interface CopyFilesOptions {
   readonly database: DatabaseSettings;
   readonly staticPath: string;
   readonly serverUuid: string;

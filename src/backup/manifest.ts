@@ -128,7 +128,7 @@ export function tableOf({ name }: TarEntry, { database }: BackupHeader): string 
 }
 
 /** BucketPath is where a file or folder belongs: a bucket's path below `static_path`, and a path in the bucket. */
-export interface BucketPath {
+interface BucketPath {
   readonly bucket: string;
   readonly path: TreePath;
 }

@@ -7,7 +7,7 @@ export interface SqliteFile {
   readonly mode: "rw" | "rwc";
 }
 
-export type DatabaseLocation = { readonly sqlite: SqliteFile } | { readonly postgres: string };
+type DatabaseLocation = { readonly sqlite: SqliteFile } | { readonly postgres: string };
 
 /**
  * Values of `sslmode` that mean the same to both PostgreSQL clients of this server. `allow` and `verify-ca`, which libpq also

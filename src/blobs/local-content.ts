@@ -27,7 +27,7 @@ export class RecentReads {
   }
 }
 
-export interface LocalContentOptions {
+interface LocalContentOptions {
   readonly handle: FileDescriptor;
   /** A disk path to exactly the open file, valid until the handle is closed. */
   readonly heldPath: string;

@@ -38,7 +38,7 @@ export type KindSettings = SettingsOf<BlobKeys>;
 export type BlobSettings = CommonSettings & KindSettings;
 
 /** urlForms returns how URLs of blob stores are written, for messages. */
-export function urlForms(): string {
+function urlForms(): string {
   return blobKinds.map(({ form }) => `"${form}"`).join(" or ");
 }
 

@@ -21,7 +21,7 @@ export const httpRoot = Symbol("HTTP root");
 export type BucketKey = string | typeof httpRoot;
 
 /** `hostKey` returns the key of the bucket that a host name belongs to. No bucket's name contains NUL. */
-export function hostKey(host: string): BucketKey {
+function hostKey(host: string): BucketKey {
   return `\0${host}`;
 }
 

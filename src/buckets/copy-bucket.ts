@@ -8,7 +8,7 @@ import { walk } from "./tree-ops.ts";
 /** Files that are copied at the same time: most of the time of a small file is spent waiting for a store to answer. */
 const filesAtOnce = 8;
 /** `fatalReasons` are the reasons of failures that concern all files of a store. */
-export const fatalReasons: readonly unknown[] = ["unavailable", "disk_full"];
+const fatalReasons: readonly unknown[] = ["unavailable", "disk_full"];
 
 export interface CopyMeter {
   /** Counts bytes of files that are done, or under way. */
@@ -16,7 +16,7 @@ export interface CopyMeter {
   fileDone(): void;
 }
 
-export interface CopyBucketOptions {
+interface CopyBucketOptions {
   readonly source: FileReader;
   readonly target: TreeFiles;
   /** Whether files and folders that only the target has are deleted there. */
@@ -26,7 +26,7 @@ export interface CopyBucketOptions {
 }
 
 /** CopyReport is what a copy of the files of one bucket has done. */
-export interface CopyReport {
+interface CopyReport {
   readonly copied: number;
   /** Files that the target had already, with the same content. */
   readonly unchanged: number;

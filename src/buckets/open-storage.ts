@@ -13,7 +13,7 @@ import { NewRowTrees, type NewRowTreesOptions } from "./trees/rows/new-trees.ts"
 import { ObjectStorage, openObjectReaders } from "./trees/rows/object-storage.ts";
 
 /** FilesSettings are the keys of the table `[files]` of the configuration. */
-export interface FilesSettings extends Omit<BlobSettings, "url"> {
+interface FilesSettings extends Omit<BlobSettings, "url"> {
   /** Undefined for plain files on the disk. */
   readonly url?: string | undefined;
   /** Set if `url` names a remote store. */

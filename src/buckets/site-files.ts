@@ -31,7 +31,7 @@ export interface LoadedRules {
   readonly tree: string | undefined;
 }
 
-export interface RulesOptions extends PinOptions {
+interface RulesOptions extends PinOptions {
   /** The state of the bucket if the caller has just read it. */
   readonly freshState?: BucketState | undefined;
 }

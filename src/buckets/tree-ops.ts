@@ -29,7 +29,7 @@ export async function* walk(
 }
 
 /** walkInBatches is `walk`, a part of a folder at a time. */
-export async function* walkInBatches(
+async function* walkInBatches(
   reader: FileReader,
   folder: TreePath,
   onUnreadable?: UnreadableFolder,

@@ -178,7 +178,7 @@ function splitKey(dotted: string): string[] {
 }
 
 /** Duplicate is a key that is set a second time. */
-export interface Duplicate {
+interface Duplicate {
   readonly path: readonly string[];
   readonly first: Position;
 }

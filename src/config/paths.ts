@@ -69,7 +69,7 @@ export function configuredFiles(config: Config): ConfiguredFile[] {
 }
 
 /** UsedFile is what the server keeps for one purpose: a file, with those that it keeps beside it. */
-export interface UsedFile {
+interface UsedFile {
   /** The key that decides where it is. */
   readonly key: readonly string[];
   /** Names it in messages. */
@@ -171,7 +171,7 @@ export function folderModeOf(key: string): number {
 }
 
 /** MovedPath is a file that exists only where earlier versions looked for it: relative paths started at the working directory. */
-export interface MovedPath {
+interface MovedPath {
   /** The key that names it. */
   readonly path: readonly string[];
   /** Both paths, and what to write. */

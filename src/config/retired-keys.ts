@@ -3,7 +3,7 @@ import { memberAt } from "../base/validation-issue.ts";
 import { retentionDays, timeoutMs } from "./schema.ts";
 
 /** RetiredKey is a key of earlier versions. It is still read, with a warning that says what to write. */
-export interface RetiredKey {
+interface RetiredKey {
   readonly path: readonly string[];
   /** The type of its value, by which its environment variable is read. */
   readonly type: z.ZodType;

@@ -17,7 +17,7 @@ import {
 /** How long the supervisor may take to answer for the other processes. */
 const gatherMs = 3000;
 
-export interface MemberEvents {
+interface MemberEvents {
   /** The supervisor wants this process to stop, or has ended itself. */
   onStop(signal: string): void;
   /** The supervisor does not want to wait for the stop. */

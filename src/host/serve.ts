@@ -27,7 +27,7 @@ const retryMs = 1000;
 const maxCloseMs = 30_000;
 const stopSignals = ["SIGTERM", "SIGINT"] as const;
 
-export interface ServeOptions {
+interface ServeOptions {
   /** The path of the configuration. */
   readonly config: string;
   /** Whether the user named it. One that nobody named is created. */

@@ -27,7 +27,7 @@ export interface Sink {
   write(entry: LogEntry): void;
 }
 
-export interface LogCounts {
+interface LogCounts {
   /** Entries that at least one sink received. */
   readonly entries: Record<Level, number>;
   /** Live streams that are open. */

@@ -2,7 +2,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, statSync, writeSy
 import { dirname } from "node:path";
 import { Fault, messageOf } from "../base/fault.ts";
 
-export interface LogFileOptions {
+interface LogFileOptions {
   readonly path: string;
   /** The line that is written once lines were dropped; without it nothing in the file says so. */
   readonly notice?: (dropped: number) => string;

@@ -1,7 +1,7 @@
 import { type Histogram, quantileOf } from "./family.ts";
 
 /** Sampler returns the value of a series for the time since its last call; NaN if it is not known. */
-export type Sampler = (elapsedSeconds: number) => number;
+type Sampler = (elapsedSeconds: number) => number;
 
 /** Series is a value over time. Each ring has a sampler of its own, because each has another step. */
 export interface Series {

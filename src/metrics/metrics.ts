@@ -25,7 +25,7 @@ export interface SiblingMetrics {
   gather(): Promise<readonly SampledProcess[]>;
 }
 
-export interface MetricsOptions {
+interface MetricsOptions {
   readonly families: readonly Family[];
   readonly series: readonly Series[];
   readonly siblings?: SiblingMetrics | undefined;

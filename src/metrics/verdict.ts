@@ -5,10 +5,10 @@ import type { HistoryPart } from "./history.ts";
 // Nothing else has a limit of its own.
 
 export const levels = ["attention", "trouble"] as const;
-export type Level = (typeof levels)[number];
+type Level = (typeof levels)[number];
 
 /** Reason is why the server is not well, with the facts that a sentence about it needs. */
-export type Reason = { readonly level: Level } & (
+type Reason = { readonly level: Level } & (
   | {
       readonly code:
         | "database"
@@ -45,7 +45,7 @@ export const measuredCodes = [
   "signIns",
 ] as const satisfies readonly Reason["code"][];
 
-export interface Verdict {
+interface Verdict {
   readonly verdict: "well" | Level;
   /** The gravest first; empty if all is well. */
   readonly reasons: readonly Reason[];
@@ -89,7 +89,7 @@ export interface NodeFacts {
 }
 
 /** A count and its limit; without a limit undefined. */
-export type Share = { readonly used: number; readonly limit: number } | undefined;
+type Share = { readonly used: number; readonly limit: number } | undefined;
 
 const gigabyte = 1e9;
 /** A disk is low below both of these: a tenth of a large disk is plenty. */

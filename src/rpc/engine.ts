@@ -40,7 +40,7 @@ import type { Lease, Method, MethodTable } from "./method.ts";
 import { maxBytesPerChar, memoryIsFull, type RequestSource, RequestState } from "./request-state.ts";
 import { SubscriptionReauthorizer } from "./session.ts";
 
-export interface EngineOptions<S> {
+interface EngineOptions<S> {
   readonly methods: MethodTable<S>;
   readonly acquire: () => Lease<S>;
   readonly hub: LogHub;

@@ -5,7 +5,7 @@ import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Session } from "./session.ts";
 
 /** `maxOpenResponseBytes` limits the answer to a request in which no call proved a token. */
-export const maxOpenResponseBytes = 256 * 1024;
+const maxOpenResponseBytes = 256 * 1024;
 
 /** `maxBytesPerChar`: a UTF-16 code unit takes at most three bytes of UTF-8. */
 export const maxBytesPerChar = 3;
@@ -35,7 +35,7 @@ export interface RequestSource extends Peer {
   reserve(bytes: number): boolean;
 }
 
-export interface RequestLimits {
+interface RequestLimits {
   readonly maxResponseBytes: number;
   /** The memory of the parsed request, which the memory budget already counts. */
   readonly parsedBytes: number;

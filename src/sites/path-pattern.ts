@@ -22,7 +22,7 @@ interface Splat {
 /** Captures are the texts that placeholders and the splat of a pattern matched, by name; that of the splat is `splat`. */
 export type Captures = ReadonlyMap<string, string>;
 
-export interface PatternOptions {
+interface PatternOptions {
   /** How many `*` a path may contain. What each of several matched cannot be told. */
   readonly maxStars: number;
 }

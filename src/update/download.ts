@@ -27,7 +27,7 @@ export interface DownloadResult {
 }
 
 /** DownloadLimits end a download that is too slow, however the release server sends. */
-export interface DownloadLimits {
+interface DownloadLimits {
   /** The interval in which the throughput is measured. */
   readonly windowMs: number;
   /** The least throughput of each window, in bytes per second. */

@@ -32,12 +32,12 @@ interface NewMultipartUpload extends MultipartValue {
 }
 
 /** NewPart is a part whose content is stored. */
-export interface NewPart extends Pick<NumberedPart, "number" | "md5" | "checksums"> {
+interface NewPart extends Pick<NumberedPart, "number" | "md5" | "checksums"> {
   readonly stored: StoredContent;
 }
 
 /** StoredContent is the content of a part, before its row is written. */
-export interface StoredContent {
+interface StoredContent {
   readonly piece: string;
   readonly content: StoredPiece;
 }

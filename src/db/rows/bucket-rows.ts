@@ -36,7 +36,7 @@ const namesAtOnce = 512;
 const maxCachedBuckets = 1000;
 
 /** BucketChanges are the operations within `BucketRows.change`, while no other caller changes buckets. */
-export interface BucketChanges {
+interface BucketChanges {
   readonly rows: readonly BucketRow[];
   readonly transaction: DatabaseTransaction;
   insert(bucket: NewBucket): Promise<BucketRow>;

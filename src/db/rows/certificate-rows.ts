@@ -23,14 +23,14 @@ export interface NameValue {
 }
 
 /** CertificateFacts are what a certificate says about itself. */
-export interface CertificateFacts {
+interface CertificateFacts {
   readonly serial: string;
   readonly issuer: string;
   readonly from: number;
   readonly until: number;
 }
 
-export interface NameProblem {
+interface NameProblem {
   readonly reason: string;
   readonly detail: string;
   /** How many attempts of which the certificate authority heard have failed since one succeeded. */

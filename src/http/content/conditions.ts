@@ -9,7 +9,7 @@ export interface Validators {
   readonly modifiedMs: number;
 }
 
-export type ConditionResult = "send" | "not modified" | "precondition failed";
+type ConditionResult = "send" | "not modified" | "precondition failed";
 
 /** evaluateConditions checks the conditions of a GET or HEAD in the order of RFC 9110 §13.2.2. */
 export function evaluateConditions(headers: Headers, { etag, modifiedMs }: Validators): ConditionResult {

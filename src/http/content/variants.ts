@@ -27,7 +27,7 @@ export interface Variant {
   readonly source: FileSnapshot | undefined;
 }
 
-export interface VariantOptions {
+interface VariantOptions {
   readonly request: Request;
   /** The encodings that the client accepts, best first. */
   readonly encodings: readonly Encoding[];

@@ -12,7 +12,7 @@ import { type HandOver, handOverOf } from "./hand-over.ts";
 import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
 import { type CertificateEnd, endOfFile, endOfOrdered } from "./tls.ts";
 
-export interface SlotOptions extends ListenOptions {
+interface SlotOptions extends ListenOptions {
   /** False while the address is not logged. */
   readonly isAnnounced?: (() => boolean) | undefined;
 }

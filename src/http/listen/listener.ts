@@ -34,7 +34,7 @@ export type BindAddress =
     }
   | { readonly at: "unix"; readonly path: string; readonly access: SocketAccess };
 
-export interface SizeLimits {
+interface SizeLimits {
   readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
 }
@@ -51,7 +51,7 @@ export interface ListenOptions {
   readonly redirects?: RedirectOptions | undefined;
 }
 
-export interface RedirectOptions {
+interface RedirectOptions {
   /** The port at which the server speaks https. */
   httpsPort(): number | undefined;
   /** The answer to the challenge of a certificate authority with this token; undefined if none is expected. */
@@ -59,7 +59,7 @@ export interface RedirectOptions {
 }
 
 /** CutOff counts what was still running when a listener dropped its connections. */
-export interface CutOff {
+interface CutOff {
   readonly requests: number;
   /** WebSockets on which a call was running. */
   readonly sockets: number;

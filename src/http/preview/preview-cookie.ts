@@ -9,7 +9,7 @@ const maxAgeSeconds = 60 * 60;
 const maxValueChars = 512;
 
 /** PreviewCookie is what a browser that shows a preview sends with its requests. Nothing of it is proven. */
-export interface PreviewCookie {
+interface PreviewCookie {
   readonly code: string;
   readonly bucket: string;
   readonly deploy: string;

@@ -1,5 +1,5 @@
 /** HttpErrorOptions is what an error's response has beside its status and its line of text. */
-export interface HttpErrorOptions {
+interface HttpErrorOptions {
   /** The condition of RFC 4918 §16 that failed, as the content of an `error` element. */
   readonly condition?: string;
   readonly headers?: Readonly<Record<string, string>>;

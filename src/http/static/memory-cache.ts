@@ -248,7 +248,7 @@ export interface CachedVariant {
 }
 
 /** CacheEntry is a cached file with its variants. */
-export class CacheEntry {
+class CacheEntry {
   /** By the encodings that the client accepts, as `acceptedEncodings` returns them. */
   readonly variants = new Map<readonly Encoding[], CachedVariant>();
   /** The URLs in `byUrl` that lead here, the oldest first. */
