@@ -44,8 +44,11 @@ export interface WrittenFile {
 
 export interface WriteOptions extends PutOptions {
   readonly conditions: WriteConditions;
-  /** Called in the transaction of the database that names the file, in a store whose names are rows; if it throws, nothing is changed. */
-  readonly onWritten?: (written: WrittenFile, transaction: DatabaseTransaction) => Promise<void>;
+  /**
+   * Called in the turn of the change. In a store whose names are rows, that is the transaction of the database that names the file, and
+   * if it throws, nothing is changed. Without one, the file is in place already.
+   */
+  readonly onWritten?: (written: WrittenFile, transaction: DatabaseTransaction | undefined) => Promise<void>;
 }
 
 /** TransferOptions are those of a COPY or MOVE. */
@@ -142,8 +145,7 @@ export class BucketFiles implements BucketView {
   }
 
   /**
-   * write puts a staged file in place, atomically. What `onWritten` writes is part of the same transaction of the database, if
-   * there is one.
+   * write puts a staged file in place, atomically.
    */
   async write(
     path: TreePath,
@@ -170,7 +172,7 @@ export class BucketFiles implements BucketView {
           record,
           isStored: kept !== undefined,
         });
-      if (transaction.database !== undefined) await onWritten?.(written, transaction.database);
+      await onWritten?.(written, transaction.database);
       return written;
     });
   }

@@ -130,6 +130,35 @@ everyStore("a Complete that is sent again does not replace a newer object", asyn
   }
 });
 
+eachWaitingStore(
+  "a PUT between two Completes of an upload is not replaced by the second",
+  async (options) => {
+    await using node = await openNode({ ...options, ...s3Options, top: "keep_removed_days = 7\n" });
+    const dav = await webdavSite(node);
+    await dav.dav("MKCOL", "/from");
+    const site = await s3Client(node);
+    const path = `/${node.bucket}/from/a`;
+    const uploadId = await begin(site, path);
+    await part(site, path, { uploadId, number: 1, body: "content" });
+    // In whatever order they come to their turn, the second Complete changes nothing.
+    const answers = await heldChanges(node, dav, {
+      send: () => [
+        complete(site, path, uploadId, [[1, md5("content")]]),
+        site.put(path, "newer"),
+        complete(site, path, uploadId, [[1, md5("content")]]),
+      ],
+      meanwhile: async () => {},
+    });
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    const history = await node.call("static-bucket-file_history", {
+      token: node.superToken,
+      name: node.bucket,
+      path: "from/a",
+    });
+    expect(history).toHaveLength(1);
+  },
+);
+
 eachWaitingStore("a Complete that waited while its upload was aborted changes nothing", async (options) => {
   await using node = await openNode({ ...options, ...s3Options });
   const dav = await webdavSite(node);

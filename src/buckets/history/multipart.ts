@@ -171,8 +171,8 @@ export class MultipartUploads {
 
   /**
    * complete puts the whole file in place by `put`, and remembers the outcome for a client that lost the answer. As with resumable uploads,
-   * a store whose names are rows writes the outcome in the transaction that names the file. On other stores `put` must ask `assertOpen` in
-   * the turn of the change: a request that comes late would put the file in place of a newer one.
+   * a store whose names are rows writes the outcome in the transaction that names the file; others write it in the turn of the change. `put`
+   * must ask `assertOpen` in that turn: a request that comes late would put the file in place of a newer one.
    */
   async complete(
     { name }: Pick<MultipartUpload, "name">,
@@ -185,7 +185,13 @@ export class MultipartUploads {
     try {
       const written = await put({
         onWritten: async (file, within) => {
-          unneeded = await rows.finish(name, { outcome: outcomeOf(file), keepMs: outcomeMs, within });
+          const finished = { outcome: outcomeOf(file), keepMs: outcomeMs };
+          // The file is in place: what fails here is done again below.
+          if (within === undefined) {
+            unneeded = await rows.finish(name, finished).catch(() => undefined);
+            return;
+          }
+          unneeded = await rows.finish(name, { ...finished, within });
           if (unneeded === undefined) throw isBusy();
         },
       });

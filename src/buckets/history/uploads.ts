@@ -229,6 +229,7 @@ export class Uploads {
     const { name } = upload;
     let unneeded: string[] | undefined;
     const onWritten: WriteOptions["onWritten"] = async (written, within) => {
+      if (within === undefined) return;
       unneeded = await rows.finish(name, { outcome: outcomeOf(written), keepMs: outcomeMs, within });
       if (unneeded === undefined) throw isBusy();
     };
