@@ -1,26 +1,49 @@
 import { expect } from "bun:test";
+import { recordProperty, toRecordProperty } from "../../src/buckets/metadata/properties.ts";
+import { treePath } from "../../src/buckets/path.ts";
+import { readObject } from "../../src/http/s3/object-record.ts";
 import { everyStore } from "../support/node.ts";
 import { codeOf, s3Client, s3Options, s3Site } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
+import { test } from "../support/test.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const openNode = sharedNodes();
 
-everyStore("a record that was written over WebDAV sets no header that a PUT cannot set", async (options) => {
+everyStore("WebDAV cannot change what S3 knows of a file", async (options) => {
   await using node = await openNode({ ...options, ...s3Options });
   const { dav } = await webdavSite(node);
-  const { s3 } = await s3Client(node);
+  const { s3, put } = await s3Client(node);
   const path = `/${node.bucket}/a`;
-  const headersWith = async (headers: Record<string, string>) => {
-    await dav("PUT", "/a", {}, "content");
-    const record = `<n:object xmlns:n="https://node-server.dev/s3">${JSON.stringify({ headers }).replaceAll('"', "&quot;")}</n:object>`;
-    const body = `<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop>${record}</D:prop></D:set></D:propertyupdate>`;
-    expect((await dav("PROPPATCH", "/a", {}, body)).status).toBe(207);
-    return (await s3({ path })).headers;
+  await put(path, "content", { "x-amz-meta-a": "1" });
+  const shown = async () => (await s3({ path })).headers.get("x-amz-meta-a");
+  for (let n = 0; n < 3; n += 1) expect(await shown()).toBe("1");
+  const name = '<n:object xmlns:n="https://node-server.dev/s3">';
+  const record = `${name}{&quot;headers&quot;:{&quot;set-cookie&quot;:&quot;a=b&quot;}}</n:object>`;
+  for (const [change, content] of [
+    ["set", record],
+    ["remove", `${name}</n:object>`],
+  ] as const) {
+    const body = `<D:propertyupdate xmlns:D="DAV:"><D:${change}><D:prop>${content}</D:prop></D:${change}></D:propertyupdate>`;
+    const answer = await (await dav("PROPPATCH", "/a", {}, body)).text();
+    expect(answer).toContain("cannot-modify-protected-property");
+    expect([change, await shown()]).toEqual([change, "1"]);
+  }
+});
+
+test("a record that no PUT has made sets no header that a PUT cannot set", async () => {
+  const stats = { etag: '"1"', size: 1, modifiedMs: 0, createdMs: 0 };
+  const shown = async (headers: Record<string, string>) => {
+    const properties = {
+      isKnownEmpty: false,
+      get: async () => ({ [recordProperty]: toRecordProperty({ headers }) }),
+    };
+    const metadata = { properties };
+    return (await readObject({ metadata } as never, { path: treePath("a"), kind: "file", stats } as never))
+      .headers;
   };
-  expect((await headersWith({ "x-amz-meta-b": "2" })).get("x-amz-meta-b")).toBe("2");
-  const refused = await headersWith({ "set-cookie": "a=b", "x-amz-meta-b": "2" });
-  expect([refused.get("set-cookie"), refused.get("x-amz-meta-b")]).toEqual([null, null]);
+  expect(await shown({ "x-amz-meta-b": "2" })).toEqual({ "x-amz-meta-b": "2" });
+  expect(await shown({ "set-cookie": "a=b", "x-amz-meta-b": "2" })).toEqual({});
 });
 
 everyStore("whatever its type, no object runs in the origin of the server", async (options) => {
@@ -31,6 +54,18 @@ everyStore("whatever its type, no object runs in the origin of the server", asyn
     const { headers } = await s3({ path: `/${bucket}/a` });
     expect([headers.get("content-type"), headers.get("content-security-policy")]).toEqual([type, "sandbox"]);
   }
+});
+
+everyStore("a PDF is not in a sandbox, in which no browser would show it", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { s3, put, bucket } = await s3Site(node);
+  const policy = async (type: string) => {
+    await put(`/${bucket}/a`, "%PDF", { "content-type": type });
+    return (await s3({ path: `/${bucket}/a` })).headers.get("content-security-policy");
+  };
+  expect(await policy("application/pdf")).toBe(null);
+  expect(await policy("application/pdf; a=b")).toBe(null);
+  expect(await policy("application/pdf, text/html")).toBe("sandbox");
 });
 
 everyStore("a header that no answer could repeat is refused", async (options) => {

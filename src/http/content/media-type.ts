@@ -50,8 +50,12 @@ export function sandboxed(headers: Headers): Headers {
   return types.some((type) => active.test(type.trim())) ? inSandbox(headers) : headers;
 }
 
-/** inSandbox adds a sandbox whatever the content is: a client can have given it any type. */
+/**
+ * inSandbox adds a sandbox whatever the content is: a client can have given it any type. Of PDF alone it is left out: browsers show it in
+ * a viewer with an origin of its own, and refuse to in a sandbox.
+ */
 export function inSandbox(headers: Headers): Headers {
+  if (/^application\/pdf(?:;[^,]*)?$/i.test(headers["content-type"] ?? "")) return headers;
   const own = headers["content-security-policy"];
   // Two policies in one header are both enforced.
   return { ...headers, "content-security-policy": own === undefined ? "sandbox" : `sandbox, ${own}` };

@@ -1,5 +1,6 @@
 import { decimalNumber } from "../../../base/numbers.ts";
 import { escapeXml, isElement, printXml, textOf, type XmlElement } from "../../../base/xml.ts";
+import { recordProperty } from "../../../buckets/metadata/properties.ts";
 import type { Times } from "../../../buckets/ports.ts";
 import { HttpError } from "../../request/http-error.ts";
 import { type DavRequest, fileTime, hrefOf, writeConditions } from "../dav-request.ts";
@@ -43,7 +44,7 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
       const time = fileTime(timeProperty.read(textOf(property).trim()));
       if (time === undefined) problems.set(name, { status: 409, condition: "" });
       else times[timeProperty.of] = time;
-    } else if (liveProperties.has(name) && !liveProperties.get(name)?.overridable) {
+    } else if (isProtected(name)) {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else properties.set(name, property === undefined ? undefined : printXml(property));
   }
@@ -63,6 +64,11 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>\n`,
   );
+}
+
+/** Computed by the server, or what S3 knows of the file: that changes only with its content. */
+function isProtected(name: string): boolean {
+  return name === recordProperty || (liveProperties.has(name) && !liveProperties.get(name)?.overridable);
 }
 
 /** Seconds since 1970; a date is understood, too. */
