@@ -187,7 +187,7 @@ function newCore(options: NodeOptions) {
   const present: PresentSettings = {
     limits: noLimits,
     releases: { releaseUrl: undefined, publicKey: undefined },
-    s3: { host: undefined, anonymous: false },
+    s3: { host: undefined, listener: undefined, anonymous: false },
     drainMs: 0,
   };
   return {
@@ -499,6 +499,7 @@ function newServices(
       return certificateEnd && certificateState(certificateEnd, clock.now());
     },
     isServerName: (host) => http.deps.names.has(host) || isS3Host(host, http.deps.s3()),
+    s3: http.deps.s3,
     hub,
     metrics,
     ring,

@@ -32,6 +32,8 @@ export interface Services {
   uptimeMs(): number;
   /** Whether a host name, in lower case, is the server's own, or is for S3. */
   isServerName(host: string): boolean;
+  /** Where the server speaks S3 at present. */
+  s3(): { readonly host: string | undefined; readonly listener: string | undefined };
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly buckets: Buckets;

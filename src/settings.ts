@@ -1,7 +1,7 @@
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import type { BackupSchedule, BackupSettings } from "./backup/schedule.ts";
-import { isHostName } from "./base/address.ts";
+import { formatAddress, isHostName } from "./base/address.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { FilesSource } from "./buckets/open-storage.ts";
 import type { CertificateSettings, Certificates } from "./certs/certificates.ts";
@@ -245,8 +245,8 @@ export function s3Address({ s3, ...config }: Config): BindAddress | undefined {
   return tcpAddress({ ...config, s3, ws_listener: s3.listener });
 }
 
-export function s3Settings({ s3: { host, anonymous } }: Config): S3Settings {
-  return { host, anonymous };
+export function s3Settings({ s3: { host, listener, anonymous } }: Config): S3Settings {
+  return { host, listener: listener && formatAddress(listener), anonymous };
 }
 
 /** `listeningPart` makes a listener a part of the configuration. */

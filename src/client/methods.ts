@@ -186,8 +186,8 @@ export interface Methods {
   "token_change_password": { readonly params: { token?: string | undefined; target_token: string; new_password: string }; readonly result: { success: true; message: string }; };
   /** Gives a token a new secret. The old secret is invalid at once. */
   "token_roll_token_secret": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { key: string; secret: string }; };
-  /** Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do. A caller by password is refused, because the keys would outlive a change of the password: call it with the token's key and secret. */
-  "token_s3_credentials": { readonly params: { token?: string | undefined }; readonly result: { access_key_id: string; secret_access_key: string }; };
+  /** Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do. A caller by password is refused, because the keys would outlive a change of the password: call it with the token's key and secret. `host` and `listener` are those of `[s3]`; without either the server does not answer clients of S3. */
+  "token_s3_credentials": { readonly params: { token?: string | undefined }; readonly result: { access_key_id: string; secret_access_key: string; host: string | null; listener: string | null }; };
   /** Returns whether a token holds a permission in a scope, and which of its limits grants it. It explains the caller's own token, or with `target_token` any token. */
   "token_explain": { readonly params: { token?: string | undefined; permission: Permission; scope: Scope; target_token?: string | null | undefined }; readonly result: { token_key: string; allowed: boolean; reason: "super_token" | "granted" | "not_granted" | "expired" | "not_yet_valid"; limit: number | null; elsewhere: number[] }; };
   /** Describes every method as an OpenRPC document. */

@@ -260,11 +260,16 @@ export const token = {
     },
   }),
   token_s3_credentials: method({
-    doc: "Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do. A caller by password is refused, because the keys would outlive a change of the password: call it with the token's key and secret.",
+    doc: "Returns the access key and the secret key with which the token signs requests of S3. They are valid as long as the token's secret, and may do what the token may do. A caller by password is refused, because the keys would outlive a change of the password: call it with the token's key and secret. `host` and `listener` are those of `[s3]`; without either the server does not answer clients of S3.",
     need: anyToken,
     effect: "reads",
     params: {},
-    result: z.object({ access_key_id: z.string(), secret_access_key: z.string() }),
+    result: z.object({
+      access_key_id: z.string(),
+      secret_access_key: z.string(),
+      host: z.string().nullable(),
+      listener: z.string().nullable(),
+    }),
     secretResult: true,
     fails: ["InvalidInput", "IoError"],
     example: {
@@ -272,16 +277,19 @@ export const token = {
       result: {
         access_key_id: "c3vRzqVb0Ytn1cUa",
         secret_access_key: "h5mYxLw2n0cB7QvV1sKq3tG8dJ4rF6aP-Zu9_eXo",
+        host: "s3.example.com",
+        listener: null,
       },
     },
-    run: ({ tokens, caller }) => {
+    run: async ({ tokens, caller, s3 }) => {
       if (caller.by === "username")
         throw new Fault(
           "InvalidInput",
           "the keys of S3 would outlive a change of the password; call this with the key and the secret of the token (key:secret) instead of its user name and password",
           { field: "token" },
         );
-      return tokens.s3Credentials(caller.key);
+      const { host = null, listener = null } = s3();
+      return { ...(await tokens.s3Credentials(caller.key)), host, listener };
     },
   }),
 };

@@ -161,7 +161,12 @@ eachDatabase(
       "node-server_uptime": expect.any(Number),
       token_get: expect.objectContaining({ token_key: token.split(":")[0] }),
       token_explain: expect.objectContaining({ token_key: token.split(":")[0], allowed: false }),
-      token_s3_credentials: { access_key_id: token.split(":")[0], secret_access_key: expect.any(String) },
+      token_s3_credentials: {
+        access_key_id: token.split(":")[0],
+        secret_access_key: expect.any(String),
+        host: null,
+        listener: null,
+      },
     });
   },
 );

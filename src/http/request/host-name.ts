@@ -56,10 +56,12 @@ function isLocalOrAddress(host: string): boolean {
   return /^(?:|\[.*|\d+(?:\.\d+){3}|(?:.+\.)?localhost)$/.test(host);
 }
 
-/** S3Settings are where and to whom the server speaks S3, apart from a listener for S3 alone. */
+/** S3Settings are where and to whom the server speaks S3. */
 export interface S3Settings {
   /** The host name that is for S3 on every listener. */
   readonly host: string | undefined;
+  /** The address of the listener for S3 alone, as it is configured. */
+  readonly listener: string | undefined;
   /** Whether files of public buckets can be read without a signature. */
   readonly anonymous: boolean;
 }
@@ -70,6 +72,6 @@ export function isForS3(request: Request, settings: S3Settings): boolean {
 }
 
 /** isS3Host returns whether a host name, in lower case, is that of S3, or that of a bucket below it. */
-export function isS3Host(name: string, { host }: S3Settings): boolean {
+export function isS3Host(name: string, { host }: Pick<S3Settings, "host">): boolean {
   return host !== undefined && (name === host || name.endsWith(`.${host}`));
 }
