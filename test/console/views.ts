@@ -131,6 +131,7 @@ export const views: readonly View[] = [
       "what may it do": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.tokens.whatMayItDo),
       "change password": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.tokens.changePassword),
       "rotate secret": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.tokens.rotate),
+      "S3 keys": (page, t) => choose(page, t.tokens.actionsFor("root"), t.tokens.showS3Keys),
       "delete token": (page, t) => choose(page, t.tokens.actionsFor("ada"), t.frame.delete),
     },
   },

@@ -35,7 +35,7 @@ import {
   takesPattern,
   toScope,
 } from "./limits.ts";
-import { displayName } from "./model.ts";
+import { displayName, s3Address } from "./model.ts";
 
 /** Secret that the server has just created and returns only once. */
 interface NewSecret {
@@ -157,6 +157,7 @@ async function continueSession(session: Session, token: string): Promise<string>
 /** Dialog that shows a new secret once. */
 export function NewSecretDialog() {
   const { me } = useSession();
+  const [s3KeysOf, setS3KeysOf] = useState<NewSecret>();
   const shown = newSecret.value;
   if (shown === undefined || shown.by !== me.token_key) return null;
   const close = () => {
@@ -174,7 +175,9 @@ export function NewSecretDialog() {
       <p>{t.tokens.copyNow}</p>
       {shown.note !== undefined && <p class="notice">{shown.note}</p>}
       <Secrets newSecret={shown} />
+      {s3KeysOf === shown && <S3Keys token={`${shown.key}:${shown.secret}`} />}
       <footer>
+        {s3KeysOf !== shown && <Button onClick={() => setS3KeysOf(shown)}>{t.tokens.showS3Keys}</Button>}
         <Button kind="primary" onClick={close}>
           {t.tokens.haveCopied}
         </Button>
@@ -225,6 +228,39 @@ function Secrets({
         />
       )}
     </dl>
+  );
+}
+
+/** Dialog that shows what the session's own token signs requests of S3 with. */
+export function S3KeysDialog({ onClose }: { readonly onClose: () => void }) {
+  const { me } = useSession();
+  return (
+    <Dialog title={t.tokens.s3KeysOf(displayName(me))} onClose={onClose}>
+      <S3Keys />
+    </Dialog>
+  );
+}
+
+/** The keys of S3 of the token with this key and secret, or of the session's own. */
+function S3Keys({ token }: { readonly token?: string }) {
+  const { client } = useSession();
+  const { value, error, reload } = useLoad(
+    (signal) => client.call("token_s3_credentials", token === undefined ? {} : { token }, { signal }),
+    [client, token],
+  );
+  if (error !== undefined) return <Problem error={error} retry={reload} />;
+  if (value === undefined) return <p class="muted">{t.frame.loading}</p>;
+  const address = s3Address(value, serverUrl);
+  return (
+    <>
+      <p>{t.tokens.s3Intro}</p>
+      <dl class="tokens-secrets">
+        <Secret name={t.tokens.accessKey} text={value.access_key_id} />
+        <Secret name={t.tokens.secretKey} text={value.secret_access_key} />
+        {address !== undefined && <Secret name={t.tokens.s3Address} text={address} />}
+      </dl>
+      {address === undefined && <p class="notice">{t.tokens.s3Off}</p>}
+    </>
   );
 }
 

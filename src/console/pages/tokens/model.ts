@@ -74,3 +74,16 @@ export const sortValues = {
   used: ({ token }) => token.last_used_at,
   expires: ({ token }) => token.timestamp_to,
 } satisfies Readonly<Record<string, (listed: ListedToken) => SortValue>>;
+
+/** The address of S3 for clients, by `[s3]` and the address of the server; undefined if it is off. */
+export function s3Address(
+  { host, listener }: { readonly host: string | null; readonly listener: string | null },
+  server: string,
+): string | undefined {
+  const { protocol, hostname, port } = new URL(server);
+  if (host !== null) return `${protocol}//${host}${port === "" ? "" : `:${port}`}`;
+  // A listener on all interfaces has no name of its own.
+  return listener === null
+    ? undefined
+    : `${protocol}//${listener.replace(/^(?:0\.0\.0\.0|\[::\])(?=:)/, hostname)}`;
+}

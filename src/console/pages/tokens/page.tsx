@@ -21,6 +21,7 @@ import {
   NewSecretDialog,
   PasswordDialog,
   rotateSecret,
+  S3KeysDialog,
 } from "./actions.tsx";
 import { parsePurpose } from "./draft.ts";
 import { limitSummary } from "./limits.ts";
@@ -101,7 +102,10 @@ interface TokenListProps {
 /** Every token of the server: search, filter, sort, and actions on one or several. */
 function TokenList({ tokens, onChanged }: TokenListProps) {
   const session = useSession();
-  const [opened, setOpened] = useState<{ readonly dialog: "password" | "explain"; readonly token: Token }>();
+  const [opened, setOpened] = useState<{
+    readonly dialog: "password" | "explain" | "s3";
+    readonly token: Token;
+  }>();
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const now = useNow();
   const everything = t.tokens.everything;
@@ -118,6 +122,15 @@ function TokenList({ tokens, onChanged }: TokenListProps) {
       onSelect: () => setOpened({ dialog: "explain", token }),
     },
     { label: t.tokens.rotate, icon: "retry", onSelect: () => rotateSecret(session, token) },
+    ...(token.token_key === session.me.token_key
+      ? [
+          {
+            label: t.tokens.showS3Keys,
+            icon: "lock" as const,
+            onSelect: () => setOpened({ dialog: "s3", token }),
+          },
+        ]
+      : []),
     ...(token.username === null
       ? []
       : [
@@ -219,6 +232,7 @@ function TokenList({ tokens, onChanged }: TokenListProps) {
       )}
       {opened?.dialog === "password" && <PasswordDialog token={opened.token} onClose={close} />}
       {opened?.dialog === "explain" && <ExplainDialog token={opened.token} onClose={close} />}
+      {opened?.dialog === "s3" && <S3KeysDialog onClose={close} />}
     </>
   );
 }
@@ -376,8 +390,17 @@ function isList({ query }: Route): boolean {
 /** Page for a token that may not create others: what it may do itself. */
 function OwnToken() {
   const { me } = useSession();
+  const [showsS3, setShowsS3] = useState(false);
   return (
-    <Page title={t.tokens.yourToken}>
+    <Page
+      title={t.tokens.yourToken}
+      actions={
+        <Button icon="lock" kind="quiet" onClick={() => setShowsS3(true)}>
+          {t.tokens.showS3Keys}
+        </Button>
+      }
+    >
+      {showsS3 && <S3KeysDialog onClose={() => setShowsS3(false)} />}
       <section class="card form" aria-label={t.tokens.rights}>
         <h2>{t.tokens.whatItMay}</h2>
         <ul class="tokens-summary">
