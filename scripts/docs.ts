@@ -8,6 +8,7 @@ import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { retiredKeys } from "../src/config/retired-keys.ts";
 import { sections, settings } from "../src/config/schema.ts";
+import { operations } from "../src/http/s3/s3.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { failuresOf, type NamedTypes, needWords, typeText } from "../src/rpc/discover.ts";
@@ -24,6 +25,7 @@ const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->
 export async function generatedDocs(): Promise<Record<string, string>> {
   return {
     "docs/architecture.svg": await architecturePicture(),
+    "docs/s3.md": withOperations(await Bun.file("docs/s3.md").text()),
     "docs/cli.md": withCommands(await Bun.file("docs/cli.md").text()),
     "docs/rpc.md": wrapMarkdown(rpcPage(methods)),
     "docs/errors.md": wrapMarkdown(errorsPage()),
@@ -48,10 +50,26 @@ function withCommands(page: string): string {
       .map((cells) => `| ${head.map((_, at) => cells[at] ?? "").join(" | ")} |`)
       .join("\n");
   });
+  return withPrinted(page, tables.join("\n\n"));
+}
+
+/** withPrinted replaces the one part of a page that is printed. */
+function withPrinted(page: string, text: string): string {
   return page.replace(
     /(<!-- Printed by `npm run docs`.*-->\n)[\s\S]*?(<!-- End of what is printed\. -->)/,
-    (_, begin, end) => `${begin}\n${tables.join("\n\n")}\n\n${end}`,
+    (_, begin, end) => `${begin}\n${text}\n\n${end}`,
   );
+}
+
+/** withOperations replaces the table of what S3 can do, by the permissions that it needs. */
+function withOperations(page: string): string {
+  const groups = Map.groupBy(operations, ({ needs = [] }) =>
+    needs.map((need) => `\`${need.replace("static_bucket_file.", "")}\``).join(", "),
+  );
+  const rows = [...groups].map(
+    ([needs, some]) => `| ${needs || "any"} | ${some.map(({ name }) => name).join(", ")} |`,
+  );
+  return withPrinted(page, `| Permissions | Operations |\n|---|---|\n${rows.join("\n")}`);
 }
 
 /** commandLines returns the cells of a row for each command of a group, or for the command itself. */

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { Body } from "../../src/http/s3/chunked-body.ts";
 import { Signature } from "../../src/http/s3/signature.ts";
+import { everyStore } from "../support/node.ts";
 import { codeOf, s3Options, s3Site, signed } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
@@ -43,7 +44,7 @@ test("a body that goes on behind the length that it names is refused at once", a
     for (; sent < 1000; sent += 1) yield `400\r\n${"a".repeat(1024)}\r\n`;
   }
   const [outcome] = await Promise.allSettled([piecesOf(bodyOf(0, endless()))]);
-  expect(outcome).toMatchObject({ status: "rejected", reason: { code: "IncompleteBody" } });
+  expect(outcome).toMatchObject({ status: "rejected", reason: { s3Code: "IncompleteBody" } });
   expect(sent).toBeLessThan(10);
 });
 
@@ -75,4 +76,25 @@ test("a body whose trailer is not what the request announces is refused", async 
   expect(await put(`x-amz-checksum-crc32c:AAAAAA==\r\n${right}`)).toBe("400 InvalidRequest");
   expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
   expect(await put(right)).toBe("200");
+});
+
+everyStore("a long body that is refused on its way is refused for what it is", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options, top: "max_upload_size = 100000\n" });
+  const { s3, bucket } = await s3Site(node);
+  const path = `/${bucket}/a`;
+  const put = async (length: number, ...chunks: number[]) =>
+    codeOf(
+      await s3({
+        method: "PUT",
+        path,
+        payload,
+        headers: { "x-amz-decoded-content-length": String(length) },
+        body: `${chunks.map((size) => `${size.toString(16)}\r\n${"a".repeat(size)}\r\n`).join("")}0\r\n\r\n`,
+      }),
+    );
+  expect(await put(50_000, 20_000, 20_000)).toBe("400 IncompleteBody");
+  expect(await put(20_000, 20_000, 1)).toBe("400 IncompleteBody");
+  expect(await put(200_000, 90_000, 110_000)).toBe("400 EntityTooLarge");
+  expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
+  expect(await put(40_000, 20_000, 20_000)).toBe("200");
 });

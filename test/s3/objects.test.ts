@@ -345,3 +345,37 @@ test("a header that could not be answered is not taken", async () => {
   expect(await codeOf(await put(path, "x", { "content-type": "text/\x7f" }))).toBe("400 InvalidArgument");
   expect(await codeOf(await s3({ path }))).toBe("404 NoSuchKey");
 });
+
+everyStore("a bucket that is deleted can be made again by the token that made it", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const name = node.own("made");
+  const token = await node.newToken([
+    {
+      scopes: [{ static_bucket: name }],
+      permissions: [
+        ...["write", "delete"].map((one) => ({ static_bucket: one })),
+        ...["read", "write", "list", "delete"].map((one) => ({ static_bucket_file: one })),
+      ],
+    },
+  ]);
+  const { s3, put } = await s3Client(node, token);
+  // The owner of a new bucket could restore what was deleted of the old one.
+  const afterFiles = node.store === "disk" ? "200" : "409 BucketAlreadyExists";
+  const authorization = `Basic ${Buffer.from(node.superToken).toString("base64")}`;
+  const dav = (method: string, path: string) =>
+    fetch(`${node.url}/node/static-webdav/${name}${path}`, { method, headers: { authorization } });
+  const bucket = (method: string, path = `/${name}`) => s3({ method, path });
+  expect(await codeOf(await bucket("PUT"))).toBe("200");
+  expect((await dav("MKCOL", "/a")).status).toBe(201);
+  expect((await dav("MKCOL", "/a/b")).status).toBe(201);
+  expect((await put(`/${name}/c/`)).status).toBe(200);
+  expect(await codeOf(await bucket("DELETE"))).toBe("409 BucketNotEmpty");
+  expect((await dav("HEAD", "/a/b")).status).toBe(200);
+  expect((await bucket("DELETE", `/${name}/c/`)).status).toBe(204);
+  expect((await bucket("DELETE")).status).toBe(204);
+  expect(await codeOf(await bucket("PUT"))).toBe("200");
+  await put(`/${name}/a`, "content");
+  expect((await bucket("DELETE", `/${name}/a`)).status).toBe(204);
+  expect((await bucket("DELETE")).status).toBe(204);
+  expect(await codeOf(await bucket("PUT"))).toBe(afterFiles);
+});

@@ -138,3 +138,40 @@ export async function codeOf(response: Response): Promise<string> {
 export function textsIn(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([^<]*)</${name}>`, "g"))].map(([, text = ""]) => text);
 }
+
+export interface FormRequest {
+  readonly bucket: string;
+  /** Beside the signature: `key` and others, in their order. */
+  readonly fields: Readonly<Record<string, string>>;
+  /** Default: each field is as it is, and the bucket. */
+  readonly conditions?: readonly unknown[];
+  readonly at?: number;
+  readonly expires?: number;
+}
+
+/** signedForm returns all fields of a form that puts a file by its policy. */
+export function signedForm(keys: S3Keys, request: FormRequest): Record<string, string> {
+  const { bucket, fields, at = Date.now(), expires = at + 60_000 } = request;
+  const { time, scope, sign } = signingOf(keys, at);
+  const proof = {
+    "x-amz-algorithm": "AWS4-HMAC-SHA256",
+    "x-amz-credential": `${keys.access_key_id}/${scope}`,
+    "x-amz-date": time,
+  };
+  const own = request.conditions ?? [
+    { bucket },
+    ...Object.entries(fields).map(([name, value]) => ({ [name]: value })),
+  ];
+  const conditions = [...own, ...Object.entries(proof).map(([name, value]) => ({ [name]: value }))];
+  const document = JSON.stringify({ expiration: new Date(expires).toISOString(), conditions });
+  const policy = Buffer.from(document).toString("base64");
+  return { ...fields, ...proof, policy, "x-amz-signature": sign(policy) };
+}
+
+/** formOf returns a form with a file behind its fields. */
+export function formOf(fields: Readonly<Record<string, string>>, file: File): FormData {
+  const form = new FormData();
+  for (const [name, value] of Object.entries(fields)) form.append(name, value);
+  form.append("file", file);
+  return form;
+}

@@ -204,7 +204,7 @@ export class BodyChecksums {
   readonly #trailing: readonly ChecksumName[];
   readonly #hashers: ReadonlyMap<ChecksumName, Hasher>;
 
-  constructor({ headers }: Pick<Request, "headers">) {
+  constructor({ headers }: { readonly headers: Pick<Headers, "get"> }) {
     this.#given = checksumsIn(headers);
     this.#contentMd5 = headers.get("content-md5");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").length !== 16)

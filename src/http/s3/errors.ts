@@ -13,6 +13,8 @@ const statuses = {
   AuthorizationHeaderMalformed: 400,
   AuthorizationQueryParametersError: 400,
   BadDigest: 400,
+  /** Deleted files, or others, are where the bucket would be. */
+  BucketAlreadyExists: 409,
   BucketAlreadyOwnedByYou: 409,
   BucketNotEmpty: 409,
   EntityTooLarge: 400,
@@ -27,10 +29,12 @@ const statuses = {
   InvalidDigest: 400,
   InvalidPart: 400,
   InvalidPartOrder: 400,
+  InvalidPolicyDocument: 400,
   InvalidRange: 416,
   InvalidRequest: 400,
   InvalidURI: 400,
   KeyTooLongError: 400,
+  MalformedPOSTRequest: 400,
   MalformedTrailerError: 400,
   MalformedXML: 400,
   MetadataTooLarge: 400,
@@ -52,12 +56,15 @@ const statuses = {
 
 type S3Code = keyof typeof statuses;
 
-/** S3Error is a request that ends with an error of S3. `detail` says what was wrong and what to do. */
+/**
+ * S3Error is a request that ends with an error of S3. `detail` says what was wrong and what to do. It has no member `code`: a store that
+ * reads a body would take it for an error of the system.
+ */
 export class S3Error extends Error {
   override readonly name = "S3Error";
 
   constructor(
-    readonly code: S3Code,
+    readonly s3Code: S3Code,
     readonly detail: string,
     readonly headers: Readonly<Record<string, string>> = {},
   ) {
@@ -115,6 +122,8 @@ function codeOfInput(reason: string): S3Code {
     case "name_too_long":
     case "too_deep":
       return "KeyTooLongError";
+    case "path_taken":
+      return "BucketAlreadyExists";
     case "upload_busy":
       return "OperationAborted";
     case "too_many_uploads":
@@ -146,7 +155,7 @@ function unavailable(detail: string): S3Error {
 
 /** errorResponse answers with an error; that to HEAD has no body. */
 export function errorResponse(
-  { code, detail, headers }: S3Error,
+  { s3Code: code, detail, headers }: S3Error,
   { method, resource, requestId }: ErrorContext,
 ): Response {
   const text = document(
@@ -171,6 +180,6 @@ interface ErrorContext {
 }
 
 /** errorElements are an error inside another answer. */
-export function errorElements({ code, detail }: S3Error): string {
+export function errorElements({ s3Code: code, detail }: S3Error): string {
   return element("Code", code) + element("Message", detail);
 }

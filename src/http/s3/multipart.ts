@@ -17,6 +17,7 @@ import { type ContentRecord, etagOf, maxParts, recordHeaders } from "./object-re
 import { checksumElements, openSource, writeObject } from "./objects.ts";
 import {
   filePath,
+  objectUrl,
   parseDocument,
   readDocument,
   receiving,
@@ -310,7 +311,7 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   function completed({ key }: S3Call, madeEtag: string, content?: ContentRecord): Response {
     return xmlAnswer(
       "CompleteMultipartUploadResult",
-      element("Location", `${call.bucketUrl}/${key.split("/").map(encodeURIComponent).join("/")}`) +
+      element("Location", objectUrl(call)) +
         element("Bucket", bucket.name) +
         element("Key", key) +
         element("ETag", madeEtag) +

@@ -247,7 +247,7 @@ function isHeaderText(text: string): boolean {
 }
 
 /** recordHeaders returns the content headers and the metadata of a request that puts an object. */
-export function recordHeaders(headers: Headers): Record<string, string> {
+export function recordHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
   const kept: Record<string, string> = {};
   let bytes = 0;
   for (const [name, value] of headers) {

@@ -20,10 +20,12 @@ import {
   type S3Object,
   withoutRecord,
 } from "./object-record.ts";
+import { assertPolicy, postedAnswer } from "./posted-form.ts";
 import {
   filePath,
   noSuchKey,
   objectKey,
+  objectUrl,
   parseDocument,
   readDocument,
   receiving,
@@ -31,6 +33,7 @@ import {
   type StagedBody,
   stageBody,
   stageWith,
+  tooLarge,
   writeConditions,
 } from "./s3-call.ts";
 import { decoded } from "./signature.ts";
@@ -182,9 +185,10 @@ function partRequest({ request, query }: S3Call, { content }: S3Object): Request
   if (text === undefined) return undefined;
   const number = wholeNumber(text) ?? 0;
   const parts = content?.parts;
-  if (parts === undefined && number === 1) return undefined;
+  if (number === 1 && (parts?.length ?? 1) === 1) return undefined;
   const size = parts?.[number - 1];
   if (parts === undefined || size === undefined) throw new S3Error("InvalidRange", "there is no such part");
+  if (size === 0) throw new S3Error("InvalidRange", "the part is empty");
   const start = parts.slice(0, number - 1).reduce((sum, one) => sum + one, 0);
   const headers = new Headers(request.headers);
   headers.set("range", `bytes=${start}-${start + size - 1}`);
@@ -243,6 +247,40 @@ export async function putObject(call: S3Call): Promise<Response> {
   return new Response(null, {
     headers: { etag: `"${etagOf(record)}"`, ...checksumAnswer({ content: record }) },
   });
+}
+
+/** postObject stores the file of a form of HTML, as its policy allows. Only the fields count: headers are not signed. */
+export async function postObject(call: S3Call): Promise<Response> {
+  const { form, bucket, files, key, maxUploadBytes, restartIdleTimer } = call;
+  if (form === undefined)
+    throw new S3Error("InvalidRequest", "POST to a bucket takes a form (multipart/form-data)");
+  const { minBytes, maxBytes } = assertPolicy(form, bucket.name, call.now());
+  const path = filePath(call);
+  const headers = recordHeaders(form.fields);
+  const conditions = await writeConditions(call, path);
+  await files.examine(await files.reader.resolve(path), { conditions, makeParents: true });
+  const checksums = new BodyChecksums(form);
+  let size = 0;
+  async function* content() {
+    for await (const chunk of form?.content ?? []) {
+      restartIdleTimer();
+      size += chunk.length;
+      if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooLarge(maxUploadBytes);
+      if (size > maxBytes)
+        throw new S3Error("EntityTooLarge", `the policy of the form allows ${maxBytes} bytes at most`);
+      checksums.update(chunk);
+      yield chunk;
+    }
+    if (size < minBytes)
+      throw new S3Error("EntityTooSmall", `the policy of the form asks for ${minBytes} bytes at least`);
+  }
+  await using body = await stageWith(call, path, {
+    content: content(),
+    finish: () => ({ ...checksums.finish(new Map()), headers }),
+  });
+  await writeObject(call, path, { body, conditions });
+  const etag = `"${etagOf(body.record)}"`;
+  return postedAnswer(form, { bucket: bucket.name, key, etag, location: objectUrl(call) });
 }
 
 /** What forbids a long upload is said before it is sent. */
@@ -443,6 +481,7 @@ async function removeKey(call: S3Call, key: string, headers: Headers): Promise<v
     return;
   }
   await files.describe(path, { properties: withoutRecord, times: {} }, conditions);
+  audit("file.described", { bucket: bucket.name, path });
 }
 
 /** deleteObjects removes up to a thousand objects, each by itself. */

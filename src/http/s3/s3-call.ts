@@ -13,6 +13,7 @@ import { BodyChecksums, type Checksums } from "./checksums.ts";
 import { Body } from "./chunked-body.ts";
 import { S3Error } from "./errors.ts";
 import { type ContentRecord, conditionEtag, encodeRecord, readObject } from "./object-record.ts";
+import type { PostedForm } from "./posted-form.ts";
 import type { Query, Signature } from "./signature.ts";
 
 /** S3Call is one request whose caller is authorised, as the operations on buckets see it. */
@@ -21,6 +22,8 @@ export interface S3Call {
   readonly query: Query;
   /** Undefined for a request without a signature. */
   readonly signature: Signature | undefined;
+  /** Of a form of HTML alone. */
+  readonly form: PostedForm | undefined;
   readonly caller: Caller;
   readonly bucket: Bucket;
   readonly files: BucketFiles;
@@ -72,6 +75,11 @@ export function filePath({ key }: Pick<S3Call, "key">): TreePath {
   const { path, isFolder } = objectKey(key);
   if (isFolder) throw new S3Error("InvalidArgument", "the key ends in a slash, so it names a folder");
   return path;
+}
+
+/** objectUrl returns the address of an object. */
+export function objectUrl({ bucketUrl, key }: Pick<S3Call, "bucketUrl" | "key">): string {
+  return `${bucketUrl}/${key.split("/").map(encodeURIComponent).join("/")}`;
 }
 
 /** noSuchKey returns the error for a key that does not exist. */

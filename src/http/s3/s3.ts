@@ -1,14 +1,15 @@
 // This folder is S3 on the files of buckets: a key is a path. The protocol of this file finds the caller by the
 // signature (signature.ts) and the operation in one table, checks the need, opens the bucket and runs the operation
 // with an S3Call (s3-call.ts). objects.ts has those on objects, list.ts lists keys, multipart.ts takes uploads in parts.
-// chunked-body.ts reads the bodies of SDKs, checksums.ts verifies them. object-record.ts is what S3 knows of a file
-// beside its content, which the store keeps with it. errors.ts turns faults into codes of S3, xml.ts reads and writes documents.
+// chunked-body.ts reads the bodies of SDKs, posted-form.ts those of browsers, checksums.ts verifies them. object-record.ts
+// is what S3 knows of a file beside its content, which the store keeps with it. errors.ts turns faults into codes of S3,
+// xml.ts reads and writes documents.
 
 import { anonymous, type Caller, whoFields } from "../../auth/caller.ts";
 import { authorise, inBucket, isAuthorised, type Need } from "../../auth/need.ts";
 import type { Permission } from "../../auth/permission.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import { treeRoot } from "../../buckets/path.ts";
+import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { isBucketName } from "../../buckets/record.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Services } from "../../services.ts";
@@ -27,7 +28,16 @@ import {
   uploadPart,
 } from "./multipart.ts";
 import { readObject } from "./object-record.ts";
-import { copyObject, deleteObject, deleteObjects, getAttributes, getObject, putObject } from "./objects.ts";
+import {
+  copyObject,
+  deleteObject,
+  deleteObjects,
+  getAttributes,
+  getObject,
+  postObject,
+  putObject,
+} from "./objects.ts";
+import { isForm, type PostedForm, readForm } from "./posted-form.ts";
 import { readDocument, type S3Call } from "./s3-call.ts";
 import { decoded, parseQuery, type Query, Signature } from "./signature.ts";
 import { element, xmlAnswer } from "./xml.ts";
@@ -72,7 +82,7 @@ const write = "static_bucket_file.write";
 const remove = "static_bucket_file.delete";
 
 /** Every operation that the server has. The first row that fits a request is its operation. */
-const operations: readonly Operation[] = [
+export const operations: readonly Operation[] = [
   { name: "ListBuckets", method: "GET", on: "service", runAbove: listBuckets },
   {
     name: "CreateBucket",
@@ -114,6 +124,7 @@ const operations: readonly Operation[] = [
     needs: [remove],
     run: deleteObjects,
   },
+  { name: "PostObject", method: "POST", on: "bucket", needs: [write], run: postObject },
   { name: "ListObjects", method: "GET", on: "bucket", needs: [list], run: listObjects },
   {
     name: "GetObjectAttributes",
@@ -173,7 +184,7 @@ const operations: readonly Operation[] = [
 ];
 
 /** Parameters of operations that the server does not have: with them, a request means something else than without. */
-const unknownParameters = [
+export const unknownParameters = [
   ...[
     "accelerate",
     "acl",
@@ -222,6 +233,7 @@ interface S3Who {
   readonly caller: Caller;
   /** Undefined for a request without one. */
   readonly signature: Signature | undefined;
+  readonly form: PostedForm | undefined;
   readonly query: Query;
   readonly operation: Operation;
   readonly target: Target;
@@ -241,7 +253,8 @@ export const s3: Protocol<S3Who, Target> = {
   },
   finish(response, request) {
     const { headers } = response;
-    if (hasSignature(request)) for (const [name, value] of Object.entries(cors)) headers.set(name, value);
+    if (hasSignature(request) || isForm(request))
+      for (const [name, value] of Object.entries(cors)) headers.set(name, value);
     if (!headers.has("x-amz-request-id")) headers.set("x-amz-request-id", newRequestId());
   },
   logged: (target) => ({ bucket: target?.bucket, path: target?.key }),
@@ -283,7 +296,10 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   if (!request.headers.get("host")) throw new S3Error("InvalidRequest", "the header Host is missing");
   const question = request.url.indexOf("?");
   const rawQuery = question === -1 ? "" : request.url.slice(question + 1);
-  const signature = Signature.read({ request, rawPath, rawQuery }, deps.clock.now());
+  const now = deps.clock.now();
+  const inRequest = Signature.read({ request, rawPath, rawQuery }, now);
+  const form = inRequest === undefined && isForm(request) ? await readForm(request) : undefined;
+  const signature = form?.fields.has("policy") ? Signature.ofPolicy(form.fields, now) : inRequest;
   const caller =
     signature === undefined
       ? anonymous
@@ -292,14 +308,15 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
           throw error;
         });
   if (signature !== undefined) received.proved(caller);
-  const target = targetOf(request, rawPath, settings);
-  received.target = target;
+  const addressed = targetOf(request, rawPath, settings);
   const query = parseQuery(rawQuery);
-  const operation = operationOf(request, target, query);
+  const operation = operationOf(request, addressed, query);
+  const target = form === undefined ? addressed : { ...addressed, key: form.fields.get("key") ?? "" };
+  received.target = target;
   if (signature === undefined && !(settings.anonymous && operation.isOpen)) throw unsigned();
   if (signature !== undefined && operation.on !== "service")
     authorise(caller, needOf(operation, target.bucket));
-  return { caller, signature, query, operation, target };
+  return { caller, signature, form, query, operation, target };
 }
 
 function needOf({ needs = [] }: Operation, bucket: string): Need {
@@ -308,11 +325,11 @@ function needOf({ needs = [] }: Operation, bucket: string): Need {
 
 async function answer(
   received: ReceivedRequest<Target>,
-  { caller, signature, query, operation, target }: S3Who,
+  { caller, signature, form, query, operation, target }: S3Who,
 ): Promise<Response> {
   const { request, services, deps } = received;
   const { bucket: name, key } = target;
-  assertImplemented(request, query, operation);
+  assertImplemented(form ?? request, query, operation);
   if (operation.runAbove !== undefined) return operation.runAbove({ caller, services });
   const change = { caller, services, request, signature, name, audit: received.auditOf(caller) };
   if (operation.runBefore !== undefined) return operation.runBefore(change);
@@ -325,6 +342,7 @@ async function answer(
       : await openBucket(received, caller, { name, permissions: needs });
   const call: S3Call = {
     ...change,
+    form,
     query,
     bucket: opened.bucket,
     files: opened.files,
@@ -374,6 +392,8 @@ function targetOf(request: Request, rawPath: string, { host }: S3Settings): Targ
   if (/%00/.test(rawPath)) throw new S3Error("InvalidURI", "the address contains a NUL character");
   const bucket = decoded(slash === -1 ? rawPath.slice(1) : rawPath.slice(1, slash));
   const key = slash === -1 ? "" : decoded(rawPath.slice(slash + 1));
+  if (bucket === "" && key !== "")
+    throw new S3Error("InvalidBucketName", "the address names no bucket before the key");
   return { bucket, key, bucketUrl: `${origin}/${bucket}` };
 }
 
@@ -391,7 +411,11 @@ function operationOf({ method, headers }: Request, { bucket, key }: Target, quer
 }
 
 /** A parameter or header that the server does not know could mean anything: to ignore it would be to do something else. */
-function assertImplemented({ headers }: Request, query: Query, operation: Operation): void {
+function assertImplemented(
+  { headers }: { readonly headers: Pick<Headers, "get"> },
+  query: Query,
+  operation: Operation,
+): void {
   for (const name of unknownParameters)
     if (query.has(name) && operation.query !== name) throw notImplemented(`the parameter ${name}`);
   const version = query.get("versionId");
@@ -468,23 +492,38 @@ async function createBucket({
   return new Response(null, { headers: { location: `/${name}` } });
 }
 
-/** Deletes a bucket without objects. */
-async function deleteBucket({ request, files, bucket, buckets, audit }: S3Call): Promise<Response> {
-  for await (const item of keys(files.reader, {
-    prefix: "",
-    delimiter: "",
-    after: "",
-    signal: request.signal,
-  })) {
-    if (
-      item.kind === "object" &&
-      item.entry.kind === "folder" &&
-      !(await readObject(files, item.entry)).marker
-    )
-      continue;
-    throw new S3Error("BucketNotEmpty", "the bucket has objects; delete them first");
+/**
+ * Deletes a bucket without objects. Folders without files, also deleted ones, would keep everyone but the Super Token from making the
+ * bucket again.
+ */
+async function deleteBucket({ request, files, bucket, buckets, grant, audit }: S3Call): Promise<Response> {
+  if (!isBucketName(bucket.name))
+    throw new S3Error(
+      "InvalidRequest",
+      "this is a deploy of a bucket; delete it with static-bucket-deploy_delete",
+    );
+  const folders: TreePath[] = [];
+  const all = { prefix: "", delimiter: "", after: "", signal: request.signal };
+  for await (const item of keys(files.reader, all)) {
+    if (item.kind === "prefix" || item.entry.kind === "file") throw bucketNotEmpty();
+    if ((await readObject(files, item.entry)).marker) throw bucketNotEmpty();
+    folders.push(item.entry.path);
   }
+  for (const folder of folders.reverse())
+    if (
+      !(await files.removeEmptyFolder(folder, { grant })) &&
+      (await files.reader.find(folder)) !== undefined
+    )
+      throw bucketNotEmpty();
+  const { versions } = files;
+  const deletedFiles =
+    versions.retentionDays > 0 ? await versions.list(treeRoot, { max: 1, filesOnly: true }) : undefined;
+  if (deletedFiles?.length === 0) await versions.purge();
   await buckets.delete(bucket.name);
   audit("bucket.deleted", { bucket: bucket.name });
   return new Response(null, { status: 204 });
+}
+
+function bucketNotEmpty(): S3Error {
+  return new S3Error("BucketNotEmpty", "the bucket has objects; delete them first");
 }

@@ -25,7 +25,7 @@ export interface SignedTarget {
 }
 
 /**
- * Signature is a signature of version 4 as a request has it, in its header or, presigned, in its address. Whether it is right takes the
+ * Signature is a signature of version 4 as a request has it, in its header or, presigned, in its address or its form. Whether it is right takes the
  * secret: https://docs.aws.amazon.com/AmazonS3/latest/API/sig-v4-authenticating-requests.html.
  */
 export class Signature {
@@ -40,13 +40,13 @@ export class Signature {
   /** Known once a secret was right. */
   #signingKey: Buffer | undefined;
 
-  private constructor({ key, scope, time, signature, payload, canonical }: SignatureParts) {
+  private constructor({ key, scope, time, signature, payload, text }: SignatureParts) {
     this.key = key;
     this.signature = signature;
     this.payload = payload;
     this.#time = time;
     this.#scope = scope;
-    this.#text = `${algorithm}\n${time}\n${scope}\n${sha256(canonical)}`;
+    this.#text = text;
   }
 
   /** read returns the signature of a request; undefined if it has none. Throws S3Error for one that no secret makes right now. */
@@ -91,8 +91,8 @@ export class Signature {
     const payload = headers.get("x-amz-content-sha256");
     if (payload === null) throw new S3Error("InvalidRequest", "the header x-amz-content-sha256 is missing");
     assertSigned(headers, signedHeaders);
-    const canonical = canonicalRequest(target, { signedHeaders, payload });
-    return new Signature({ key, scope, time, payload, canonical, signature: fields.get("Signature") ?? "" });
+    const text = textToSign(time, scope, canonicalRequest(target, { signedHeaders, payload }));
+    return new Signature({ key, scope, time, payload, text, signature: fields.get("Signature") ?? "" });
   }
 
   static #fromQuery(target: SignedTarget, nowMs: number): Signature {
@@ -119,8 +119,25 @@ export class Signature {
       query.get("X-Amz-Content-Sha256") ??
       (isBodySigned ? headers.get("x-amz-content-sha256") : null) ??
       unsignedPayload;
-    const canonical = canonicalRequest(target, { signedHeaders, payload });
-    return new Signature({ key, scope, time, payload, canonical, signature: one("X-Amz-Signature") });
+    const text = textToSign(time, scope, canonicalRequest(target, { signedHeaders, payload }));
+    return new Signature({ key, scope, time, payload, text, signature: one("X-Amz-Signature") });
+  }
+
+  /** ofPolicy returns the signature of a form, which covers its policy. Throws S3Error for one that no secret makes right now. */
+  static ofPolicy(fields: ReadonlyMap<string, string>, nowMs: number): Signature {
+    const malformed = (why: string) => new S3Error("InvalidArgument", why);
+    const one = (name: string) => fields.get(name) ?? "";
+    if (one("x-amz-algorithm") !== algorithm)
+      throw malformed(`the field x-amz-algorithm of the form must be ${algorithm}`);
+    const { key, scope, day } = readCredential(one("x-amz-credential"), malformed);
+    const time = one("x-amz-date");
+    const signedAt = parseTime(time);
+    if (signedAt === undefined || time.slice(0, 8) !== day)
+      throw malformed("the field x-amz-date of the form must be a time of the day in x-amz-credential");
+    if (nowMs < signedAt - maxSkewMs || nowMs > signedAt + maxExpiresSeconds * 1000)
+      throw new S3Error("AccessDenied", "the form was signed more than a week ago, or is not valid yet");
+    const signature = one("x-amz-signature");
+    return new Signature({ key, scope, time, payload: unsignedPayload, text: one("policy"), signature });
   }
 
   /** isSignedWith returns whether a secret makes this signature. */
@@ -144,7 +161,12 @@ export class Signature {
 interface SignatureParts extends Pick<Signature, "key" | "signature" | "payload"> {
   readonly scope: string;
   readonly time: string;
-  readonly canonical: string;
+  /** What is signed. */
+  readonly text: string;
+}
+
+function textToSign(time: string, scope: string, canonical: string): string {
+  return `${algorithm}\n${time}\n${scope}\n${sha256(canonical)}`;
 }
 
 /** readCredential reads `<key>/<day>/<region>/s3/aws4_request`; every region is right. */
