@@ -53,7 +53,7 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
   metrics: ["prometheus"],
   "node-server": ["config-storm", "log-storm", "sql-process"],
   rpc: ["hostile"],
-  s3: ["clients"],
+  s3: ["browser", "clients"],
   update: ["download-hostile"],
   uploads: ["attackers", "full-disk"],
   webdav: [

@@ -1,9 +1,10 @@
 import { expect } from "bun:test";
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
-import { everyStore } from "../support/node.ts";
+import { ManualClock } from "../support/manual-clock.ts";
+import { everyStore, type TestNode, testNode } from "../support/node.ts";
 import { codeOf, s3Client, s3Options, s3Site, textsIn } from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -225,6 +226,33 @@ everyStore("the parts of an upload are together no larger than one upload may be
     ),
   ).toBe("400 EntityTooLarge");
   expect(await codeOf(await complete(site, path, uploadId, [[1, one]]))).toBe("200");
+});
+
+/** The files with content that belongs to no file of a bucket yet. */
+function pieces(node: TestNode): number {
+  const folder = join(node.folder, node.store === "disk" ? "static/~uploads" : "blobs/blobs");
+  if (!existsSync(folder)) return 0;
+  const found = readdirSync(folder, { recursive: true, withFileTypes: true });
+  return found.filter((entry) => entry.isFile()).length;
+}
+
+everyStore("a day after it began, nothing is left of an upload that was not completed", async (options) => {
+  const clock = new ManualClock();
+  await using node = await testNode({ ...options, ...s3Options, clock });
+  const site = await s3Site(node);
+  const path = `/${site.bucket}/a`;
+  const uploadId = await begin(site, path);
+  await part(site, path, { uploadId, number: 1, body: "content" });
+  await part(site, path, { uploadId, number: 1, body: "other content" });
+  expect(pieces(node)).toBe(1);
+  const isSqlite = node.databaseUrl.startsWith("sqlite");
+  await node.sql(
+    isSqlite
+      ? `UPDATE kv SET value = json_set(value, '$.expires', 1) WHERE key = '${uploadId}'`
+      : `UPDATE kv SET value = value || '{"expires": 1}'::jsonb WHERE key = '${uploadId}'`,
+  );
+  expect(await codeOf(await part(site, path, { uploadId, number: 2, body: "x" }))).toBe("404 NoSuchUpload");
+  await clock.until("what is left of it is removed", 1000, () => pieces(node) === 0);
 });
 
 function namesIn(folder: string): string[] {
