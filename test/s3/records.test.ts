@@ -120,3 +120,71 @@ everyStore("what S3 knows of an object stays with its content", async (options) 
     expect(rest.slice(1)).toEqual([null, null]);
   }
 });
+
+everyStore("plain HTTP, WebDAV and links show the headers that a file was put with", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const { dav } = await webdavSite(node);
+  const { put } = await s3Client(node);
+  const shown = async (response: Response, names: readonly string[]) => {
+    await response.arrayBuffer();
+    return [response.status, ...names.map((name) => response.headers.get(name))];
+  };
+  const http = (path: string) => fetch(`${node.url}/node/static/${node.bucket}${path}`);
+  const names = ["content-type", "cache-control", "content-disposition", "x-amz-meta-a"];
+  const headers = {
+    "content-type": "text/x-note",
+    "cache-control": "max-age=60",
+    "content-disposition": 'attachment; filename="b.txt"',
+    "x-amz-meta-a": "1",
+  };
+  const all = Object.values(headers);
+  await put(`/${node.bucket}/app-Ba5e64f0.txt`, "hello".repeat(1000), headers);
+  for (let n = 0; n < 3; n += 1)
+    expect(await shown(await http("/app-Ba5e64f0.txt"), names)).toEqual([200, ...all]);
+  expect(await shown(await dav("GET", "/app-Ba5e64f0.txt"), names)).toEqual([
+    200,
+    "text/plain; charset=utf-8",
+    "no-cache",
+    ...all.slice(2),
+  ]);
+  const link = (await node.call("static-bucket-file_link", {
+    token: node.superToken,
+    name: node.bucket,
+    path: "app-Ba5e64f0.txt",
+  })) as { address: string };
+  expect(await shown(await fetch(node.url + link.address), ["content-type", "cache-control"])).toEqual([
+    200,
+    "text/x-note",
+    "no-cache",
+  ]);
+  // What is encoded is sent as it is.
+  const zipped = Bun.gzipSync("hello".repeat(1000));
+  await put(`/${node.bucket}/a.txt`, zipped, { "content-encoding": "gzip", "content-type": "text/plain" });
+  for (let n = 0; n < 3; n += 1) {
+    const encoded = await http("/a.txt");
+    expect([await encoded.text(), encoded.headers.get("content-encoding")]).toEqual([
+      "hello".repeat(1000),
+      "gzip",
+    ]);
+  }
+  // Nobody makes an image a page by its type.
+  for (const type of [
+    "text/html",
+    "Image/SVG+xml; a=b",
+    "text/javascript",
+    "text/css",
+    "a/b, text/html",
+    "binary/octet-stream",
+  ]) {
+    await put(`/${node.bucket}/photo.jpg`, "<script>", { "content-type": type });
+    expect([type, ...(await shown(await http("/photo.jpg"), ["content-type"]))]).toEqual([
+      type,
+      200,
+      "image/jpeg",
+    ]);
+  }
+  await put(`/${node.bucket}/page.html`, "<p>", { "content-type": "application/octet-stream" });
+  expect(await shown(await http("/page.html"), ["content-type"])).toEqual([200, "text/html; charset=utf-8"]);
+  await dav("PUT", "/page.html", {}, "new");
+  expect(await shown(await http("/page.html"), ["x-amz-meta-a"])).toEqual([200, null]);
+});

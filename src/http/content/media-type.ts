@@ -38,6 +38,24 @@ export function mediaTypeOf(name: string): MediaType {
 /** Types that a browser would run. */
 const active = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/;
 
+/** Types that a page can use as code. */
+const code = /script|^text\/css|^application\/(?:wasm|x-shockwave)|^multipart\/|^message\//;
+const unknown = /^(?:application|binary)\/octet-stream$/;
+
+/**
+ * givenType returns the type to send of a file whose uploader named one: that of its name if the uploader knew no better, or if a browser
+ * would run the file by the named one.
+ */
+export function givenType(given: string, ofName: string): string {
+  const essence = essenceOf(given);
+  if (given.includes(",") || unknown.test(essence) || essence === essenceOf(ofName)) return ofName;
+  return active.test(essence) || code.test(essence) ? ofName : given;
+}
+
+function essenceOf(type: string): string {
+  return (type.split(";", 1)[0] ?? "").trim().toLowerCase();
+}
+
 type Headers = Readonly<Record<string, string>>;
 
 /**

@@ -1,7 +1,8 @@
 import { httpDate } from "../../base/clock.ts";
 import { type ContentBudget, uncountedBytes } from "../../base/memory-budget.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
-import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/ports.ts";
+import type { FileEntry, FileSnapshot, FileStats, OpenFile, TreeReader } from "../../buckets/ports.ts";
+import { headersOverHttp } from "../s3/object-record.ts";
 import { type Compression, type Encoding, plainOnly, suffixes } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";
 import { mediaTypeOf } from "./media-type.ts";
@@ -44,28 +45,43 @@ export async function selectVariant(
   entry: FileEntry,
   options?: VariantOptions,
 ): Promise<Variant> {
-  const { value: type, compressible } = mediaTypeOf(entry.path);
-  const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
-  const accepted = compressible ? (options?.encodings ?? plainOnly) : plainOnly;
+  const { value: type, compressible: isCompressible } = mediaTypeOf(entry.path);
+  // An error page has none of its own.
+  const givenOf = (stats: FileStats) => (options === undefined ? none : headersOverHttp(stats, type));
+  const expected = givenOf(entry.stats);
+  const isEncoded = "content-encoding" in expected;
+  const accepted = isCompressible && !isEncoded ? (options?.encodings ?? plainOnly) : plainOnly;
   const { precompressed, dependencies } = await findPrecompressed(reader, entry, accepted);
   const path = precompressed?.path ?? entry.path;
   const file = await reader.open(path);
   const own = await snapshotOrDispose(file);
   dependencies.push(own);
+  // It may have been replaced meanwhile.
+  const isExpected = precompressed !== undefined || file.stats.etag === entry.stats.etag;
+  const given = isExpected ? expected : givenOf(file.stats);
+  const compressible = isCompressible && !("content-encoding" in given);
+  const more = compressible ? { vary: "accept-encoding", ...given } : given;
   const selected = { accepted, compressible, dependencies, source: own };
   if (precompressed !== undefined) {
     dependencies.push(entry.snapshot());
-    const headers = fileHeaders(file, type, { ...vary, "content-encoding": precompressed.encoding });
+    const headers = fileHeaders(file, type, { ...more, "content-encoding": precompressed.encoding });
     return { ...selected, representation: await asStored(file, headers, options) };
   }
   const [encoding] = accepted;
-  const plain = () => asStored(file, fileHeaders(file, type, vary), options);
-  if (options === undefined || encoding === undefined || file.stats.size < minCompressibleBytes)
+  const plain = () => asStored(file, fileHeaders(file, type, more), options);
+  if (
+    options === undefined ||
+    encoding === undefined ||
+    !compressible ||
+    file.stats.size < minCompressibleBytes
+  )
     return { ...selected, representation: await plain() };
-  const representation = await compressed({ file, type, encoding }, options);
+  const representation = await compressed({ file, type, encoding, given }, options);
   if (representation !== undefined) return { ...selected, source: undefined, representation };
   return { ...selected, accepted: plainOnly, representation: await plain() };
 }
+
+const none: Readonly<Record<string, string>> = {};
 
 /**
  * plainVariant returns an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or
@@ -146,15 +162,18 @@ interface ToCompress {
   readonly file: OpenFile;
   readonly type: string;
   readonly encoding: Encoding;
+  /** Headers that it was put with. */
+  readonly given: Readonly<Record<string, string>>;
 }
 
 /** The file compressed now; undefined if too many others are being compressed, and the file is then still open. */
 async function compressed(
-  { file, type, encoding }: ToCompress,
+  { file, type, encoding, given }: ToCompress,
   { compression, request }: VariantOptions,
 ): Promise<Representation | undefined> {
   const etag = file.stats.etag.replace(/"$/, `-${encoding}"`);
-  const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
+  const more = { ...given, etag, vary: "accept-encoding", "content-encoding": encoding };
+  const headers = fileHeaders(file, type, more);
   const head = { ...toValidators(file.stats), etag, headers };
   if (isUnneeded(file, request, head)) return { ...head, body: await unneeded(file) };
   if (file.stats.size > maxWholeBytes) {
@@ -176,7 +195,7 @@ async function readAll(file: OpenFile): Promise<Uint8Array<ArrayBuffer>> {
 
 type FileHeaders = Record<string, string> & { readonly etag: string };
 
-function fileHeaders({ stats }: OpenFile, type: string, more: Record<string, string>): FileHeaders {
+function fileHeaders({ stats }: OpenFile, type: string, more: Readonly<Record<string, string>>): FileHeaders {
   return {
     "content-type": type,
     etag: stats.etag,

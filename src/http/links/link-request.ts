@@ -7,12 +7,13 @@ import type { Grant } from "../../buckets/write-conditions.ts";
 import { linkPrefix, parseCode } from "../../links/link-code.ts";
 import type { Links, ValidLink } from "../../links/links.ts";
 import { toValidators } from "../content/conditions.ts";
-import { sandboxed } from "../content/media-type.ts";
+import { mediaTypeOf, sandboxed } from "../content/media-type.ts";
 import { errorReason } from "../content/plain.ts";
 import { isRangeMissing, needsContent, respond } from "../content/respond.ts";
 import { plainVariant } from "../content/variants.ts";
 import { isWorkerScript } from "../request/browser-request.ts";
 import { HttpError } from "../request/http-error.ts";
+import { headersOverHttp } from "../s3/object-record.ts";
 import { decodePath } from "../static/address.ts";
 
 /** LinkRequest is a request whose link and password are right. */
@@ -68,8 +69,10 @@ export async function download(linked: LinkRequest): Promise<Response | undefine
   const validators = toValidators(found.stats);
   const isSent = needsContent(request, validators) && !isRangeMissing(request, validators, found.stats.size);
   if (isSent) await count(linked, found);
+  // Before the file is closed.
+  const { "cache-control": _, expires: __, ...given } = headersOverHttp(found.stats, mediaTypeOf(path).value);
   const plain = await plainVariant(found, path, request);
-  const response = respond(request, { ...plain, headers: sandboxed(plain.headers) });
+  const response = respond(request, { ...plain, headers: sandboxed({ ...plain.headers, ...given }) });
   // Each part is counted, so clients should not read in parts unless they resume a download.
   if (link.isCounted) response.headers.set("accept-ranges", "none");
   // The answer to a form cannot be loaded again, so it is saved.

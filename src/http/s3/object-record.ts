@@ -1,7 +1,8 @@
 import { wholeNumber } from "../../base/numbers.ts";
 import { parseRecordProperty, recordProperty, toRecordProperty } from "../../buckets/metadata/properties.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import type { BucketView, FileEntry } from "../../buckets/ports.ts";
+import type { BucketView, FileEntry, FileStats } from "../../buckets/ports.ts";
+import { givenType } from "../content/media-type.ts";
 import { type ChecksumName, type Checksums, checksumNames } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 
@@ -244,6 +245,19 @@ function isStoredHeader(name: string): boolean {
 
 function isHeaderText(text: string): boolean {
   return /^[\t -~\x80-\xff]*$/.test(text);
+}
+
+/**
+ * headersOverHttp returns the headers with which S3 has put a file, as plain HTTP shows them; `ownType` is the type of its name. It tells
+ * only what the store has kept with the file.
+ */
+export function headersOverHttp(
+  { record }: Pick<FileStats, "record">,
+  ownType: string,
+): Readonly<Record<string, string>> {
+  const headers = (record && decodeRecord(record)?.headers) ?? {};
+  const type = headers["content-type"];
+  return type === undefined ? headers : { ...headers, "content-type": givenType(type, ownType) };
 }
 
 /** recordHeaders returns the content headers and the metadata of a request that puts an object. */

@@ -41,7 +41,8 @@ const immutable = "max-age=31536000, immutable";
  * file's name. Those of a private bucket are made private by `withPrivacy`.
  */
 export function siteHeaders(headers: Headers, { bucket, matched, path }: SiteHeaderOptions): Headers {
-  const isImmutable = path !== undefined && isFingerprinted(path);
+  // Who has put the file may have said how long it is kept.
+  const isImmutable = path !== undefined && headers["cache-control"] === "no-cache" && isFingerprinted(path);
   if (!isImmutable && matched.values.size === 0) return headers;
   const merged: Record<string, string> = {
     ...headers,

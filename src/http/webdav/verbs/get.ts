@@ -6,12 +6,13 @@ import { textResponse } from "../../content/plain.ts";
 import { respond } from "../../content/respond.ts";
 import { plainVariant, snapshotOrDispose } from "../../content/variants.ts";
 import { HttpError } from "../../request/http-error.ts";
+import { headersOverHttp } from "../../s3/object-record.ts";
 import { generalHeaders } from "../../static/site-headers.ts";
 import { assertIf, type DavRequest, hrefOf } from "../dav-request.ts";
 
 /**
- * get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. Of `_headers` it has
- * those that are about no particular content; a program that edits files needs the file at its own path, with its own type, and
+ * get sends a file as plain HTTP does, but never compressed: length, type and entity tag are those of PROPFIND. Of `_headers` it has
+ * those that are about no particular content; a program that edits files needs the file at its own path, as it is stored, and
  * never an old one. A folder is a page.
  */
 export async function get(dav: DavRequest): Promise<Response> {
@@ -30,10 +31,16 @@ export async function get(dav: DavRequest): Promise<Response> {
   // A file that is read once is not worth a place in memory, nor the check of the folders above it.
   const mayCache = found.isReadAgain && cache.canCompare;
   const snapshot = mayCache ? await snapshotOrDispose(found) : undefined;
+  // Before the file is closed.
+  const given = headersOverHttp(found.stats, "");
   const plain = await plainVariant(found, path, request);
   const general = generalHeaders(site.rules.headers.match(path, { isOwnHost: false }));
   // A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryStoredCredentials`.
-  const representation = { ...plain, headers: sandboxed({ ...general, ...plain.headers }) };
+  const described = Object.entries(given).filter(([name]) =>
+    /^(?:x-amz-meta-|content-(?:disposition|language)$)/.test(name),
+  );
+  const headers = sandboxed({ ...general, ...Object.fromEntries(described), ...plain.headers });
+  const representation = { ...plain, headers };
   if (snapshot !== undefined)
     cache.add(
       { key, bucket, compressible: false },
