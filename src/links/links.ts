@@ -207,6 +207,11 @@ export class Links {
     return this.#database.links.revokeAll(bucketId);
   }
 
+  /** claimKey makes the key of this node that of the database. Throws if that is another one: what is made with this one would work here alone. */
+  async claimKey(): Promise<void> {
+    await this.#secretFor(this.#ownKey().fingerprint);
+  }
+
   /** The part of the key that this node has; without it no link can be made. */
   #ownKey(): { readonly key: Buffer; readonly fingerprint: string } {
     const { key } = this.#options;

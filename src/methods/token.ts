@@ -271,7 +271,7 @@ export const token = {
       listener: z.string().nullable(),
     }),
     secretResult: true,
-    fails: ["InvalidInput", "IoError"],
+    fails: ["InvalidInput", "IoError", "Other"],
     example: {
       params: { token: "<SUPER_TOKEN>" },
       result: {
@@ -281,13 +281,14 @@ export const token = {
         listener: null,
       },
     },
-    run: async ({ tokens, caller, s3 }) => {
+    run: async ({ tokens, caller, links, s3 }) => {
       if (caller.by === "username")
         throw new Fault(
           "InvalidInput",
           "the keys of S3 would outlive a change of the password; call this with the key and the secret of the token (key:secret) instead of its user name and password",
           { field: "token" },
         );
+      await links.claimKey();
       const { host = null, listener = null } = s3();
       return { ...(await tokens.s3Credentials(caller.key)), host, listener };
     },

@@ -2,8 +2,10 @@ import { describe, expect, test } from "bun:test";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openBalancer } from "../support/cluster/balancer.ts";
-import { basic, superToken } from "../support/cluster/cluster.ts";
+import { basic, s3Host, superToken } from "../support/cluster/cluster.ts";
 import { sharedCluster } from "../support/cluster/shared.ts";
+import { sendTo } from "../support/process.ts";
+import { clientWith, type S3Keys } from "../support/s3.ts";
 import { hasSeaweed } from "../support/seaweed.ts";
 import { findTool, randomBytes, type Tool } from "../support/tools.ts";
 
@@ -83,6 +85,49 @@ describe.skipIf(!hasSeaweed)("three nodes with files in S3, each request to anot
         expect((await rclone("check", "--download", local, ":webdav:")).stderr).toContain(
           "0 differences found",
         );
+      });
+    },
+    clientMs,
+  );
+
+  test(
+    "keeps what aws puts over S3, in parts too, with the conditions of two at once",
+    async () => {
+      await withClient("aws", async (tool, base) => {
+        const cluster = await sharedCluster();
+        const { result } = await sendTo(cluster.node(0).url, "token_s3_credentials", [superToken]);
+        const keys = result as S3Keys;
+        // The name of S3 leads to the balancer, and each request from there to another node.
+        const env = {
+          AWS_ACCESS_KEY_ID: keys.access_key_id,
+          AWS_SECRET_ACCESS_KEY: keys.secret_access_key,
+          AWS_DEFAULT_REGION: "us-east-1",
+          HTTP_PROXY: new URL(base).origin,
+        };
+        const aws = (...args: string[]) =>
+          tool.run(["--endpoint-url", `http://${s3Host}`, ...args], { env, patienceMs: 120_000 });
+        const done = async (...args: string[]) => {
+          const { code, stdout, stderr } = await aws(...args);
+          expect([args, code, stderr]).toEqual([args, 0, ""]);
+          return stdout;
+        };
+        const large = randomBytes(30 * 1024 * 1024);
+        await writeFile(join(tool.home, "large.bin"), large);
+        await done("s3", "cp", "--no-progress", "large.bin", "s3://site/aws/large.bin");
+        await done("s3", "cp", "--no-progress", "s3://site/aws/large.bin", "s3://site/aws/copy.bin");
+        for (let n = 0; n < 3; n += 1) {
+          await done("s3", "cp", "--no-progress", "s3://site/aws/copy.bin", "back.bin");
+          expect(Buffer.from(large).equals(await readFile(join(tool.home, "back.bin")))).toBe(true);
+        }
+        expect(await done("s3", "ls", "s3://site/aws/")).toMatch(/copy\.bin[\s\S]*large\.bin/);
+        const { s3, put } = clientWith({ url: new URL(base).origin }, keys);
+        const taken = Array.from({ length: 6 }, (_, n) =>
+          put("/site/aws/lock", String(n), { "if-none-match": "*" }),
+        );
+        const statuses = (await Promise.all(taken)).map(({ status }) => status).sort();
+        expect(statuses).toEqual([200, 412, 412, 412, 412, 412]);
+        await done("s3", "rm", "--recursive", "s3://site/aws/");
+        for (let n = 0; n < 3; n += 1) expect((await s3({ path: "/site/aws/lock" })).status).toBe(404);
       });
     },
     clientMs,

@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { blockOf, sectionOf } from "../support/documented.ts";
 import { eachStore, type StoreOptions, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
-import { s3Site } from "../support/s3.ts";
+import { formOf, s3Host, s3Site } from "../support/s3.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findProgram, openTool, type Ran, randomBytes } from "../support/tools.ts";
 
@@ -20,7 +20,8 @@ const big = randomBytes(17_000_000);
 async function openClient(options: StoreOptions, more: ReadonlyArray<readonly [string, string]> = []) {
   await using opening = new AsyncDisposableStack();
   const address = `127.0.0.1:${await freePort()}`;
-  const node = opening.use(await testNode({ ...options, env: { NODE_SERVER_S3_LISTENER: address } }));
+  const env = { NODE_SERVER_S3_LISTENER: address, NODE_SERVER_S3_HOST: s3Host };
+  const node = opening.use(await testNode({ ...options, env }));
   const { keys } = await s3Site(node);
   const shell = opening.use(await openTool("/bin/sh"));
   const place = (text: string) =>
@@ -35,19 +36,32 @@ async function openClient(options: StoreOptions, more: ReadonlyArray<readonly [s
   await writeFile(join(home, "report.pdf"), "the report");
   await writeFile(join(home, "public/docs/ü + 1.txt"), "odd");
   await writeFile(join(home, "public/big"), big);
-  const sh = (command: string, secret = keys.secret_access_key): Promise<Ran> =>
+  const sh = (
+    command: string,
+    secret = keys.secret_access_key,
+    more: { readonly env?: Record<string, string> } = {},
+  ): Promise<Ran> =>
     shell.run(["-ec", place(command)], {
       env: {
         AWS_ACCESS_KEY_ID: keys.access_key_id,
         AWS_SECRET_ACCESS_KEY: secret,
         AWS_DEFAULT_REGION: "us-east-1",
+        ...more.env,
       },
       patienceMs: 110_000,
     });
   const opened = opening.move();
   return {
     home,
+    url: node.url,
     stored: storedFiles(node),
+    /** Runs a command for which every name leads to this server, as a client that names the bucket in the host name. */
+    async doesByName(command: string): Promise<string> {
+      const proxy = { HTTP_PROXY: node.url, http_proxy: node.url };
+      const { code, stdout, stderr } = await sh(command, undefined, { env: proxy });
+      if (code !== 0) throw new Error(`${command} ended with ${code}:\n${stdout}${stderr}`);
+      return stdout;
+    },
     /** The block of a section of the page, with the addresses of this server. */
     recipe: (section: string, language = "sh") => place(blockOf(sectionOf("s3.md", section), language)),
     sh,
@@ -216,6 +230,9 @@ def code(call):
 B = "my-bucket"
 assert code(lambda: s3.put_object(Bucket=B, Key="lock", Body=b"other", IfNoneMatch="*")) == "PreconditionFailed"
 tag = s3.head_object(Bucket=B, Key="lock")["ETag"]
+made = s3.generate_presigned_post(B, "posted/\${filename}", Fields={"x-amz-meta-a": "1"}, Conditions=[{"x-amz-meta-a": "1"}, ["content-length-range", 1, 100]], ExpiresIn=60)
+import json
+print("posted " + json.dumps(made))
 tag = s3.put_object(Bucket=B, Key="lock", Body=b"second", IfMatch=tag)["ETag"]
 assert code(lambda: s3.put_object(Bucket=B, Key="lock", Body=b"third", IfMatch='"0"')) == "PreconditionFailed"
 assert s3.get_object(Bucket=B, Key="lock")["Body"].read() == b"second"
@@ -258,10 +275,70 @@ eachStore(
     expect(said).toContain("reports/report.pdf 10");
     expect(readFileSync(join(client.home, "copy")).equals(big)).toBe(true);
     expect(sha256(await client.stored.bytes("big"))).toBe(sha256(big));
-    const presigned = said.trim().split("\n").at(-1) ?? "";
+    const lines = said.trim().split("\n");
+    const form = JSON.parse(lines.find((line) => line.startsWith("posted "))?.slice(7) ?? "{}") as {
+      url: string;
+      fields: Record<string, string>;
+    };
+    const posted = await fetch(form.url, {
+      method: "POST",
+      body: formOf(form.fields, new File(["a form"], "b.txt")),
+    });
+    expect([posted.status, await client.stored.text("posted/b.txt")]).toEqual([204, "a form"]);
+    const presigned = lines.findLast((line) => line.startsWith("http")) ?? "";
     expect((await fetch(presigned, { method: "PUT", body: "a photo" })).status).toBe(200);
     expect(await client.stored.text("inbox/photo.jpg")).toBe("a photo");
     expect((await fetch(presigned, { method: "DELETE" })).status).toBe(403);
+  },
+  120_000,
+);
+
+const boto3ByName = `
+import boto3
+from botocore.config import Config
+
+s3 = boto3.client("s3", endpoint_url="http://s3.test", config=Config(signature_version="s3v4", s3={"addressing_style": "virtual"}))
+s3.upload_file("public/big", "site", "by name/big")
+assert s3.head_object(Bucket="site", Key="by name/big")["ContentLength"] == 17000000
+assert [one["Key"] for one in s3.list_objects_v2(Bucket="site", Prefix="by")["Contents"]] == ["by name/big"]
+print(s3.generate_presigned_url("get_object", Params={"Bucket": "site", "Key": "by name/big"}))
+`;
+
+eachStore(
+  "clients name the bucket in the host name",
+  async (options) => {
+    await using client = await openClient(options);
+    const { home, doesByName, stored, url } = client;
+    const has = (program: string, debian = program) =>
+      findProgram("docs/s3.md", program, debian) !== undefined;
+    const python = await findBoto3(client);
+    if (python !== undefined) {
+      await writeFile(join(home, "by-name.py"), boto3ByName);
+      const presigned = new URL((await doesByName(`${python} by-name.py`)).trim());
+      expect(presigned.host).toBe(`site.${s3Host}`);
+      const { pathname, search, host } = presigned;
+      const got = await fetch(url + pathname + search, { headers: { host } });
+      expect(sha256(await got.bytes())).toBe(sha256(big));
+    }
+    if (has("aws", "awscli")) {
+      await doesByName("aws configure set default.s3.addressing_style virtual");
+      const s3 = `aws --endpoint-url http://${s3Host} s3`;
+      await doesByName(`${s3} cp --no-progress public/big s3://site/aws/big && ${s3} ls s3://site/aws/`);
+      await doesByName(`${s3} cp --no-progress s3://site/aws/big copy && cmp copy public/big`);
+    }
+    if (has("rclone")) {
+      await doesByName(
+        `rclone config create byname s3 provider=Other env_auth=true force_path_style=false endpoint=http://${s3Host}`,
+      );
+      await doesByName("rclone sync public byname:site/rclone && rclone check public byname:site/rclone");
+      expect(await stored.text("rclone/docs/ü + 1.txt")).toBe("odd");
+    }
+    if (has("restic")) {
+      const restic = `restic -o s3.bucket-lookup=dns -r s3:http://${s3Host}/site/restic -p password`;
+      await doesByName(
+        `echo secret > password && ${restic} init && ${restic} backup public && ${restic} check`,
+      );
+    }
   },
   120_000,
 );

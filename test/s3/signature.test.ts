@@ -1,7 +1,18 @@
 import { expect } from "bun:test";
 import { Body } from "../../src/http/s3/chunked-body.ts";
 import { Signature } from "../../src/http/s3/signature.ts";
-import { codeOf, presigned, s3Options, s3Site, signed, signingOf } from "../support/s3.ts";
+import { loggedIn } from "../support/cli.ts";
+import { testCluster } from "../support/cluster.ts";
+import {
+  clientWith,
+  codeOf,
+  presigned,
+  s3Host,
+  s3Options,
+  s3Site,
+  signed,
+  signingOf,
+} from "../support/s3.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { test } from "../support/test.ts";
 
@@ -266,4 +277,34 @@ test("a password gives no keys of S3, which would outlive its change", async () 
   expect(await node.call("token_s3_credentials", { token })).toMatchObject({
     access_key_id: token.split(":")[0],
   });
+});
+
+test("`tokens s3` prints the keys of the login as variables, and as JSON", async () => {
+  await using scene = await loggedIn(s3Options);
+  const { node, user } = scene;
+  await node.call("static-bucket_create", { token: node.superToken, name: node.bucket });
+  const said = await user.does(["tokens", "s3"]);
+  const [, access_key_id = "", secret_access_key = ""] =
+    /^AWS_ACCESS_KEY_ID=(\S+)\nAWS_SECRET_ACCESS_KEY=(\S+)\n$/.exec(said) ?? [];
+  const keys = { access_key_id, secret_access_key };
+  const path = `/${node.bucket}`;
+  expect((await clientWith(node, keys).s3({ path })).status).toBe(200);
+  const all = { ...keys, host: s3Host, listener: null };
+  expect(JSON.parse(await user.does(["tokens", "s3", "--json"]))).toEqual(all);
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: `root|${node.rootPassword}` };
+  const refused = await user.run(["tokens", "s3"], { env });
+  expect([refused.code === 0, refused.stdout, refused.stderr]).toEqual([
+    false,
+    "",
+    expect.stringContaining("password"),
+  ]);
+});
+
+test("a node whose link key is not that of the others makes no keys that they would refuse", async () => {
+  await using cluster = await testCluster(s3Options, () => s3Options);
+  const [one, two] = cluster.nodes;
+  const token = cluster.superToken;
+  await one.call("token_s3_credentials", { token });
+  const refused = await two.refused("token_s3_credentials", { token });
+  expect(refused.data).toMatchObject({ reason: "other_link_key" });
 });

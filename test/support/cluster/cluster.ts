@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { link, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobSettings } from "../../../src/blobs/open-blobs.ts";
@@ -12,6 +13,10 @@ import { until } from "../until.ts";
 
 /** The Super Token of every cluster, given by the environment, so that it is the same on every node. */
 export const superToken = "clusterCluster00:clusterClusterClusterClusterClus";
+/** The host name of S3 on every cluster. */
+export const s3Host = "s3.test";
+/** All nodes of a cluster have the same. */
+const linkKey = randomBytes(32).toString("base64");
 export const basic = (token: string) => `Basic ${Buffer.from(token).toString("base64")}`;
 
 export type ClusterStore = "s3" | "folder";
@@ -67,7 +72,7 @@ export class ClusterNode implements AsyncDisposable {
   }
 
   async start(): Promise<void> {
-    const env = { NODE_SERVER_SUPER_TOKEN: superToken };
+    const env = { NODE_SERVER_SUPER_TOKEN: superToken, NODE_SERVER_S3_HOST: s3Host };
     this.server = await this.#home.serve({ env, binary: this.#binary });
   }
 
@@ -204,6 +209,7 @@ async function newNode(number: number, { postgres, blobs, options }: Shared): Pr
     },
     database.url,
   );
+  await writeFile(home.file("config.link-key"), `${linkKey}\n`, { mode: 0o600 });
   const installed = home.file("bin/node-server");
   if (options.binary !== undefined) {
     await mkdir(home.file("bin"));
