@@ -21,7 +21,7 @@ async function openForm(options: Parameters<typeof openNode>[0]) {
   const node = await openNode(options);
   const site = await s3Site(node);
   const { bucket, keys } = site;
-  const post = (body: FormData | string, headers: Record<string, string> = {}, to = bucket) =>
+  const post = (body: FormData | string, headers: Record<string, string> = {}, to: string = bucket) =>
     fetch(`${node.url}/${to}`, {
       method: "POST",
       headers: { host: s3Host, ...headers },
@@ -116,6 +116,7 @@ everyStore("what a policy does not allow is refused, and nothing is stored", asy
     send(form({ ...fields, acl: "public-read" })),
     send(form({ ...fields, key: "in/" })),
     send(form({ ...fields, key: "../a" })),
+    send(form({ ...fields, "x-amz-meta-a b": "1" })),
     send(form({ ...fields, "x-amz-checksum-crc32": "AAAAAA==" })),
     send(fields),
   ]);
@@ -128,11 +129,24 @@ everyStore("what a policy does not allow is refused, and nothing is stored", asy
     ...Array.from({ length: 2 }, () => "400 InvalidArgument"),
     "403 SignatureDoesNotMatch",
     "501 NotImplemented",
-    ...Array.from({ length: 2 }, () => "400 InvalidArgument"),
+    ...Array.from({ length: 3 }, () => "400 InvalidArgument"),
     "400 BadDigest",
     "403 AccessDenied",
   ]);
   expect(textsIn(await (await s3({ path: `/${bucket}` })).text(), "Key")).toEqual([]);
+  // A policy proves nothing but its upload.
+  const upload = form({ ...fields, "x-ignore-a": "1" });
+  for (const to of [
+    `${bucket}?delete`,
+    `${bucket}/in/a?uploads`,
+    `${bucket}/in/a?uploadId=a`,
+    `${bucket}/in/a`,
+    "",
+  ])
+    expect([to, (await post(formOf(upload, file()), {}, to)).status]).toEqual([
+      to,
+      to === `${bucket}/in/a` || to === "" ? 405 : 403,
+    ]);
   // The form is good for its bucket alone, and as long as its token is.
   const limit = [{ scopes: [{ static_bucket: bucket }], permissions: [{ static_bucket_file: "write" }] }];
   const token = await node.newToken(limit);

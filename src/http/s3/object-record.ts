@@ -232,15 +232,16 @@ function isStored(headers: unknown): headers is Readonly<Record<string, string>>
   if (typeof headers !== "object" || headers === null) return false;
   return Object.entries(headers).every(
     ([name, text]) =>
-      isStoredHeader(name) &&
-      /^[\w.!#$%&'*+^`|~-]+$/.test(name) &&
-      typeof text === "string" &&
-      isHeaderText(text),
+      isStoredHeader(name) && isHeaderName(name) && typeof text === "string" && isHeaderText(text),
   );
 }
 
 function isStoredHeader(name: string): boolean {
   return name.startsWith(metadataPrefix) || (contentHeaders as readonly string[]).includes(name);
+}
+
+function isHeaderName(name: string): boolean {
+  return /^[\w.!#$%&'*+^`|~-]+$/.test(name);
 }
 
 function isHeaderText(text: string): boolean {
@@ -273,7 +274,9 @@ export function recordHeaders(headers: Iterable<readonly [string, string]>): Rec
       if (shown !== "") kept[name] = shown;
     }
   }
-  const unreadable = Object.entries(kept).find(([, value]) => !isHeaderText(value));
+  const unreadable = Object.entries(kept).find(
+    ([name, value]) => !isHeaderName(name) || !isHeaderText(value),
+  );
   if (unreadable !== undefined)
     throw new S3Error("InvalidArgument", `${unreadable[0]} has a character that headers cannot have`);
   if (bytes > maxMetadataBytes)

@@ -297,7 +297,11 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
   const rawQuery = question === -1 ? "" : request.url.slice(question + 1);
   const now = deps.clock.now();
   const inRequest = Signature.read({ request, rawPath, rawQuery }, now);
-  const form = inRequest === undefined && isForm(request) ? await readForm(request) : undefined;
+  const addressed = targetOf(request, rawPath, settings);
+  const query = parseQuery(rawQuery);
+  // A policy allows one upload: no other operation is proved by it.
+  const isUpload = () => isForm(request) && operationOf(request, addressed, query).run === postObject;
+  const form = inRequest === undefined && isUpload() ? await readForm(request) : undefined;
   const signature = form?.fields.has("policy") ? Signature.ofPolicy(form.fields, now) : inRequest;
   const caller =
     signature === undefined
@@ -307,8 +311,6 @@ async function who(received: ReceivedRequest<Target>): Promise<S3Who> {
           throw error;
         });
   if (signature !== undefined) received.proved(caller);
-  const addressed = targetOf(request, rawPath, settings);
-  const query = parseQuery(rawQuery);
   const operation = operationOf(request, addressed, query);
   const target = form === undefined ? addressed : { ...addressed, key: form.fields.get("key") ?? "" };
   received.target = target;
