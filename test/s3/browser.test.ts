@@ -26,7 +26,7 @@ async function openPage() {
   const tab = opening.use(
     await Tab.open(node, {
       ownContext: true,
-      expected: /403 \(Forbidden\)|blocked by CORS policy|net::ERR_FAILED/,
+      expected: /^a request to|403 \(Forbidden\)|blocked by CORS policy|net::ERR_FAILED/,
     }),
   );
   await tab.page.goto(`http://localhost:${pages.port}/`);
@@ -145,7 +145,12 @@ inBrowser(
         const credentials = { accessKeyId, secretAccessKey };
         const s3 = new S3Client({ endpoint, region: "us-east-1", forcePathStyle: true, credentials });
         await s3.send(
-          new PutObjectCommand({ Bucket, Key: "a b", Body: new Blob(["from a page"]), Metadata: { a: "1" } }),
+          new PutObjectCommand({
+            Bucket,
+            Key: "a b",
+            Body: new TextEncoder().encode("from a page"),
+            Metadata: { a: "1" },
+          }),
         );
         const got = await s3.send(new GetObjectCommand({ Bucket, Key: "a b", ChecksumMode: "ENABLED" }));
         const text = await got.Body?.transformToString();

@@ -155,7 +155,7 @@ everyStore("plain HTTP, WebDAV and links show the headers that a file was put wi
   expect(await shown(await fetch(node.url + link.address), ["content-type", "cache-control"])).toEqual([
     200,
     "text/x-note",
-    "no-cache",
+    "private, no-store",
   ]);
   // What is encoded is sent as it is.
   const zipped = Bun.gzipSync("hello".repeat(1000));
