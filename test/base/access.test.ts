@@ -78,4 +78,10 @@ test("the owner of a file changes its mode, and another account its owner", asyn
   // Root has probably left more than the folder.
   expect(other.found[0]?.why).toEndWith(`; run \`chown -R ${user} ${foreign}\``);
   expect(other.found[1]?.why).toEndWith(`; run \`chown ${user} ${foreignFile}\``);
+  // What belongs to a server that runs as another user should mostly stay so.
+  const served = make("file-served", 0o600, 1);
+  const { found: ofServer } = await problemsOf(["file", served]);
+  expect(ofServer[0]?.why).toMatch(
+    /; run this as (\w+) \(`sudo -u \1`\), or run `chown \w+ \S+file-served`$/,
+  );
 });

@@ -53,6 +53,6 @@ story("a private key that this user cannot read is refused with owner, mode and 
   const { code, stderr } = await home.run(["check"], how);
   expect(code).toBe(1);
   expect(stderr).toMatch(
-    /toml:3:11: tls_key: the private key \S+\/key\.pem cannot be read: it belongs to \w+ with mode 0000, and this runs as \w+; run `ch(own \w+|mod u\+r) \S+\/key\.pem`\n$/,
+    /toml:3:11: tls_key: the private key \S+\/key\.pem cannot be read: it belongs to \w+ with mode 0000, and this runs as \w+; (run this as \w+ \(`sudo -u \w+`\), or )?run `ch(own \w+|mod u\+r) \S+\/key\.pem`\n$/,
   );
 });

@@ -150,7 +150,7 @@ function remedyFor(path: string, stats: Stats, wanted: number): string {
   if (stats.uid !== process.geteuid?.())
     return isSystemFolder(path)
       ? "name a folder of its own, or a file in one"
-      : `run \`chown ${stats.isDirectory() ? "-R " : ""}${currentUser()} ${shellQuoted(path)}\``;
+      : `${otherUserAdvice(stats.uid)}run \`chown ${stats.isDirectory() ? "-R " : ""}${currentUser()} ${shellQuoted(path)}\``;
   const needed = stats.isDirectory() ? 7 : wanted;
   const lacking = Object.entries({ r: 4, w: 2, x: 1 }).filter(
     ([, bit]) => (needed & bit) !== 0 && ((stats.mode >> 6) & bit) === 0,
@@ -158,6 +158,11 @@ function remedyFor(path: string, stats: Stats, wanted: number): string {
   return lacking.length === 0
     ? "its access control list (`getfacl`) or its attributes (`lsattr`) forbid it; change those or name another path"
     : `run \`chmod u+${lacking.map(([letter]) => letter).join("")} ${shellQuoted(path)}\``;
+}
+
+/** A command on the files of a server that runs as another user is mostly meant to run as that user. */
+function otherUserAdvice(owner: number): string {
+  return owner === 0 ? "" : `run this as ${nameOfUid(owner)} (\`sudo -u ${nameOfUid(owner)}\`), or `;
 }
 
 function statOrProblem(path: string): Stats | AccessProblem | undefined {
