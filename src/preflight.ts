@@ -9,6 +9,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname, join, relative as relativePath, resolve } from "node:path";
+import { isHostName, isLocalhost } from "./base/address.ts";
 import { sqliteFilePart } from "./base/config-key.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
@@ -34,6 +35,7 @@ import {
   readMark,
   stale,
 } from "./buckets/maintenance/store-identity.ts";
+import { assertOpens } from "./certs/key-store.ts";
 import { readStored } from "./certs/pem.ts";
 import type { Finding, Inspect } from "./config/live.ts";
 import { folderModeOf, movedPaths, type RelativePath, usedFiles } from "./config/paths.ts";
@@ -41,7 +43,7 @@ import { type Config, settings } from "./config/schema.ts";
 import { linkKeyPaths } from "./config/server-uuid.ts";
 import { certificateState, endOfFile, endOfOrdered, readTls } from "./http/listen/tls.ts";
 import { groupProblem } from "./http/listen/unix-socket.ts";
-import { certificateSettings, unixAddress } from "./settings.ts";
+import { certificateSettings, redirectAddress, unixAddress } from "./settings.ts";
 
 /**
  * `preflight` opens what a configuration names, as far as that changes nothing. `check` reports the findings; a start or a reload
@@ -110,10 +112,31 @@ function inspectOrders(config: Config): Finding[] {
 }
 
 /** Host names of buckets are in the database, which `check` does not open. */
-function inspectNames({ tls, s3 }: Config): Finding[] {
-  if (tls.server_name !== undefined || s3.host !== undefined) return [];
-  const why = "has no name to order a certificate for, unless a bucket has a host name; set server_name";
-  return [{ path: ["tls", "auto"], why, isWarning: true }];
+function inspectNames(config: Config): Finding[] {
+  const { tls, s3, node_url, http_listener } = config;
+  const warnings: Array<[path: string[], why: string]> = [];
+  if (tls.server_name === undefined && s3.host === undefined)
+    warnings.push([
+      ["tls", "auto"],
+      "has no name to order a certificate for, unless a bucket has a host name; set server_name",
+    ]);
+  const asked = redirectAddress(config);
+  if (http_listener === undefined && asked?.at === "tcp" && isLoopback(asked.address.host))
+    warnings.push([
+      ["tls", "auto"],
+      `orders certificates, but only this machine reaches ws_listener, and port 80 beside it, where the certificate authority asks; set ws_listener = "0.0.0.0:443", or "[::]:443" for IPv6, too`,
+    ]);
+  const { protocol, hostname } = new URL(node_url ?? "http://localhost");
+  if (protocol === "https:" && isHostName(hostname) && ![tls.server_name, s3.host].includes(hostname))
+    warnings.push([
+      ["node_url"],
+      `has a name for which no certificate is ordered; use ${tls.server_name ?? "server_name"} in it`,
+    ]);
+  return warnings.map(([path, why]) => ({ path, why, isWarning: true }));
+}
+
+function isLoopback(host: string): boolean {
+  return host === "::1" || host.startsWith("127.") || isLocalhost(host);
 }
 
 function programProblem(path: string): string | undefined {
@@ -305,6 +328,14 @@ export async function proveFiles(
     if (value !== undefined && holdsContent && !isPresent(value, mark?.store)) throw stale(value, url);
   } else if (value !== undefined && holdsContent && !isPresent(value, diskStore)) throw stale(value, url);
   return url;
+}
+
+/** `proveKeys` proves that the secret of `[tls]` opens the private keys in the database. */
+export function proveKeys(
+  { tls: { auto, secret } }: Config,
+  sealedKeys: ReadonlyMap<string, string> | undefined,
+): void {
+  if (auto && secret !== undefined && sealedKeys !== undefined) assertOpens(secret, sealedKeys);
 }
 
 /** `inspectSecrets` reports keys that are secrets in a configuration that every user of the machine can read. */

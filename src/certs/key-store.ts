@@ -53,7 +53,7 @@ const tagBytes = 16;
 
 /** `sealedStore` keeps keys in the database for all nodes, encrypted with the secret of the configuration. */
 export function sealedStore(rows: Pick<CertificateRows, "keys">, secret: string): KeyStore {
-  const key = Buffer.from(hkdfSync("sha256", secret, "", "node-server certificates", 32));
+  const key = keyOf(secret);
   return {
     async read(file) {
       const sealed = await rows.keys.get(file);
@@ -63,10 +63,18 @@ export function sealedStore(rows: Pick<CertificateRows, "keys">, secret: string)
     async remove(file) {
       await rows.keys.delete(file);
     },
-    async verify() {
-      for (const [file, sealed] of await rows.keys.list()) open(key, file, sealed);
-    },
+    verify: async () => assertOpens(secret, await rows.keys.list()),
   };
+}
+
+/** `assertOpens` throws a Fault unless a secret opens all of these rows, which have the names of files. */
+export function assertOpens(secret: string, rows: ReadonlyMap<string, string>): void {
+  const key = keyOf(secret);
+  for (const [file, sealed] of rows) open(key, file, sealed);
+}
+
+function keyOf(secret: string): Buffer {
+  return Buffer.from(hkdfSync("sha256", secret, "", "node-server certificates", 32));
 }
 
 /** AES-256-GCM; the name of the file is authenticated, so that one row cannot take the place of another. */

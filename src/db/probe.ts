@@ -13,6 +13,7 @@ import {
   toNewer,
 } from "./migrations/migrate.ts";
 import { unknownVersions } from "./migrations/migrations.ts";
+import { CertificateRows, certificateKeysNamespace } from "./rows/certificate-rows.ts";
 import {
   ContentNames,
   namesContent,
@@ -33,6 +34,8 @@ interface ProbedDatabase {
   readonly namesContent: boolean;
   /** Which store its files are in, as far as that can be read now. */
   readonly store?: StoreValue | undefined;
+  /** Private keys of certificates, encrypted, as far as they can be read now. */
+  readonly sealedKeys?: ReadonlyMap<string, string>;
 }
 
 /** `probeDatabase` connects and reads, and creates nothing. Throws if a server could not use the database. */
@@ -46,7 +49,8 @@ export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Pr
     if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
     const names = new ContentNames(dialect);
     const store = await new StoreIdentityRows(dialect).read();
-    return { state: "ready", namesContent: await names.haveContent(), store };
+    const sealedKeys = await new CertificateRows(dialect).keys.list();
+    return { state: "ready", namesContent: await names.haveContent(), store, sealedKeys };
   } finally {
     await dialect.close();
   }
@@ -69,6 +73,7 @@ function probeSqlite(path: string): ProbedDatabase {
       state: "ready",
       namesContent: file.query(namesContent(sqliteSql)).get() !== null,
       store: storeIn(file),
+      sealedKeys: sealedKeysIn(file),
     };
   } catch (error) {
     if (error instanceof Fault) throw error;
@@ -89,6 +94,13 @@ function newerIn(file: SqliteDatabase): NewerMigration[] {
 
 function storeIn(file: SqliteDatabase): StoreValue | undefined {
   return valueIn(file, storeNamespace, storeKey) as StoreValue | undefined;
+}
+
+function sealedKeysIn(file: SqliteDatabase): Map<string, string> {
+  const rows = file.query("SELECT key FROM kv WHERE namespace = ?").all(certificateKeysNamespace) as {
+    readonly key: string;
+  }[];
+  return new Map(rows.map(({ key }) => [key, String(valueIn(file, certificateKeysNamespace, key))]));
 }
 
 function valueIn(file: SqliteDatabase, namespace: string, key: string): unknown {

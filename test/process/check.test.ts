@@ -1,3 +1,4 @@
+import { Database } from "bun:sqlite";
 import { expect } from "bun:test";
 import { readdir, writeFile } from "node:fs/promises";
 import { Home, newHome, story } from "../support/process.ts";
@@ -37,6 +38,36 @@ story(
       expect(stderr).toContain(`warning: config.toml:${key}: is unknown and has no effect\n`);
   },
 );
+
+story("check warns of certificates that nobody could order, and of a name that gets none", async () => {
+  const orders = '[tls]\nauto = true\nserver_name = "node.example.com"';
+  const inside = await check(configWith({ top: `node_url = "https://inside.example.com"\n${orders}` }));
+  expect(inside.code).toBe(0);
+  expect(inside.stderr).toMatch(/tls\.auto: orders certificates, but only this machine reaches ws_listener/);
+  expect(inside.stderr).toMatch(
+    /node_url: has a name for which no certificate is ordered; use node\.example\.com/,
+  );
+  const open = configWith({ top: `node_url = "https://node.example.com"\n${orders}` });
+  const outside = await check(open.replace("127.0.0.1:2211", "0.0.0.0:2211"));
+  expect([outside.code, outside.stderr]).toEqual([0, ""]);
+  const nameless = await check(configWith({ top: "[tls]\nauto = true" }).replace("127.0.0.1", "0.0.0.0"));
+  expect(nameless.stderr).toContain("has no name to order a certificate for");
+});
+
+story("check --connect refuses a secret that does not open the private keys in the database", async () => {
+  const secret = 'secret = "0123456789abcdef0123456789abcdef"';
+  const orders = `http_listener = "127.0.0.1:1"\n[tls]\nauto = true\nserver_name = "node.example.com"\n${secret}\n`;
+  await using home = await newHome({ top: orders });
+  expect(await home.run(["init"])).toMatchObject({ code: 0 });
+  const connected = () => home.run(["check", "--connect"]);
+  expect(await connected()).toMatchObject({ code: 0 });
+  using file = new Database(home.file("data/node.db"));
+  file.run("INSERT INTO kv (namespace, key, value) VALUES ('tls/keys', 'node.example.com.pem', '\"x\"')");
+  expect(await connected()).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("the secret of [tls] does not open node.example.com.pem"),
+  });
+});
 
 const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   ["broken syntax", configWith({ logging: "log_filter = = 1" }), /config\.toml:5:14: this is not TOML: /],

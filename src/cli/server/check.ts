@@ -4,7 +4,7 @@ import { formatProblem } from "../../config/problem.ts";
 import type { Config } from "../../config/schema.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
-import { inspectCertificate, preflight, proveFiles } from "../../preflight.ts";
+import { inspectCertificate, preflight, proveFiles, proveKeys } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
@@ -57,6 +57,7 @@ async function checkConfig(
   if (connect) {
     const probed = await probeDatabase(config.database, new LogHub());
     const store = await proveFiles(config, probed);
+    proveKeys(config, probed.sealedKeys);
     if (!isQuiet) {
       await ctx.print(
         `The database ${shownDatabase(config.database.database_url)} ${states[probed.state]}.\n`,
