@@ -23,7 +23,7 @@ export interface Services {
   /** Whether the node can do its work: the parts that it needs and does not have. Does not reject. */
   readonly readiness: { missing(): Promise<readonly string[]> };
   /** The certificates that the server orders by itself. */
-  readonly certificates: Pick<Certificates, "list" | "renew">;
+  readonly certificates: Pick<Certificates, "list" | "renew" | "set">;
   /** A certificate that ends soon, or has ended; undefined while all is well. */
   certificateState(): { readonly hasExpired: boolean; readonly expires: string } | undefined;
   /** The nodes that use the database. */

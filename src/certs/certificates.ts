@@ -69,6 +69,8 @@ export interface CertificateSet {
 /** CertificateState is one name, as callers see it. Times are Unix milliseconds. */
 export interface CertificateState {
   readonly name: string;
+  /** Whose name it is. */
+  readonly of: "server" | "bucket";
   readonly state: "waiting" | "issuing" | "issued" | "failed";
   readonly issuer: string | null;
   readonly from: number | null;
@@ -126,6 +128,8 @@ export class Certificates {
   readonly #unstored = new Set<string>();
   /** Keys of accounts in use, by the names of their files: a store that lacks them gets them. */
   readonly #accountKeys = new Map<string, string>();
+  /** Where those in memory are stored; also while the server orders none. */
+  #storedBy: CertificateSettings | undefined;
   #set: CertificateSet | undefined;
   /** Those of a reload that is under way. Its listener is bound before anything is in force. */
   #prepared: CertificateSet | undefined;
@@ -201,8 +205,9 @@ export class Certificates {
           active.forgetsBefore = ordersAlike(before.settings, settings)
             ? before.forgetsBefore
             : clock.now() + 1;
-        if (before !== undefined && !storesAlike(before.settings, settings))
+        if (this.#storedBy !== undefined && !storesAlike(this.#storedBy, settings))
           for (const name of this.#loaded.keys()) this.#unstored.add(name);
+        this.#storedBy = settings;
         this.#active = active;
         this.#show(first);
         this.refreshSoon();
@@ -247,7 +252,7 @@ export class Certificates {
     return this.#withDatabase(async (database) => {
       const rows = await database.certificates.names.list();
       const names = await wantedNames(active.settings, database);
-      return [...names].sort().map((name) => this.#stateOf(name, rows.get(name)));
+      return [...names].sort().map((name) => this.#stateOf(active, name, rows.get(name)));
     });
   }
 
@@ -273,7 +278,7 @@ export class Certificates {
       }
       const row = await database.certificates.change(name, (row) => ({ ...row, asked: true }));
       this.refreshSoon();
-      return this.#stateOf(name, row);
+      return this.#stateOf(active, name, row);
     });
   }
 
@@ -397,7 +402,9 @@ export class Certificates {
     const stored = await from(storeOf(settings, certificates));
     if (stored !== undefined || secret === undefined || folder === undefined) return stored;
     const left = await from(folderStore(folder));
-    if (left !== undefined) this.#unstored.add(name);
+    // A file that was left when the secret came may be of long ago.
+    if (!isInForce(left, this.#options.clock.now())) return undefined;
+    this.#unstored.add(name);
     return left;
   }
 
@@ -621,7 +628,7 @@ export class Certificates {
     return key;
   }
 
-  #stateOf(name: string, row: NameValue | undefined): CertificateState {
+  #stateOf({ settings }: Active, name: string, row: NameValue | undefined): CertificateState {
     const now = this.#options.clock.now();
     const { problem, issuing_since, renew_at } = row ?? {};
     // One that is stored and not shown yet would be a promise.
@@ -638,6 +645,7 @@ export class Certificates {
           : "failed";
     return {
       name,
+      of: settings.names.includes(name) ? "server" : "bucket",
       state,
       issuer: known?.issuer ?? null,
       from: known?.from ?? null,

@@ -7,7 +7,7 @@ export const advice = {
   dns_elsewhere:
     "the name leads to another server: let its A and AAAA records have the public address of this server alone, or let the proxy at that address pass /.well-known/acme-challenge/ on",
   port_closed:
-    "port 80 of the name cannot be reached: open it in the firewall and the router, and let http_listener listen there; or use dns_hook",
+    "port 80 of the name cannot be reached: open it in the firewall and the router, and let http_listener listen there; or use dns_hook. If the address in the detail is one of IPv6, let ws_listener and http_listener listen at [::], or remove the AAAA record",
   caa: "a CAA record of the domain forbids this certificate authority: allow it there, or remove the record",
   rate_limited: "the certificate authority takes no further orders for now; the server tries again by itself",
   limited_here:

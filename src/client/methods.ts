@@ -4,7 +4,7 @@ export type Bucket = { id: number; name: string; path: string; is_http_root: boo
 
 export type BucketUsage = { files: number; bytes: number; newest: number | null };
 
-export type Certificate = { name: string; state: "waiting" | "issuing" | "issued" | "failed"; issuer: string | null; from: number | null; until: number | null; renew_at: number | null; problem: { reason: string; detail: string; advice: string; at: number; retry_at: number } | null };
+export type Certificate = { name: string; of: "server" | "bucket"; state: "waiting" | "issuing" | "issued" | "failed"; issuer: string | null; from: number | null; until: number | null; renew_at: number | null; problem: { reason: string; detail: string; advice: string; at: number; retry_at: number } | null };
 
 export type ClusterNode = { uuid: string; boot: string; name: string; url: string | null; version: string; since: number; last_seen: number; alive: boolean; ready: boolean; files: string; processes: number };
 
@@ -79,7 +79,7 @@ export interface Methods {
   /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Says whether the server is well, and why not. Reasons about other nodes need `Node::ReadNodes`, too, and those about errors in the log and failed sign-ins `Node::ReadLogs`. `failing`, `slow`, `disk` and others look at the last five minutes, `errors` at the last hour, `signIns` at the last ten minutes. */
-  "node-server_status": { readonly params: { token?: string | undefined }; readonly result: { verdict: "well" | "attention" | "trouble"; reasons: StatusReason[] }; };
+  "node-server_status": { readonly params: { token?: string | undefined }; readonly result: { verdict: "well" | "attention" | "trouble"; reasons: StatusReason[]; orders_certificates: boolean }; };
   /** Returns the metrics of `GET /node/metrics` as JSON, and their history since the start of the server: the last hour in steps of 10 seconds and the last day in steps of a minute. Rates are per second. */
   "node-server_metrics": { readonly params: { token?: string | undefined; since?: number | null | undefined; series?: string[] | null | undefined }; readonly result: { time: number; metrics: MetricFamily[]; history: MetricHistory[] }; };
   /** Replaces the server's binary with the release `tag`, newer or older, and restarts into it 3 seconds after the answer. The process id stays the same. Nothing happens if that version already runs. The log shows the progress. */

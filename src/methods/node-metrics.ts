@@ -76,10 +76,13 @@ export const nodeMetrics = {
     result: z.object({
       verdict: z.enum(["well", ...levels]),
       reasons: z.array(statusReason).readonly().describe("why the server is not well, the gravest first"),
+      orders_certificates: z
+        .boolean()
+        .describe("whether the server orders its certificates (`auto` in `[tls]`)"),
     }),
     example: {
       params: { token: "<SUPER_TOKEN>" },
-      result: { verdict: "well", reasons: [] },
+      result: { verdict: "well", reasons: [], orders_certificates: true },
     },
     run: async (services) => {
       const { caller, metrics, readiness, roster, certificates, ring, auditRing, clock } = services;
@@ -93,7 +96,7 @@ export const nodeMetrics = {
       ]);
       const now = clock.now();
       const [hour] = metrics.history({ since: now - recentMs });
-      return judge({
+      const judged = judge({
         missing,
         measured: measuredFacts(metrics.families, hour),
         nodes,
@@ -101,6 +104,7 @@ export const nodeMetrics = {
         uncertified,
         ...(may("node.read_logs") && loggedFacts(ring.entries(), auditRing.entries(), now)),
       });
+      return { ...judged, orders_certificates: certificates.set !== undefined };
     },
   }),
   "node-server_metrics": method({

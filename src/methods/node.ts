@@ -184,6 +184,7 @@ export const nodeConfig = {
 const certificate = z
   .object({
     name: z.string(),
+    of: z.enum(["server", "bucket"]).describe("whose name it is"),
     state: z.enum(["waiting", "issuing", "issued", "failed"]),
     issuer: z.string().nullable(),
     from: z.int().nullable(),
@@ -203,6 +204,7 @@ const certificate = z
 
 const example = {
   name: "shop.example.com",
+  of: "bucket" as const,
   state: "issued" as const,
   issuer: "Let's Encrypt",
   from: 1_794_000_000_000,

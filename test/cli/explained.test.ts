@@ -1,7 +1,9 @@
 import { expect } from "bun:test";
 import { mkdir } from "node:fs/promises";
 import { makeCertificate } from "../support/certificate.ts";
+import { orderingCertificates } from "../support/certs.ts";
 import { errorOf, loggedIn, User } from "../support/cli.ts";
+import { testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { hello, newHome, sqliteUrl, story } from "../support/process.ts";
 
@@ -30,6 +32,17 @@ story("an address that cannot be reached is explained in plain words", async () 
     expect(stderr).not.toMatch(runtimeWords);
   }
 });
+
+story(
+  "a server that waits for its first certificate is told apart from one with another of its own",
+  async () => {
+    await using node = await testNode({ ...orderingCertificates });
+    await using user = await User.open();
+    const { code, stderr } = await user.run(["login", node.url], { stdin: node.superToken });
+    expect([code, stderr]).toEqual([4, expect.stringContaining("waits for its first certificate")]);
+    expect(stderr).not.toContain("--ca");
+  },
+);
 
 story("http to an https port, https to an http port, and a private certificate are told apart", async () => {
   await using home = await newHome({ top: 'tls_cert = "cert.pem"\ntls_key = "key.pem"' }, sqliteUrl);

@@ -45,7 +45,7 @@ inBrowser("settings say what becomes of the certificates of host names, and what
     retry_at: Date.now() + 300_000,
   };
   const state = (name: string, state: string, more: object = {}) => ({
-    ...{ name, state, issuer: null, from: null, until: null, renew_at: null, problem: null },
+    ...{ name, of: "bucket", state, issuer: null, from: null, until: null, renew_at: null, problem: null },
     ...more,
   });
   const renewals: string[] = [];
@@ -60,7 +60,7 @@ inBrowser("settings say what becomes of the certificates of host names, and what
         state("a.example.com", "issued", { until: Date.UTC(2027, 3, 1) }),
         state("b.example.com", "issuing"),
         state("c.example.com", "failed", { problem: failed }),
-        state("other.example.com", "issuing"),
+        state("other.example.com", "issuing", { of: "server" }),
       ],
     }),
     "node-server_renew_certificate": method({
@@ -87,6 +87,11 @@ inBrowser("settings say what becomes of the certificates of host names, and what
   await shoot(page, "bucket-certificates");
   await page.getByRole("button", { name: "中文" }).click();
   await page.getByText("DNS 中没有此名称").waitFor();
+  await page.getByRole("button", { name: "English" }).click();
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByText("About this server").click();
+  await card.getByText("other.example.com").waitFor();
+  expect(await card.getByText("a.example.com").count()).toBe(0);
 });
 
 inBrowser("settings say what is wrong with the rules of the site, and keep unsaved input", async () => {

@@ -64,7 +64,11 @@ test("each thing that is wrong is named, the gravest first", () => {
   expect(said(facts({ isStoreUp: false }, { nodes }))).toBe("trouble store nodeLost nodeNotReady nodes");
 });
 
-type Answer = { readonly verdict: string; readonly reasons: readonly unknown[] };
+type Answer = {
+  readonly verdict: string;
+  readonly reasons: readonly unknown[];
+  readonly orders_certificates: boolean;
+};
 
 eachDatabase("a real server is well, and says what is wrong to those who may know it", async (database) => {
   await using node = await testNode({ database, logging: 'memory_log_filter = "info"' });
@@ -72,13 +76,17 @@ eachDatabase("a real server is well, and says what is wrong to those who may kno
   const tokenFor = (...names: string[]) =>
     node.newToken([{ scopes: ["global"], permissions: names.map((name) => ({ node: name })) }]);
   const [measuring, reading] = [await tokenFor("metrics"), await tokenFor("metrics", "read_logs")];
-  expect(await ask(node.superToken)).toEqual({ verdict: "well", reasons: [] });
+  expect(await ask(node.superToken)).toMatchObject({
+    verdict: "well",
+    reasons: [],
+    orders_certificates: false,
+  });
   node.node.hub.logger("task").error("the nightly backup failed");
-  expect(await ask(reading)).toEqual({
+  expect(await ask(reading)).toMatchObject({
     verdict: "attention",
     reasons: [{ code: "errors", level: "attention", count: 1, newest: "the nightly backup failed" }],
   });
-  expect(await ask(measuring)).toEqual({ verdict: "well", reasons: [] });
+  expect(await ask(measuring)).toMatchObject({ verdict: "well", reasons: [] });
   const text = await metricsText(node);
   expect(text).toContain('\nnode_server_status_reason{code="errors"} 1\n');
   expect(text).toContain('\nnode_server_status_reason{code="disk"} 0\n');

@@ -6,6 +6,7 @@ import { WrongUsage } from "../errors.ts";
 import { gather, remoteJson, yes } from "../options.ts";
 import { webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
+import { reportCertificates } from "../status/certs.ts";
 import { confirm } from "../terminal/ask.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import type { Listing } from "../terminal/table.ts";
@@ -70,6 +71,7 @@ const create = command({
     });
     ctx.say(`created the bucket ${name}`);
     reportReaders(ctx, client, bucket);
+    await reportCertificates(ctx, client, bucket.hosts ?? []);
     return { json: withDefaults(bucket), text: `${bucketAddress(client, bucket)}\n` };
   },
 });
@@ -107,6 +109,7 @@ const show = command({
         ? bucketAddress(client, bucket)
         : `${name} is disabled; \`node-server buckets update ${name} --enable\` enables it`,
     );
+    if (bucket.enable) await reportCertificates(ctx, client, bucket.hosts ?? []);
     return outcomeOf(bucket);
   },
 });
@@ -143,6 +146,8 @@ const update = command({
     const client = await connect(ctx, options);
     const bucket = await client.call("static-bucket_update", { name, ...changes });
     if (changes.public !== undefined) reportReaders(ctx, client, bucket);
+    if (bucket.enable && (changes.hosts !== undefined || enable))
+      await reportCertificates(ctx, client, bucket.hosts ?? []);
     return outcomeOf(bucket);
   },
 });

@@ -25,9 +25,11 @@ interface ServedCertificate {
   readonly names: readonly string[];
   /** When it ends, in ISO 8601. */
   readonly expires: string | undefined;
+  /** Whether a server shows it until it has the first one from an authority. */
+  readonly isPlaceholder: boolean;
 }
 
-const unknown: ServedCertificate = { names: [], expires: undefined };
+const unknown: ServedCertificate = { names: [], expires: undefined, isPlaceholder: false };
 
 /**
  * servedCertificate reads the certificate at an address, as far as that can be done. It sends nothing but the handshake, and does not
@@ -40,11 +42,12 @@ async function servedCertificate(url: string, timeoutMs: number): Promise<Served
   const host = hostname.replace(/^\[|\]$/g, "");
   const { promise, resolve } = Promise.withResolvers<ServedCertificate>();
   const socket = connect({ host, port: Number(port || 443), rejectUnauthorized: false }, () => {
-    const { subjectaltname = "", valid_to = "" } = socket.getPeerCertificate();
+    const { subjectaltname = "", valid_to = "", subject } = socket.getPeerCertificate();
     const end = Date.parse(valid_to);
     resolve({
       names: subjectaltname.split(", ").flatMap(toHost).slice(0, maxNames),
       expires: Number.isNaN(end) ? undefined : new Date(end).toISOString(),
+      isPlaceholder: subject?.O === "node-server: waiting for a certificate",
     });
   });
   socket.on("error", () => resolve(unknown));
@@ -113,6 +116,9 @@ async function hintFor(
     const why = reason ?? (await probe(url, fetch));
     if (why === "certificate_name") return nameHint(await servedCertificate(url, probeTimeoutMs));
     if (why === "certificate_expired") return expiryHint(await servedCertificate(url, probeTimeoutMs));
+    const { isPlaceholder } = why === "certificate" ? await servedCertificate(url, probeTimeoutMs) : unknown;
+    if (isPlaceholder)
+      return "the server waits for its first certificate, which takes about a minute: try again then. If it takes longer, the log on its machine says why (`journalctl -u node-server`)";
     if (why === "certificate")
       return "if it is the server's own certificate or one of a private authority, name its file with --ca FILE or NODE_EXTRA_CA_CERTS";
     return why === "not_https" ? `if it has no certificate, use http${url.slice("https".length)}` : undefined;

@@ -5,6 +5,7 @@ import { command, exitCodes, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
+import { reportCertificates } from "../status/certs.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
 import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy } from "../transfer/engine.ts";
@@ -183,6 +184,7 @@ async function finish(
     });
   reportProblems(ctx, published);
   const address = publishedAddress(client, bucket, published);
+  if (published.host !== null) await reportCertificates(ctx, client, [published.host]);
   const { replaced, problems } = published;
   ctx.say(`${bucket}: published ${deploy}: ${counts}`);
   if (replaced !== null) ctx.say(`\`node-server rollback ${bucket}\` goes back to ${replaced}`);

@@ -1,8 +1,17 @@
 import { visible } from "../../base/visible-text.ts";
+import {
+  MethodNotFound,
+  type NodeServerClient,
+  PermissionDenied,
+  type ResultOf,
+} from "../../client/index.ts";
 import { type CommandRow, command } from "../command.ts";
+import type { Context } from "../context.ts";
 import { remoteJson } from "../options.ts";
 import { connect } from "../remote/remote.ts";
 import { timeCell } from "../terminal/table.ts";
+
+type Certificate = ResultOf<"node-server_certificates">[number];
 
 const list = command({
   name: "list",
@@ -14,12 +23,8 @@ const list = command({
     const client = await connect(ctx, options);
     const found = await client.call("node-server_certificates");
     const time = (at: number | null) => (at === null ? "-" : timeCell(ctx, at));
-    if (found.length === 0)
-      ctx.say(
-        "the server has no name to order a certificate for; write auto = true and server_name below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)",
-      );
-    for (const { name, problem } of found)
-      if (problem !== null) ctx.say(visible(`${name}: ${problem.advice} (${problem.detail})`));
+    if (found.length === 0) ctx.say(await whyNone(client));
+    for (const one of found) if (one.problem !== null) ctx.say(visible(problemText(one, one.problem)));
     return {
       json: found,
       table: {
@@ -36,6 +41,17 @@ const list = command({
     };
   },
 });
+
+async function whyNone(client: NodeServerClient): Promise<string> {
+  const { orders_certificates } = await client.call("node-server_status");
+  return orders_certificates
+    ? "the server orders certificates and has no name for one: write server_name below [tls] in its configuration, or give a bucket a host name"
+    : "the server orders no certificates: write auto = true and server_name below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)";
+}
+
+function problemText({ name }: Certificate, { advice, detail }: NonNullable<Certificate["problem"]>): string {
+  return `${name}: ${advice} (${detail})`;
+}
 
 const renew = command({
   name: "renew <name>",
@@ -55,3 +71,25 @@ export const certs: CommandRow = {
   summary: "list and renew the certificates that a server orders by itself",
   commands: [list, renew],
 };
+
+/** Says of host names of a bucket how far their certificates are, if the server orders them and the token may know. */
+export async function reportCertificates(
+  ctx: Context,
+  client: NodeServerClient,
+  hosts: readonly string[],
+): Promise<void> {
+  if (hosts.length === 0) return;
+  const found = await client.call("node-server_certificates").catch((error: unknown) => {
+    // A server before this one does not know it.
+    if (error instanceof PermissionDenied || error instanceof MethodNotFound) return [];
+    throw error;
+  });
+  for (const one of found) {
+    if (!hosts.includes(one.name) || (one.state === "issued" && one.problem === null)) continue;
+    ctx.say(
+      one.problem === null
+        ? `note: the certificate for ${one.name} is being issued; \`node-server certs\` shows when it is there`
+        : `note: ${visible(problemText(one, one.problem))}; \`node-server certs\` shows what comes of it`,
+    );
+  }
+}

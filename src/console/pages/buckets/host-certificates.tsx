@@ -13,8 +13,17 @@ const refreshMs = 5000;
 
 /** The certificates that the server orders for the host names of a bucket; nothing if it orders none. */
 export function HostCertificates({ bucket }: { readonly bucket: Bucket }) {
+  return <Certificates areShown={({ name }) => bucket.hosts?.includes(name) ?? false} />;
+}
+
+/** Those for the names of the server itself. */
+export function ServerCertificates() {
+  return <Certificates areShown={(certificate) => certificate.of === "server"} />;
+}
+
+function Certificates({ areShown }: { readonly areShown: (certificate: Certificate) => boolean }) {
   const { value, reload } = useCall("node-server_certificates", {}, { every: refreshMs });
-  const own = value?.filter(({ name }) => bucket.hosts?.includes(name)) ?? [];
+  const own = value?.filter(areShown) ?? [];
   if (own.length === 0) return null;
   return (
     <section class="card form site-rules" aria-labelledby="certificates">

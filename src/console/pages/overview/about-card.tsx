@@ -10,6 +10,7 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
+import { ServerCertificates } from "../buckets/host-certificates.tsx";
 import {
   addSample,
   growthText,
@@ -31,6 +32,7 @@ export function AboutCard({ isOpen }: { readonly isOpen: boolean }) {
     >
       <summary>{t.overview.about}</summary>
       {wasOpen && <ServerCard />}
+      {wasOpen && rights.may("node-server_certificates") && <ServerCertificates />}
       {wasOpen && rights.may("storage_read") && <StorageCard />}
     </details>
   );

@@ -27,7 +27,7 @@ export const bucketTabs: typeof en = {
     dns_elsewhere:
       "此名称指向另一台服务器：请让它的 A 和 AAAA 记录只包含此服务器的公网地址，或让该地址的代理转发 /.well-known/acme-challenge/。",
     port_closed:
-      "无法访问此名称的 80 端口：请在防火墙和路由器中开放它，并让 http_listener 监听；或使用 dns_hook。",
+      "无法访问此名称的 80 端口：请在防火墙和路由器中开放它，并让 http_listener 监听；或使用 dns_hook。如果详情中是 IPv6 地址，请监听 [::]，或删除 AAAA 记录。",
     caa: "域名的 CAA 记录不允许此证书颁发机构：请在其中允许它，或删除该记录。",
     rate_limited: "证书颁发机构暂不接受更多申请，服务器会自动重试。",
     limited_here: "服务器在过去一小时内申请过于频繁，正在等待，以免被证书颁发机构封禁；之后会自动重试。",
