@@ -1,4 +1,5 @@
 import { afterAll, expect } from "bun:test";
+import { existsSync } from "node:fs";
 import { mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
@@ -12,7 +13,7 @@ import {
   stateOf,
 } from "../support/certs.ts";
 import { ManualClock } from "../support/manual-clock.ts";
-import { testNode } from "../support/node.ts";
+import { initDatabase, testNode } from "../support/node.ts";
 import { openPebble } from "../support/pebble.ts";
 import { rows } from "../support/sql.ts";
 import { test } from "../support/test.ts";
@@ -234,6 +235,26 @@ if (opened !== undefined) {
       await again.node.close();
       const refused = orderingNode(pebble, { databaseUrl: node.databaseUrl, more: `secret = "${secret}"\n` });
       await expect(refused).rejects.toThrow(/the secret of \[tls\] does not open/);
+    },
+    longMs,
+  );
+
+  test(
+    "certificates go along when a reload moves the server to another database",
+    async () => {
+      await using node = await orderingNode(pebble);
+      const shown = await issuedFor(node, serverName);
+      const requests = pebble.requests.length;
+      const folder = join(node.folder, "other");
+      await mkdir(folder);
+      const url = `sqlite://${folder}/node.db?mode=rwc`;
+      await initDatabase(url, node.superToken);
+      const config = await Bun.file(node.configPath).text();
+      await writeFile(node.configPath, config.replace(node.databaseUrl, url));
+      expect(await node.node.reload()).toBe("applied");
+      await until("the files are there", () => existsSync(join(folder, "certificates", `${serverName}.pem`)));
+      expect(await shownFor(node.url, serverName)).toEqual(shown);
+      expect(pebble.requests.length).toBe(requests);
     },
     longMs,
   );

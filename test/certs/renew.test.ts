@@ -119,13 +119,21 @@ if (opened !== undefined) {
   );
 
   test(
-    "what the authority refuses has a code: a closed port, CAA, a rate limit, a forbidden name",
+    "what the authority refuses has a code: a closed port, a wrong answer, CAA, a rate limit, a forbidden name",
     async () => {
       await using node = await orderingNode(pebble);
       await issuedFor(node, serverName);
       // The authority is led to an address of this machine at which nothing listens.
       await pebble.dns("add-a", { host: "closed.example.com", addresses: ["127.0.0.99"] });
       await bucketAt(node, "closed", "closed.example.com");
+      // There is another server at the address that only the authority is led to.
+      await using _other = Bun.serve({
+        hostname: "127.0.0.98",
+        port: pebble.httpPort,
+        fetch: () => new Response("another"),
+      });
+      await pebble.dns("add-a", { host: "refused.example.com", addresses: ["127.0.0.98"] });
+      await bucketAt(node, "refused", "refused.example.com");
       const refusals: Readonly<Record<string, () => Response>> = {
         caa: () => refusal(403, "caa"),
         bad: () => refusal(400, "rejectedIdentifier"),
@@ -143,6 +151,7 @@ if (opened !== undefined) {
       const problems = ["closed", "caa", "bad", "many"].map((name) => problemOf(node, `${name}.example.com`));
       const [closed, caa, bad, many] = await Promise.all(problems);
       expect(closed).toMatchObject({ reason: "port_closed" });
+      expect(await problemOf(node, "refused.example.com")).toMatchObject({ reason: "dns_elsewhere" });
       expect(caa).toMatchObject({ reason: "caa", detail: "caa by the story" });
       expect(bad).toMatchObject({ reason: "name_refused" });
       expect(many).toMatchObject({ reason: "rate_limited" });

@@ -282,7 +282,8 @@ async function challengeAt(
   { answerChallenge }: RedirectOptions,
 ): Promise<string | undefined> {
   const token = pathname.startsWith(challengePath) ? pathname.slice(challengePath.length) : "";
-  return /^[\w-]+$/.test(token) ? answerChallenge(token) : undefined;
+  // No authority has longer ones.
+  return /^[\w-]{1,128}$/.test(token) ? answerChallenge(token) : undefined;
 }
 
 function describe(bindAddress: BindAddress): string {
