@@ -214,6 +214,8 @@ export class Certificates {
       },
       discard: () => {
         this.#prepared = undefined;
+        // A certificate that was renewed meanwhile has let the listener take these.
+        if (this.#options.shown() === first) this.#bindAnew(() => {});
       },
     };
   }
@@ -354,11 +356,17 @@ export class Certificates {
     if (isSame(previous, next)) return;
     this.#set = next;
     if (previous === undefined) return;
+    this.#bindAnew(() => {
+      // The next refresh tries again.
+      if (this.#set === next) this.#set = previous;
+    });
+  }
+
+  #bindAnew(failed: () => void): void {
     this.#options.onChanged().then(
       () => this.#failures.delete("show"),
       (error: unknown) => {
-        // The next refresh tries again.
-        if (this.#set === next) this.#set = previous;
+        failed();
         this.#report("show", error);
       },
     );

@@ -23,7 +23,7 @@ export const advice = {
   dns_hook_failed:
     "the program in dns_hook failed: the log has what it said; or run it by hand and look at its messages",
   store_failed:
-    "the private key cannot be stored, so nothing is ordered: the detail says where; make room there, or give the server's user the right to write",
+    "the private key or the certificate cannot be stored: the detail says where; make room there, or give the server's user the right to write",
   failed: "the order failed; the log has more, and the server tries again by itself",
 } as const;
 

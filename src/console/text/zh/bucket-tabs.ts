@@ -38,7 +38,7 @@ export const bucketTabs: typeof en = {
     ca_away: "无法连接证书颁发机构：请检查 [tls] 中的 directory 和 ca 以及网络；服务器会自动重试。",
     ca_refused: "证书颁发机构拒绝了申请，原因见详情。",
     dns_hook_failed: "dns_hook 中的程序失败：其输出见日志；也可手动运行并查看。",
-    store_failed: "无法保存私钥，因此未申请证书。位置见详情：请释放空间，或授予服务器用户写入权限。",
+    store_failed: "无法保存私钥或证书。位置见详情：请释放空间，或授予服务器用户写入权限。",
     failed: "申请失败，详情见日志；服务器会自动重试。",
   },
   certificateRetry: (when) => `服务器将在 ${when} 重试。`,
