@@ -8,7 +8,7 @@ import type { Tier } from "./support/tier.ts";
 /** Folders whose stories cost much, with those of their files that the fast tier runs. */
 const fastFiles: Readonly<Record<string, readonly string[]>> = {
   backup: ["bucket-members", "database-copy", "keys", "migrate-both", "refused", "restore", "stores", "tar"],
-  certs: ["issue"],
+  certs: ["issue", "refusals", "schedule"],
   cluster: ["check-history", "nodes", "notifications", "roster"],
   console: [
     // Stories without a browser.
