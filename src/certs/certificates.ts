@@ -494,16 +494,18 @@ export class Certificates {
         );
       }
       const { issuer, until } = made;
-      // It is used also if it cannot be stored now: the next turn tries that again.
-      this.#loaded.set(name, made);
-      this.#unstored.add(name);
       log.event("certificate.issued", `${name} has a certificate until ${new Date(until).toISOString()}`, {
         name,
         issuer,
         expires: new Date(until).toISOString(),
       });
       try {
-        await this.#adopt(active, name, certificates);
+        await this.#adopt(active, name, certificates, made);
+      } catch (error) {
+        // It is used also if it cannot be stored now: the next turn tries that again.
+        this.#loaded.set(name, made);
+        this.#unstored.add(name);
+        throw error;
       } finally {
         this.refreshSoon();
       }
@@ -535,23 +537,27 @@ export class Certificates {
     return { begun, keep: (order: string) => write({ key, order }) };
   }
 
-  /** Stores the certificate of a name that this node has, unless the store has a later one, and notes it for all nodes. */
-  async #adopt({ settings }: Active, name: string, certificates: CertificateRows): Promise<void> {
-    let certificate = this.#loaded.get(name);
+  /** Notes for all nodes which certificate a name has: one that was just made, or that of this node, which is stored if it is not. */
+  async #adopt(
+    { settings }: Active,
+    name: string,
+    certificates: CertificateRows,
+    made?: StoredCertificate,
+  ): Promise<void> {
+    let certificate = made ?? this.#loaded.get(name);
     if (certificate === undefined) return;
-    const { key, cert, until } = certificate;
-    if (this.#unstored.has(name)) {
+    if (made !== undefined || this.#unstored.has(name)) {
       const store = storeOf(settings, certificates);
-      const stored = readStored((await store.read(fileOf(name))) ?? "", name);
-      if (stored !== undefined && stored.until > until) certificate = stored;
-      else await store.write(fileOf(name), `${key}${cert}`);
-      this.#loaded.set(name, certificate);
-      this.#unstored.delete(name);
+      const stored = made ? undefined : readStored((await store.read(fileOf(name))) ?? "", name);
+      // Another node may have stored a later one.
+      if (stored !== undefined && stored.from > certificate.from) certificate = stored;
+      else await store.write(fileOf(name), `${certificate.key}${certificate.cert}`);
       await store.remove(orderFileOf(name));
     }
-    const now = this.#options.clock.now();
-    const adopted = certificate;
+    const [adopted, now] = [certificate, this.#options.clock.now()];
     await certificates.change(name, (row) => afterIssue(row, adopted, now));
+    this.#loaded.set(name, adopted);
+    this.#unstored.delete(name);
   }
 
   /** Removes what is kept for a name that is not wanted, once its certificate has expired: until then the name may come back. */

@@ -33,7 +33,11 @@ export function folderStore(folder: string): KeyStore {
         makeFolder(folder, 0o700);
         await replaceFile(path, text, { mode: 0o600, ...inheritedOwner(path) });
       } catch (error) {
-        throw new OrderFailure("store_failed", `${path} cannot be written: ${messageOf(error)}`);
+        const why = messageOf(error);
+        throw new OrderFailure(
+          "store_failed",
+          why.includes(path) ? why : `${path} cannot be written: ${why}`,
+        );
       }
     },
     async remove(file) {
