@@ -14,6 +14,7 @@ import {
   reachedFrom,
   runsInFirefox,
   testsOf,
+  timingsOf,
 } from "../test/tiers.ts";
 import { ProcessorTime } from "./processor-time.ts";
 
@@ -103,11 +104,17 @@ let finished = 0;
 /** The file whose name was printed last. */
 let shownFile = "";
 const progress = setInterval(() => console.log(`… ${finished} stories, ${elapsed()}`), progressIntervalMs);
-const lanes = [`--parallel=${availableParallelism()}`, "--no-isolate"];
+const timings = join(shared, "timings.json");
+await Bun.write(timings, timingsOf(chosen));
+const lanes = [`--parallel=${availableParallelism()}`, "--no-isolate", `--timings=${timings}`];
 const { ordinary = [], waiting = [], storm = [], attack = [] } = Object.groupBy(chosen, phaseOf);
+/** One more lane. */
+const beside = async () => [
+  ...(await run(waiting)),
+  ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { browser: "firefox" })),
+];
 const stories = [
-  ...(await Promise.all([run(ordinary, { flags: lanes }), run(waiting)])).flat(),
-  ...(tier === "fast" ? [] : await run(chosen.filter(runsInFirefox), { flags: lanes, browser: "firefox" })),
+  ...(await Promise.all([run(ordinary, { flags: lanes }), beside()])).flat(),
   ...(await run(storm, { flags: lanes })),
   ...(await run(attack)),
 ];

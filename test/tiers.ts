@@ -72,8 +72,41 @@ const slowFiles: Readonly<Record<string, readonly string[]>> = {
 /** Files that `npm run test:long` alone runs. */
 const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
 
-/** Files that wait most of their time: for connections to idle, for timers of other programs. They run beside the others. */
-const waitingFiles: readonly string[] = ["test/webdav/idle-connections.test.ts"];
+/**
+ * Files that wait most of their time: for connections to idle, for restarts, for timers of other programs. They run beside the others,
+ * one after another, and after them those of Firefox.
+ */
+const waitingFiles: readonly string[] = [
+  ...["idle-connections"].map((name) => `test/webdav/${name}.test.ts`),
+  ...[
+    "store-away",
+    "update-all",
+    "update-failures",
+    "update-killed",
+    "update-rollback",
+    "update-running",
+  ].map((name) => `test/process/${name}.test.ts`),
+];
+
+/** About how many seconds a file takes, if it is one of the longest. A lane begins with the longest of its files. */
+const longSeconds: Readonly<Record<string, number>> = {
+  "test/certs/killed.test.ts": 40,
+  "test/cli/cluster-page.test.ts": 40,
+  "test/cluster/outage.test.ts": 25,
+  "test/cluster/rolling.test.ts": 80,
+  "test/cluster/storm.test.ts": 60,
+  "test/console/outage.test.ts": 40,
+  "test/console/overview.test.ts": 50,
+  "test/console/preview.test.ts": 30,
+  "test/console/walk-chinese.test.ts": 45,
+  "test/console/walk.test.ts": 50,
+  "test/process/kill-points.test.ts": 80,
+  "test/rpc/header-numbers.test.ts": 40,
+  "test/s3/clients.test.ts": 90,
+  "test/webdav/fights.test.ts": 35,
+};
+/** What every other file takes. */
+const usualSeconds = 4;
 
 /** Files of the console that `test:all` runs in Firefox, too. */
 const firefoxFiles = /^test\/console\/(jobs-.*|walk)\.test\.ts$/;
@@ -119,6 +152,12 @@ export function phaseOf(file: string): Phase {
   return folderOf(file) === "cluster" ? "storm" : "ordinary";
 }
 
+/** timingsOf tells Bun how long files take (`--timings`), which must be told of every file or of none. */
+export function timingsOf(files: readonly string[]): string {
+  const times = files.map((file) => [file, (longSeconds[file] ?? usualSeconds) * 1000]);
+  return JSON.stringify({ version: 1, files: Object.fromEntries(times) });
+}
+
 export function runsInFirefox(file: string): boolean {
   return firefoxFiles.test(file);
 }
@@ -140,6 +179,7 @@ export function unknownNames(files: readonly string[]): readonly string[] {
   return [fastFiles, slowFiles]
     .flatMap((table) => Object.entries(table))
     .flatMap(([folder, names]) => names.map((name) => `test/${folder}/${name}.test.ts`))
+    .concat(longFiles, waitingFiles, Object.keys(longSeconds))
     .filter((file) => !files.includes(file));
 }
 
