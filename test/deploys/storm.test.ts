@@ -1,6 +1,6 @@
 import { describe, expect } from "bun:test";
 import { deploySite } from "../support/deploys.ts";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 
 /** Switches of the published deploy, and the pause between two requests: 200 a second. */
 const switches = 100;
@@ -26,7 +26,7 @@ interface Answer {
 }
 
 describe("publishing under load", () => {
-  everyStore(`no request sees a mixture during ${switches} publications and rollbacks`, async (store) => {
+  eachStore(`no request sees a mixture during ${switches} publications and rollbacks`, async (store) => {
     await using node = await testNode(store);
     const site = await deploySite(node);
     // Each page names its version and that of its script, as `_headers` does, and is long enough to be sent in pieces.

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { mkdir, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { blockOf, sectionOf } from "../support/documented.ts";
-import { eachStore, type StoreOptions, testNode } from "../support/node.ts";
+import { clientStory, eachStore, type StoreOptions, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { formOf, s3Host, s3Site } from "../support/s3.ts";
 import { storedFiles } from "../support/stored-site.ts";
@@ -89,14 +89,14 @@ async function expectPublic({ stored }: Client, folder: string) {
   expect(await stored.text(`${folder}/docs/ü + 1.txt`)).toBe("odd");
 }
 
-/** eachClient declares a story of a program on each store; it is left out where the program is missing. */
+/** eachClient declares a story of a program; it is left out where the program is missing. */
 function eachClient(
   program: string,
   title: string,
   story: (options: StoreOptions) => Promise<void>,
   debian = program,
 ) {
-  eachStore(
+  clientStory(
     `${program} ${title}`,
     async (options) => {
       if (findProgram(`docs/s3.md`, program, debian) !== undefined) await story(options);
@@ -380,7 +380,7 @@ eachClient(
   "nodejs",
 );
 
-eachStore(
+clientStory(
   "terraform keeps its state in a bucket and locks it",
   async (options) => {
     const terraform = Bun.which("terraform") ?? Bun.which("tofu");

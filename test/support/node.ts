@@ -84,6 +84,19 @@ export function everyStore(
   for (const options of combinations) test(titleOn(title, options), () => story(options), timeoutMs);
 }
 
+/**
+ * clientStory declares a story of a program of others, which cannot tell the stores apart: contract suites prove that they behave alike.
+ * It runs on the combination that its title chooses, in `test:long` on all four.
+ */
+export function clientStory(
+  title: string,
+  story: (options: StoreOptions) => Promise<void>,
+  timeoutMs?: number,
+): void {
+  for (const options of chosenFor(title, combinations, ["fast", "all"]))
+    test(titleOn(title, options), () => story(options), timeoutMs);
+}
+
 /** The title of a story on one of the stores. */
 export function titleOn(title: string, { store, database }: StoreOptions): string {
   return `${title} (${database === undefined ? store : `${store}, ${database}`})`;

@@ -13,11 +13,15 @@ export function parseTier(name: string): Tier {
 }
 
 /**
- * chosenFor picks what a story runs on, such as a database. The fast tier takes one of `choices` by the title, so that a story always
- * meets the same one and a folder meets them all; the other tiers take every one.
+ * chosenFor picks what a story runs on, such as a database. The fast tier, or all of `choosing`, takes one of `choices` by the title, so
+ * that a story always meets the same one and a folder meets them all; the other tiers take every one.
  */
-export function chosenFor<T>(title: string, choices: readonly T[]): readonly T[] {
-  if (tier !== "fast") return choices;
+export function chosenFor<T>(
+  title: string,
+  choices: readonly T[],
+  choosing: readonly Tier[] = ["fast"],
+): readonly T[] {
+  if (!choosing.includes(tier)) return choices;
   const at = Bun.hash.crc32(title) % choices.length;
   return choices.slice(at, at + 1);
 }

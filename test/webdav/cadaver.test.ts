@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { clientStory, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -30,7 +30,7 @@ async function openCadaver(node: TestNode) {
 
 const count = (text: string, words: RegExp) => text.match(new RegExp(words, "g"))?.length ?? 0;
 
-eachStore("cadaver puts, lists, gets, copies, moves and deletes files and folders", async (store) => {
+clientStory("cadaver puts, lists, gets, copies, moves and deletes files and folders", async (store) => {
   await using node = await testNode(store);
   await using site = await openCadaver(node);
   if (site === undefined) return;
@@ -70,20 +70,23 @@ eachStore("cadaver puts, lists, gets, copies, moves and deletes files and folder
   expect(third).toMatch(/missing\/folder.*failed:[\s\S]*409 Conflict/);
 });
 
-eachStore("cadaver sets a property, finds it again in another session, and takes it away", async (store) => {
-  await using node = await testNode(store);
-  await using site = await openCadaver(node);
-  if (site === undefined) return;
-  await writeFile(join(site.home, "a.txt"), "a");
-  const set = await site.type("put a.txt", 'propset a.txt colour "deep blue, grün"');
-  expect(set).toMatch(/Setting property on `a\.txt': succeeded/);
-  const read = await site.type("propget a.txt colour", "copy a.txt b.txt", "propget b.txt colour");
-  expect(count(read, /Value of colour is: deep blue, grün/)).toBe(2);
-  const removed = await site.type("propdel a.txt colour", "propget a.txt colour", "propget b.txt colour");
-  expect(count(removed, /Value of colour is/)).toBe(1);
-});
+clientStory(
+  "cadaver sets a property, finds it again in another session, and takes it away",
+  async (store) => {
+    await using node = await testNode(store);
+    await using site = await openCadaver(node);
+    if (site === undefined) return;
+    await writeFile(join(site.home, "a.txt"), "a");
+    const set = await site.type("put a.txt", 'propset a.txt colour "deep blue, grün"');
+    expect(set).toMatch(/Setting property on `a\.txt': succeeded/);
+    const read = await site.type("propget a.txt colour", "copy a.txt b.txt", "propget b.txt colour");
+    expect(count(read, /Value of colour is: deep blue, grün/)).toBe(2);
+    const removed = await site.type("propdel a.txt colour", "propget a.txt colour", "propget b.txt colour");
+    expect(count(removed, /Value of colour is/)).toBe(1);
+  },
+);
 
-eachStore(
+clientStory(
   "cadaver locks a file, which then only its own session may change, and unlocks it",
   async (store) => {
     await using node = await testNode(store);
@@ -111,7 +114,7 @@ eachStore(
   },
 );
 
-eachStore("cadaver with a wrong password is asked again and gets nothing", async (store) => {
+clientStory("cadaver with a wrong password is asked again and gets nothing", async (store) => {
   await using node = await testNode(store);
   await using site = await openCadaver(node);
   if (site === undefined) return;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { AuthType, type CreateReadStreamOptions, createClient, type DiskQuota, type FileStat } from "webdav";
-import { eachStore, type TestNode } from "../support/node.ts";
+import { clientStory, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
@@ -35,7 +35,7 @@ async function openCurl(node: TestNode) {
 const statuses = (stderr: string) =>
   [...stderr.matchAll(/^< HTTP\/1\.1 (\d+)/gm)].map((line) => Number(line[1]));
 
-eachStore(
+clientStory(
   "curl uploads a file of known length and one of unknown length from a pipe, and downloads parts of them",
   async (store) => {
     await using node = await sharedNode(store);
@@ -66,7 +66,7 @@ eachStore(
   },
 );
 
-eachStore("curl waits for 100 Continue before a body of 2 MB, and is given it", async (store) => {
+clientStory("curl waits for 100 Continue before a body of 2 MB, and is given it", async (store) => {
   await using node = await sharedNode(store);
   await using site = await openCurl(node);
   if (site === undefined) return;
@@ -79,7 +79,7 @@ eachStore("curl waits for 100 Continue before a body of 2 MB, and is given it", 
   expect((await site.stored.bytes("two.bin")).equals(bytes)).toBe(true);
 });
 
-eachStore(
+clientStory(
   "curl without credentials at first is asked for them once, and its upload arrives whole",
   async (store) => {
     await using node = await sharedNode(store);
@@ -98,7 +98,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "an upload of 20 MB with a wrong password ends with 401, however it is sent, and leaves nothing",
   async (store) => {
     await using node = await sharedNode(store);
@@ -133,7 +133,7 @@ async function openClient(node: TestNode) {
   return { client: open(), open };
 }
 
-eachStore("the npm client webdav does all that it can do", async (store) => {
+clientStory("the npm client webdav does all that it can do", async (store) => {
   await using node = await sharedNode(store);
   const { client } = await openClient(node);
   expect(await client.exists("/deep")).toBe(false);
@@ -190,7 +190,7 @@ eachStore("the npm client webdav does all that it can do", async (store) => {
   await expect(client.deleteFile("/whole")).rejects.toMatchObject({ status: 404 });
 });
 
-eachStore(
+clientStory(
   "the npm client webdav locks a file against another, unlocks it, and streams in both directions",
   async (store) => {
     await using node = await sharedNode(store);
@@ -219,7 +219,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "the npm client webdav unlocks a file with the token as lock() gave it, without the brackets of RFC 4918",
   async (store) => {
     await using node = await sharedNode(store);

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { eachStore, type TestNode, testNode } from "../support/node.ts";
+import { clientStory, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findProgram, openTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -58,7 +58,7 @@ async function mountBucket(node: TestNode, files: Record<string, string>) {
   };
 }
 
-eachStore(
+clientStory(
   "a bucket mounted by davfs2 is a drive: files are written, read, listed, moved and removed",
   async (store) => {
     await using node = await testNode(store);

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { everyStore, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { roundsOf } from "../support/random.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
@@ -21,7 +21,7 @@ async function etagOf(response: Response | Promise<Response>): Promise<string> {
 }
 
 for (const sync of [true, false]) {
-  everyStore(
+  eachStore(
     `two who write one file all the time show every reader whole versions, each under its own tag (sync_uploads ${sync})`,
     async (store) => {
       await using node = await testNode({ ...store, top: `sync_uploads = ${sync}\n` });
@@ -71,7 +71,7 @@ for (const sync of [true, false]) {
   );
 }
 
-everyStore("a file that is replaced all the time is there for everybody all the time", async (store) => {
+eachStore("a file that is replaced all the time is there for everybody all the time", async (store) => {
   await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "x");
@@ -99,7 +99,7 @@ everyStore("a file that is replaced all the time is there for everybody all the 
   expect([...found.keys()].sort()).toEqual(["200", "207"]);
 });
 
-everyStore("of many who write over the same version, one wins and the others are told", async (store) => {
+eachStore("of many who write over the same version, one wins and the others are told", async (store) => {
   await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   let etag = await etagOf(dav("PUT", "/file", {}, "first"));
@@ -117,7 +117,7 @@ everyStore("of many who write over the same version, one wins and the others are
   }
 });
 
-everyStore("of many who make the same file, one makes it", async (store) => {
+eachStore("of many who make the same file, one makes it", async (store) => {
   await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   for (let round = 0; round < roundsOf(5); round += 1) {
@@ -131,7 +131,7 @@ everyStore("of many who make the same file, one makes it", async (store) => {
   }
 });
 
-everyStore(
+eachStore(
   "of many who make the same folder, one makes it, and the others hear that it is there",
   async (store) => {
     await using node = await sharedNode(store);
@@ -144,7 +144,7 @@ everyStore(
   },
 );
 
-everyStore("of many who want the same lock, one gets it, there or not there before", async (store) => {
+eachStore("of many who want the same lock, one gets it, there or not there before", async (store) => {
   await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/present", {}, "x");
@@ -162,7 +162,7 @@ everyStore("of many who want the same lock, one gets it, there or not there befo
   }
 });
 
-everyStore(
+eachStore(
   "of those who lock a folder and those who lock what is in it, only one side gets in",
   async (store) => {
     await using node = await sharedNode(store);
@@ -183,7 +183,7 @@ everyStore(
   },
 );
 
-everyStore("an upload under a lock and one without never both count", async (store) => {
+eachStore("an upload under a lock and one without never both count", async (store) => {
   await using node = await sharedNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "start");
@@ -203,7 +203,7 @@ everyStore("an upload under a lock and one without never both count", async (sto
   }
 });
 
-everyStore(
+eachStore(
   "moves, copies, deletes and uploads in one folder leave whole files and clear answers",
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { everyStore, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { findTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -49,7 +49,7 @@ const whole = (...chosen: readonly Suite[]) => {
   };
 };
 
-everyStore(
+eachStore(
   "litmus passes all 104 tests of its five suites, with no warning and none skipped",
   async (store) => {
     await using node = await testNode(store);
@@ -62,7 +62,7 @@ everyStore(
   },
 );
 
-everyStore(
+eachStore(
   "litmus passes its basic and http suites with the name and password of a token that may use this bucket alone",
   async (store) => {
     await using node = await testNode(store);

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { eachStore, type TestNode } from "../support/node.ts";
+import { clientStory, type TestNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
@@ -93,7 +93,7 @@ const oddNames = [
   "ü".repeat(100),
 ];
 
-eachStore(
+clientStory(
   "five rclones at once copy 250 files into a bucket, and each finds its own there unchanged",
   async (store) => {
     await using node = await sharedNode(store);
@@ -122,7 +122,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "rclone copies files and folders of every odd name to a bucket and back, byte for byte, empty folders too",
   async (store) => {
     await using node = await sharedNode(store);
@@ -152,7 +152,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "of many who make the same folder at once, as the transfers of one rclone do, one makes it and the others hear that it is there",
   async (store) => {
     await using node = await sharedNode(store);
@@ -165,7 +165,7 @@ eachStore(
   },
 );
 
-eachStore("rclone tells a file whose content alone differs", async (store) => {
+clientStory("rclone tells a file whose content alone differs", async (store) => {
   await using node = await sharedNode(store);
   await using site = await openRclone(node);
   if (site === undefined) return;
@@ -176,7 +176,7 @@ eachStore("rclone tells a file whose content alone differs", async (store) => {
   expect(compared.code).toBe(1);
 });
 
-eachStore(
+clientStory(
   "rclone sync makes the bucket equal to a folder in which files were changed, added, renamed and deleted",
   async (store) => {
     await using node = await sharedNode(store);
@@ -208,7 +208,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "rclone moves a file and a folder on the server, and purges a folder with all that is in it",
   async (store) => {
     await using node = await sharedNode(store);
@@ -248,7 +248,7 @@ eachStore(
   },
 );
 
-eachStore(
+clientStory(
   "a file of 20 MB goes up and comes back through rclone with every byte in its place",
   async (store) => {
     await using node = await sharedNode(store);
@@ -268,7 +268,7 @@ eachStore(
 );
 
 for (const vendor of ["owncloud", "nextcloud"]) {
-  eachStore(
+  clientStory(
     `rclone keeps the times of files when it takes the server for a ${vendor}, and copies only what is newer`,
     async (store) => {
       await using node = await sharedNode(store);
