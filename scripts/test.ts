@@ -6,7 +6,7 @@ import { closeRun, environmentOf, memoryFolder, openRun } from "../test/support/
 import { parseTier } from "../test/support/tier.ts";
 import {
   changedTests,
-  dependsOnTier,
+  isAboutDisk,
   longVariables,
   namedTests,
   needsBinary,
@@ -157,12 +157,18 @@ async function provenStories(): Promise<string> {
   process.exit(2);
 }
 
-/** Writes which stories have passed, without those that `test:all` runs with greater amounts. */
+/**
+ * Writes which stories have passed at once, without those about the disk, as files of this run may be in memory. One that does more in
+ * `test:all` has another title there (`scaled`).
+ */
 async function writeProven(): Promise<void> {
   const name = ({ file, title }: Story) => `${file}\t${title}\n`;
   const broken = new Set(failed.map(name));
-  const proven = stories.filter(({ file }) => !dependsOnTier(file)).map(name);
-  await Bun.write(provenFile, `${sources}\n${proven.filter((story) => !broken.has(story)).join("")}`);
+  const passed = stories
+    .filter(({ file }) => !isAboutDisk(file))
+    .map(name)
+    .filter((story) => !broken.has(story));
+  await Bun.write(provenFile, `${sources}\n${passed.join("")}`);
 }
 
 /** Paths that differ from the last commit, new files included. */

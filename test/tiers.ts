@@ -221,10 +221,8 @@ export function changedTests(
 const diskFiles =
   /^test\/(base\/(access|file-calls|leftovers|local|replace)|buckets\/(disk|links|names|open-files|spellings|traversal|trash-disk)|db\/(full-disk|missing-file|sqlite)|deploys\/(exchange|other-disk)|uploads\/protocol|webdav\/copy-)/;
 
-/** Whether the stories of a file prove more in one tier than in another, as opposed to running on more combinations. */
-export function dependsOnTier(file: string): boolean {
-  if (diskFiles.test(file)) return true;
-  return /^import \{[^}]*\btier\b[^}]*\} from ".*\/tier\.ts";$/m.test(readFileSync(file, "utf8"));
+export function isAboutDisk(file: string): boolean {
+  return diskFiles.test(file);
 }
 
 /** Whether a file starts the program, which must then be built. */

@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, tempFolder, testNode, type WireReply } from "../support/node.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { within } from "../support/until.ts";
 import { largeBytes, swapping } from "./link-swaps.ts";
 
@@ -53,7 +53,9 @@ function doorsOf(node: TestNode) {
   };
 }
 
-test("links that are swapped in during calls lead nowhere: nothing outside is read, listed, written, moved or deleted", async () => {
+test(scaled(
+  "links that are swapped in during calls lead nowhere: nothing outside is read, listed, written, moved or deleted",
+), async () => {
   await using node = await testNode();
   await using outside = await outsideFolder();
   const { folder } = await siteWith(node, { "docs/a.txt": "mine", "real/a.txt": "mine" });

@@ -3,7 +3,7 @@ import { plainOnly } from "../../src/http/content/compression.ts";
 import { type CachedVariant, CacheEntries } from "../../src/http/static/memory-cache.ts";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 
 const bucket = {
   id: 1,
@@ -17,21 +17,24 @@ const bucket = {
   clean_urls: false,
 };
 
-eachStore("many times more small files than the budget holds are all answered right", async (store) => {
-  await using node = await testNode({
-    ...store,
-    top: "static_cache_bytes = 1048576\nsync_uploads = false\n",
-  });
-  const content = (at: number) => `${at} `.padEnd(20 * 1024, String.fromCharCode(97 + (at % 26)));
-  const files = Array.from({ length: tier === "fast" ? 150 : 400 }, (_, at) => [`${at}.txt`, content(at)]);
-  const site = await siteWith(node, Object.fromEntries(files));
-  await site.settled();
-  const wrong: number[] = [];
-  for (const _ of [1, 2])
-    for (let at = 0; at < files.length; at += 1)
-      if ((await (await site.get(`/${at}.txt`)).text()) !== content(at)) wrong.push(at);
-  expect(wrong).toEqual([]);
-});
+eachStore(
+  scaled("many times more small files than the budget holds are all answered right"),
+  async (store) => {
+    await using node = await testNode({
+      ...store,
+      top: "static_cache_bytes = 1048576\nsync_uploads = false\n",
+    });
+    const content = (at: number) => `${at} `.padEnd(20 * 1024, String.fromCharCode(97 + (at % 26)));
+    const files = Array.from({ length: tier === "fast" ? 150 : 400 }, (_, at) => [`${at}.txt`, content(at)]);
+    const site = await siteWith(node, Object.fromEntries(files));
+    await site.settled();
+    const wrong: number[] = [];
+    for (const _ of [1, 2])
+      for (let at = 0; at < files.length; at += 1)
+        if ((await (await site.get(`/${at}.txt`)).text()) !== content(at)) wrong.push(at);
+    expect(wrong).toEqual([]);
+  },
+);
 
 test("what is in memory stays within the budget, however much is asked for", () => {
   const budget = 1024 * 1024;

@@ -7,7 +7,7 @@ import { eachStore, type TestNode, tempFolder, testNode } from "../support/node.
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { test } from "../support/test.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 
 const sharedNode = sharedNodes();
 
@@ -103,36 +103,41 @@ const changes: ReadonlyArray<
 ];
 
 for (const protocol of ["plain HTTP", "WebDAV"] as const)
-  test(`whatever another program does to a file in memory, the next request sees it (${protocol})`, async () => {
-    await using node = await testNode();
-    await using outside = await tempFolder();
-    writeFileSync(join(outside.path, "secret"), "secret");
-    const pathsOf = (kind: number) =>
-      Array.from({ length: tier === "fast" ? 10 : 40 }, (_, at) => `${kind}/${at}/a.txt`);
-    const paths = changes.flatMap((_, kind) => pathsOf(kind));
-    const plain = await siteWith(node, Object.fromEntries(paths.map((path) => [path, "old text"])));
-    const site = protocol === "WebDAV" ? { ...plain, get: davGet(node) } : plain;
-    await heat(site, paths);
-    expect(await filesInMemory(node)).toBe(paths.length);
-    const wrong: Record<string, string> = {};
-    for (const [kind, [name, http, webdav, change]] of changes.entries()) {
-      const expected = protocol === "WebDAV" ? webdav : http;
-      for (const path of pathsOf(kind)) {
-        change(join(site.folder, path), outside.path);
-        const answer = await site.get(`/${path}`);
-        const text = await answer.text();
-        const right =
-          typeof expected === "number"
-            ? answer.status === expected
-            : answer.status === 200 && text.startsWith(expected);
-        if (!right) wrong[name] = `${answer.status} ${text.slice(0, 20)}`;
+  test(
+    scaled(`whatever another program does to a file in memory, the next request sees it (${protocol})`),
+    async () => {
+      await using node = await testNode();
+      await using outside = await tempFolder();
+      writeFileSync(join(outside.path, "secret"), "secret");
+      const pathsOf = (kind: number) =>
+        Array.from({ length: tier === "fast" ? 10 : 40 }, (_, at) => `${kind}/${at}/a.txt`);
+      const paths = changes.flatMap((_, kind) => pathsOf(kind));
+      const plain = await siteWith(node, Object.fromEntries(paths.map((path) => [path, "old text"])));
+      const site = protocol === "WebDAV" ? { ...plain, get: davGet(node) } : plain;
+      await heat(site, paths);
+      expect(await filesInMemory(node)).toBe(paths.length);
+      const wrong: Record<string, string> = {};
+      for (const [kind, [name, http, webdav, change]] of changes.entries()) {
+        const expected = protocol === "WebDAV" ? webdav : http;
+        for (const path of pathsOf(kind)) {
+          change(join(site.folder, path), outside.path);
+          const answer = await site.get(`/${path}`);
+          const text = await answer.text();
+          const right =
+            typeof expected === "number"
+              ? answer.status === expected
+              : answer.status === 200 && text.startsWith(expected);
+          if (!right) wrong[name] = `${answer.status} ${text.slice(0, 20)}`;
+        }
       }
-    }
-    expect(wrong).toEqual({});
-  });
+      expect(wrong).toEqual({});
+    },
+  );
 
 eachStore(
-  "a file that changes all the time is never answered older than it was when asked for, nor two contents under one tag",
+  scaled(
+    "a file that changes all the time is never answered older than it was when asked for, nor two contents under one tag",
+  ),
   async (store) => {
     await using node = await sharedNode(store);
     const site = await siteWith(node, { "n.txt": "00000000" });

@@ -4,7 +4,7 @@ import { folderPath } from "../../src/buckets/path.ts";
 import type { RowTree } from "../../src/buckets/trees/rows/row-tree.ts";
 import { bothDatabases } from "../support/node.ts";
 import { blobKeys, objectNodes, putText, readText } from "../support/object-store.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 
 /** How often two nodes meet. */
 const rounds = tier === "fast" ? 50 : 200;
@@ -77,25 +77,28 @@ bothDatabases("a change that reads or is refused does not raise the version", as
   expect(await store.metadata.properties.get(at("a"))).toEqual({ "{x}y": "<y/>" });
 });
 
-bothDatabases("of two nodes that create one file at the same time, one wins in each round", async (kind) => {
-  await using nodes = await objectNodes(kind);
-  const [one, two] = [await nodes.open(), await nodes.open()];
-  for (let round = 0; round < rounds; round += 1) {
-    const path = `race/${round}`;
-    const results = await Promise.all([
-      create(one.store, path, `one ${round}`),
-      create(two.store, path, `two ${round}`),
-    ]);
-    expect(results.toSorted()).toEqual(["created", "exists"]);
-    const winner = results[0] === "created" ? "one" : "two";
-    expect(await readText(two.store, at(path))).toBe(`${winner} ${round}`);
-    expect(await readText(one.store, at(path))).toBe(`${winner} ${round}`);
-  }
-  expect((await one.database.heads.read("site"))?.version).toBe(rounds);
-  expect(await blobKeys(one.blobs)).toHaveLength(rounds);
-});
+bothDatabases(
+  scaled("of two nodes that create one file at the same time, one wins in each round"),
+  async (kind) => {
+    await using nodes = await objectNodes(kind);
+    const [one, two] = [await nodes.open(), await nodes.open()];
+    for (let round = 0; round < rounds; round += 1) {
+      const path = `race/${round}`;
+      const results = await Promise.all([
+        create(one.store, path, `one ${round}`),
+        create(two.store, path, `two ${round}`),
+      ]);
+      expect(results.toSorted()).toEqual(["created", "exists"]);
+      const winner = results[0] === "created" ? "one" : "two";
+      expect(await readText(two.store, at(path))).toBe(`${winner} ${round}`);
+      expect(await readText(one.store, at(path))).toBe(`${winner} ${round}`);
+    }
+    expect((await one.database.heads.read("site"))?.version).toBe(rounds);
+    expect(await blobKeys(one.blobs)).toHaveLength(rounds);
+  },
+);
 
-bothDatabases("two nodes that count in one file under If-Match lose no update", async (kind) => {
+bothDatabases(scaled("two nodes that count in one file under If-Match lose no update"), async (kind) => {
   await using nodes = await objectNodes(kind);
   const stores = [(await nodes.open()).store, (await nodes.open()).store];
   const [first] = stores;

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
+import { scaled } from "../support/tier.ts";
 import {
   besiegedSite,
   disguisesFor,
@@ -14,7 +15,7 @@ import {
 import { within } from "../support/until.ts";
 
 eachStore(
-  "no request line reads or lists anything outside the bucket, however it spells the way",
+  scaled("no request line reads or lists anything outside the bucket, however it spells the way"),
   async (store) => {
     await using node = await testNode(store);
     await besiegedSite(node);
@@ -68,7 +69,7 @@ eachStore(
 );
 
 eachStore(
-  "no path of a file method reads, lists, writes, moves or deletes anything outside the bucket",
+  scaled("no path of a file method reads, lists, writes, moves or deletes anything outside the bucket"),
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
     const { stored } = await besiegedSite(node);

@@ -4,7 +4,7 @@ import { createServer } from "node:net";
 import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { storedFiles } from "../support/stored-site.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 import { Consumer, eachRuntime, eachRuntimeAndStore } from "./consumer.ts";
 
@@ -43,7 +43,7 @@ const steps = (expected) => {
 const sentBytes = tier === "fast" ? 6_000_000 : 20_000_000;
 
 eachRuntimeAndStore(
-  "a large file goes up and comes down with progress, in whatever form they are given",
+  scaled("a large file goes up and comes down with progress, in whatever form they are given"),
   async (runtime, store) => {
     await using node = await nodeWithBucket({ ...store, top: "sync_uploads = false\n" });
     await using consumer = await Consumer.open();

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { parseListing } from "../../src/client/listing.ts";
 import { type StoreOptions, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { Consumer, eachRuntime, eachRuntimeAndStore } from "./consumer.ts";
 
 async function nodeWithBucket(store?: StoreOptions): Promise<TestNode> {
@@ -77,7 +77,7 @@ eachRuntimeAndStore(
   },
 );
 
-eachRuntime("of many files every one is listed", async (runtime) => {
+eachRuntime(scaled("of many files every one is listed"), async (runtime) => {
   await using node = await nodeWithBucket();
   const count = tier === "fast" ? 500 : 10_000;
   await storedFiles(node).write(
@@ -165,7 +165,7 @@ test("a listing means the same in whatever way its XML is written", () => {
     ]);
 });
 
-test("many thousand files are read from one answer", () => {
+test(scaled("many thousand files are read from one answer"), () => {
   const count = tier === "fast" ? 20_000 : 100_000;
   const start = good.lastIndexOf("<D:response>");
   const one = good.slice(start, good.indexOf("</D:multistatus>"));

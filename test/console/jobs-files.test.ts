@@ -5,7 +5,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { openRelay } from "../support/relay.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { inBrowser, inChromium, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
@@ -14,7 +14,7 @@ import { Hand, menuLink } from "./hand.ts";
 /** More files than are sent side by side. */
 const droppedFiles = tier === "fast" ? 60 : 300;
 
-inChromium(`job: drop a folder of ${droppedFiles} files, and open it as a site`, async () => {
+inChromium(scaled(`job: drop a folder of ${droppedFiles} files, and open it as a site`), async () => {
   await using node = await sharedNode();
   await siteWith(node, {});
   await using own = await tempFolder();

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { inBrowser, inChromium, openConsole, sharedNode, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { list } from "./file-page.ts";
@@ -25,34 +25,37 @@ async function receivedBytes(page: Page): Promise<() => number> {
 const amounts =
   tier === "fast" ? { files: 1000, buckets: 40, tokens: 100 } : { files: 10_000, buckets: 200, tokens: 1000 };
 
-inChromium("job: find one of many files and one of many buckets, with little to receive", async () => {
-  await using node = await sharedNode();
-  const token = node.superToken;
-  const { folder } = await siteWith(node, {});
-  for (let at = 0; at < amounts.files; at += 1) writeFileSync(join(folder, `file ${at}.txt`), `${at}`);
-  for (let at = 0; at < amounts.buckets; at += 1)
-    await node.call("static-bucket_create", { token, name: `bucket-${at}` });
-  await using tab = await openConsole(node, { at: "/buckets" });
-  const { page } = tab;
-  const hand = new Hand(page);
-  await page.getByText(`${amounts.buckets + 1} buckets`).waitFor();
-  await hand.press("/");
-  await hand.type(page.getByLabel("Search buckets"), "site");
-  await page.getByText(`1 of ${amounts.buckets + 1} buckets`).waitFor();
-  const received = await receivedBytes(page);
-  await hand.click(page.getByRole("link", { name: "site", exact: true }));
-  await list(page).getByText("file 0.txt").waitFor();
-  await eventually("the list was received", () => received() > 2 * amounts.files);
-  // 766 bytes of XML for each file without compression.
-  expect(received()).toBeLessThan(50 * amounts.files);
-  await hand.press("/");
-  await hand.type(page.getByLabel("Filter by name"), `${amounts.files - 1}`);
-  await hand.click(list(page).getByTitle(`file ${amounts.files - 1}.txt`, { exact: true }));
-  await page.getByText(`${amounts.files - 1}`, { exact: true }).waitFor();
-  expect(hand.effort()).toEqual({ clicks: 2, keys: 2, texts: 2 });
-});
+inChromium(
+  scaled("job: find one of many files and one of many buckets, with little to receive"),
+  async () => {
+    await using node = await sharedNode();
+    const token = node.superToken;
+    const { folder } = await siteWith(node, {});
+    for (let at = 0; at < amounts.files; at += 1) writeFileSync(join(folder, `file ${at}.txt`), `${at}`);
+    for (let at = 0; at < amounts.buckets; at += 1)
+      await node.call("static-bucket_create", { token, name: `bucket-${at}` });
+    await using tab = await openConsole(node, { at: "/buckets" });
+    const { page } = tab;
+    const hand = new Hand(page);
+    await page.getByText(`${amounts.buckets + 1} buckets`).waitFor();
+    await hand.press("/");
+    await hand.type(page.getByLabel("Search buckets"), "site");
+    await page.getByText(`1 of ${amounts.buckets + 1} buckets`).waitFor();
+    const received = await receivedBytes(page);
+    await hand.click(page.getByRole("link", { name: "site", exact: true }));
+    await list(page).getByText("file 0.txt").waitFor();
+    await eventually("the list was received", () => received() > 2 * amounts.files);
+    // 766 bytes of XML for each file without compression.
+    expect(received()).toBeLessThan(50 * amounts.files);
+    await hand.press("/");
+    await hand.type(page.getByLabel("Filter by name"), `${amounts.files - 1}`);
+    await hand.click(list(page).getByTitle(`file ${amounts.files - 1}.txt`, { exact: true }));
+    await page.getByText(`${amounts.files - 1}`, { exact: true }).waitFor();
+    expect(hand.effort()).toEqual({ clicks: 2, keys: 2, texts: 2 });
+  },
+);
 
-inBrowser("job: find the expired ones of many tokens, and delete them", async () => {
+inBrowser(scaled("job: find the expired ones of many tokens, and delete them"), async () => {
   await using node = await sharedNode();
   await node.newToken([], { timestamp_to: Date.now() - 1000 });
   for (let at = 0; at < amounts.tokens; at += 1) await node.newToken([], { name: `token ${at}` });

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { inBrowser, inChromium, openConsole, sharedNode, testNode } from "./browser.ts";
 import { Hand, menuLink } from "./hand.ts";
 import { rowsOf, rowWith } from "./log-page.ts";
@@ -10,7 +10,7 @@ const entries = tier === "fast" ? 5000 : 50_000;
 /** In the middle, and part of no other number. */
 const wanted = Math.floor(0.6283 * entries);
 
-inBrowser("job: find an entry among thousands, and what it was about", async () => {
+inBrowser(scaled("job: find an entry among thousands, and what it was about"), async () => {
   await using node = await testNode({
     logging: 'memory_log_filter = "off,task=trace"\nmemory_log_capacity = 50000\n',
   });

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import { endless } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 
 /** A query that counts to `last`, and returns `n` and a text of `length` bytes. */
 const counting = (n: number, last: number, length: number) =>
@@ -33,29 +33,32 @@ function leavingClient() {
 const messageOf = (error: Error) => error.message;
 const reasonOf = (error: unknown) => (error instanceof Fault ? error.data.reason : error);
 
-test("a statement that does not end holds up neither the answers before it nor the requests after it", async () => {
-  await using sql = await operatorOver("memory");
-  const queries = (length: number) => Array.from({ length }, (_, n) => sql.rows(`SELECT ${n} AS n`));
-  const answers = (length: number) => Array.from({ length }, (_, n) => [{ n }]);
-  for (let round = 0; round < (tier === "fast" ? 2 : 5); round += 1) {
-    for (let n = 0; n < 5; n += 1) await sql.rows("SELECT 1 AS a");
-    const { signal, abort } = leavingClient();
-    let isRunning = true;
-    const before = queries(5);
-    const stopped = sql
-      .rows(endless("sqlite"), { signal })
-      .catch(reasonOf)
-      .finally(() => {
-        isRunning = false;
-      });
-    const after = queries(20);
-    expect(await Promise.all(before)).toEqual(answers(5));
-    expect(await Promise.all(after)).toEqual(answers(20));
-    expect(isRunning).toBe(true);
-    abort();
-    expect(await stopped).toBe("abandoned");
-  }
-});
+test(
+  scaled("a statement that does not end holds up neither the answers before it nor the requests after it"),
+  async () => {
+    await using sql = await operatorOver("memory");
+    const queries = (length: number) => Array.from({ length }, (_, n) => sql.rows(`SELECT ${n} AS n`));
+    const answers = (length: number) => Array.from({ length }, (_, n) => [{ n }]);
+    for (let round = 0; round < (tier === "fast" ? 2 : 5); round += 1) {
+      for (let n = 0; n < 5; n += 1) await sql.rows("SELECT 1 AS a");
+      const { signal, abort } = leavingClient();
+      let isRunning = true;
+      const before = queries(5);
+      const stopped = sql
+        .rows(endless("sqlite"), { signal })
+        .catch(reasonOf)
+        .finally(() => {
+          isRunning = false;
+        });
+      const after = queries(20);
+      expect(await Promise.all(before)).toEqual(answers(5));
+      expect(await Promise.all(after)).toEqual(answers(20));
+      expect(isRunning).toBe(true);
+      abort();
+      expect(await stopped).toBe("abandoned");
+    }
+  },
+);
 
 test("the time limit is that of a request, also in the middle of others", async () => {
   await using sql = await operatorOver("memory");
@@ -125,28 +128,33 @@ test("a client that sent several requests at once and left stops the one that ru
   expect(await stopped).toBe("abandoned");
 });
 
-test("each of many requests at once gets its own answer, and each row is written once, whatever they take", async () => {
-  await using sql = await operatorOver("memory");
-  await sql.rows("CREATE TABLE t (n INTEGER)");
-  let number = 0;
-  let written = 0;
-  for (let round = 0; round < (tier === "fast" ? 15 : 60); round += 1) {
-    const calls = Array.from({ length: 1 + Math.floor(Math.random() * 40) }, async () => {
-      number += 1;
-      const n = number;
-      if (Math.random() < 0.03) {
-        written += 1;
-        await sql.rows(`INSERT INTO t VALUES (${n})`);
-        return;
-      }
-      // Most are quick; some take a few milliseconds, and some have an answer that the shared memory cannot hold.
-      const last = Math.random() < 0.05 ? 30_000 : 1;
-      const length = Math.random() < 0.05 ? 100_000 : 10;
-      expect(await sql.rows(counting(n, last, length))).toEqual([{ n, text: "x".repeat(length) }]);
-    });
-    await Promise.all(calls);
-  }
-  expect(await sql.rows("SELECT count(*) AS rows, count(DISTINCT n) AS numbers FROM t")).toEqual([
-    { rows: written, numbers: written },
-  ]);
-});
+test(
+  scaled(
+    "each of many requests at once gets its own answer, and each row is written once, whatever they take",
+  ),
+  async () => {
+    await using sql = await operatorOver("memory");
+    await sql.rows("CREATE TABLE t (n INTEGER)");
+    let number = 0;
+    let written = 0;
+    for (let round = 0; round < (tier === "fast" ? 15 : 60); round += 1) {
+      const calls = Array.from({ length: 1 + Math.floor(Math.random() * 40) }, async () => {
+        number += 1;
+        const n = number;
+        if (Math.random() < 0.03) {
+          written += 1;
+          await sql.rows(`INSERT INTO t VALUES (${n})`);
+          return;
+        }
+        // Most are quick; some take a few milliseconds, and some have an answer that the shared memory cannot hold.
+        const last = Math.random() < 0.05 ? 30_000 : 1;
+        const length = Math.random() < 0.05 ? 100_000 : 10;
+        expect(await sql.rows(counting(n, last, length))).toEqual([{ n, text: "x".repeat(length) }]);
+      });
+      await Promise.all(calls);
+    }
+    expect(await sql.rows("SELECT count(*) AS rows, count(DISTINCT n) AS numbers FROM t")).toEqual([
+      { rows: written, numbers: written },
+    ]);
+  },
+);

@@ -5,7 +5,7 @@ import { Fault } from "../../src/base/fault.ts";
 import type { ChannelKind } from "../../src/db/operator/sqlite/channel.ts";
 import { endless, residentMiB, untilComputing } from "../support/sql.ts";
 import { operatorOver, type Sql } from "../support/sqlite-operator.ts";
-import { chosenFor, tier } from "../support/tier.ts";
+import { chosenFor, scaled, tier } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 
 const channels = ["memory", "socket", "pipes"] as const;
@@ -127,7 +127,7 @@ eachChannel("a closed operator ends what runs and what waits, and starts nothing
   expect(await sql.children()).toEqual([]);
 });
 
-test("queries of many different texts take no more memory than a few", async () => {
+test(scaled("queries of many different texts take no more memory than a few"), async () => {
   await using sql = await operatorOver("memory");
   const query = (n: number) =>
     sql.rows(`SELECT ${Array.from({ length: 200 }, (_, at) => `${n + at} AS c${at}`)}`);

@@ -11,7 +11,7 @@ import {
   updateStory,
 } from "../support/installed.ts";
 import { hello } from "../support/process.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { until, within } from "../support/until.ts";
 import { compileMs, compileVersions, Releases, type Versions } from "../support/update.ts";
 
@@ -24,7 +24,9 @@ beforeAll(async () => {
 const directions = tier === "fast" ? ["up"] : ["up", "down"];
 
 updateStory(
-  `an update goes ${directions.join(" and ")}: same process, same tokens and files, the old binary beside the new one`,
+  scaled(
+    `an update goes ${directions.join(" and ")}: same process, same tokens and files, the old binary beside the new one`,
+  ),
   async () => {
     using releases = new Releases(versions);
     const { one, two } = versions;

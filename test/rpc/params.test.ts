@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { methods } from "../../src/methods/index.ts";
 import { eachDatabase, testNode, type WireReply } from "../support/node.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 
 const nested = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
 
@@ -30,7 +30,7 @@ function awkwardFor(turn: number): ReadonlyArray<readonly [string, string]> {
   return tier === "fast" ? all.filter((_, at) => at % 3 === turn % 3) : all;
 }
 
-eachDatabase("no awkward value of any param of any method is a bug", async (database) => {
+eachDatabase(scaled("no awkward value of any param of any method is a bug"), async (database) => {
   await using node = await testNode({ database, logging: 'memory_log_filter = "error"' });
   await using socket = await node.socket();
   const token = JSON.stringify(node.superToken);

@@ -97,6 +97,14 @@ for (const title of ${titles}) test.if(true)(title, () => {
   expect(await ran("--tier", "all", "--after-fast")).toEqual([2, ""]);
 });
 
+test("a file whose stories do less in the fast tier says so in their titles", async () => {
+  const depends = /\btier [!=]== "fast"|\bdisguisesFor\(/;
+  for (const file of testsOf([...new Bun.Glob("test/*/*.test.ts").scanSync()], "fast")) {
+    const text = await Bun.file(file).text();
+    if (depends.test(text)) expect([file, text]).toEqual([file, expect.stringContaining("scaled(")]);
+  }
+});
+
 test("a file that cannot be loaded, ends its process or declares no story fails the run", async () => {
   const dying = `${head}test("dies", () => process.exit(0));`;
   for (const text of ['import "./missing.ts";', dying, ""]) {

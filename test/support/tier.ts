@@ -30,3 +30,11 @@ export function chosenFor<T>(
 export function leftToAll<A extends readonly unknown[]>(declare: (...story: A) => void): typeof declare {
   return tier === "fast" ? () => {} : declare;
 }
+
+/**
+ * scaled is the title of a story that does less in the fast tier. There it says so, and so `npm run test:all -- --after-fast` does not take
+ * it for the whole.
+ */
+export function scaled(title: string): string {
+  return tier === "fast" ? `${title}, on a small scale` : title;
+}

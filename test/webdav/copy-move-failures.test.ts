@@ -1,40 +1,43 @@
 import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { testNode } from "../support/node.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { until } from "../support/until.ts";
 import { asUser, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const files = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`from/${at % 50}/${at}.txt`, `file ${at}`]));
 
-test("files that cannot be read among many are named, and all the others are copied whole", async () => {
-  await using node = await testNode({ top: "sync_uploads = false\n" });
-  const count = tier === "fast" ? 400 : 4000;
-  const unreadable = `0/${count / 2}.txt`;
-  const { dav, base, contents } = await openSite(node, {
-    ...files(count),
-    "from/deep/a b.txt": "a",
-    "to/old.txt": "old",
-  });
-  expect((await dav("PUT", "/first.txt", {}, "so that the folders of the server are there")).status).toBe(
-    201,
-  );
-  const { [unreadable]: _, "deep/a b.txt": __, ...rest } = contents("from");
-  await asUser(node, { [`from/${unreadable}`]: 0, "from/deep/a b.txt": 0 }, async () => {
-    for (const target of ["new", "to"]) {
-      const answer = await dav("COPY", "/from", { destination: `${base}/${target}` });
-      expect([answer.status, hrefs(await answer.text()).sort()]).toEqual([
-        207,
-        [
-          [`${target}/${unreadable}`, 403],
-          [`${target}/deep/a b.txt`, 403],
-        ],
-      ]);
-      expect([Bun.deepEquals(contents(target), rest), staged(node)]).toEqual([true, []]);
-    }
-  });
-});
+test(
+  scaled("files that cannot be read among many are named, and all the others are copied whole"),
+  async () => {
+    await using node = await testNode({ top: "sync_uploads = false\n" });
+    const count = tier === "fast" ? 400 : 4000;
+    const unreadable = `0/${count / 2}.txt`;
+    const { dav, base, contents } = await openSite(node, {
+      ...files(count),
+      "from/deep/a b.txt": "a",
+      "to/old.txt": "old",
+    });
+    expect((await dav("PUT", "/first.txt", {}, "so that the folders of the server are there")).status).toBe(
+      201,
+    );
+    const { [unreadable]: _, "deep/a b.txt": __, ...rest } = contents("from");
+    await asUser(node, { [`from/${unreadable}`]: 0, "from/deep/a b.txt": 0 }, async () => {
+      for (const target of ["new", "to"]) {
+        const answer = await dav("COPY", "/from", { destination: `${base}/${target}` });
+        expect([answer.status, hrefs(await answer.text()).sort()]).toEqual([
+          207,
+          [
+            [`${target}/${unreadable}`, 403],
+            [`${target}/deep/a b.txt`, 403],
+          ],
+        ]);
+        expect([Bun.deepEquals(contents(target), rest), staged(node)]).toEqual([true, []]);
+      }
+    });
+  },
+);
 
 for (const [what, mode] of [
   ["opened", 0o000],

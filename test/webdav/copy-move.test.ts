@@ -5,7 +5,7 @@ import { eachStore, tempFolder, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
 import { storedSite } from "../support/stored-site.ts";
 import { test } from "../support/test.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { type Contents, contentsOf, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const sharedNode = sharedNodes();
@@ -86,7 +86,7 @@ eachStore(
 const manyFilesMs = tier === "fast" ? undefined : 60_000;
 
 eachStore(
-  "thousands of files are copied, moved and deleted as one",
+  scaled("thousands of files are copied, moved and deleted as one"),
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
     const { to, write, contents, contentFile, exists, dav, uploads } = await storedSite(node);

@@ -3,7 +3,7 @@ import { isElement, parseXml, printXml, textOf, type XmlElement } from "../../sr
 import { openNode } from "../../src/node.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { sharedNodes } from "../support/shared-node.ts";
-import { tier } from "../support/tier.ts";
+import { scaled, tier } from "../support/tier.ts";
 import { hrefsIn, webdavSite } from "../support/webdav.ts";
 
 const sharedNode = sharedNodes();
@@ -259,7 +259,7 @@ eachStore("who holds a lock is told in its own words, with all there is to know 
   expect(await activeLocks(dav, "/kept/file")).toEqual([]);
 });
 
-eachStore("hundreds of locks in one bucket all count and all end", async (store) => {
+eachStore(scaled("hundreds of locks in one bucket all count and all end"), async (store) => {
   await using node = await sharedNode(store);
   const { dav } = await siteWithFiles(node);
   const count = tier === "fast" ? 100 : 200;

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { eachStore, testNode } from "../support/node.ts";
+import { scaled } from "../support/tier.ts";
 import {
   besiegedSite,
   disguisesFor,
@@ -11,7 +12,9 @@ import {
 } from "../support/traversal.ts";
 
 eachStore(
-  "no address and no Destination of WebDAV reads, lists, writes, moves or deletes anything outside the bucket",
+  scaled(
+    "no address and no Destination of WebDAV reads, lists, writes, moves or deletes anything outside the bucket",
+  ),
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
     await besiegedSite(node);
