@@ -77,20 +77,17 @@ const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
  * one after another, and after them those of Firefox.
  */
 const waitingFiles: readonly string[] = [
-  ...["idle-connections"].map((name) => `test/webdav/${name}.test.ts`),
+  "test/buckets/s3-faults.test.ts",
+  "test/certs/killed.test.ts",
   ...[
-    "store-away",
-    "update-all",
-    "update-failures",
-    "update-killed",
-    "update-rollback",
-    "update-running",
+    ...["rude-clients", "store-away", "update-all", "update-failures", "update-killed"],
+    ...["update-rollback", "update-running"],
   ].map((name) => `test/process/${name}.test.ts`),
+  "test/webdav/idle-connections.test.ts",
 ];
 
 /** About how many seconds a file takes, if it is one of the longest. A lane begins with the longest of its files. */
 const longSeconds: Readonly<Record<string, number>> = {
-  "test/certs/killed.test.ts": 40,
   "test/cli/cluster-page.test.ts": 40,
   "test/cluster/outage.test.ts": 25,
   "test/cluster/rolling.test.ts": 80,
