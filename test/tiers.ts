@@ -79,9 +79,10 @@ const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
 const waitingFiles: readonly string[] = [
   "test/buckets/s3-faults.test.ts",
   "test/certs/killed.test.ts",
+  "test/db/paused-postgres.test.ts",
   ...[
-    ...["rude-clients", "store-away", "update-all", "update-failures", "update-killed"],
-    ...["update-rollback", "update-running"],
+    ...["processes-update", "rude-clients", "store-away", "store-care", "update-all", "update-failures"],
+    ...["update-killed", "update-rollback", "update-running", "update-signatures"],
   ].map((name) => `test/process/${name}.test.ts`),
   "test/webdav/idle-connections.test.ts",
 ];
