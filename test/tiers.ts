@@ -99,7 +99,6 @@ const longSeconds: Readonly<Record<string, number>> = {
   "test/console/walk-chinese.test.ts": 45,
   "test/console/walk.test.ts": 50,
   "test/process/kill-points.test.ts": 80,
-  "test/rpc/header-numbers.test.ts": 40,
   "test/s3/clients.test.ts": 90,
   "test/webdav/fights.test.ts": 35,
 };
