@@ -79,6 +79,7 @@ const longFiles: readonly string[] = ["test/cluster/mutations.test.ts"];
 const waitingFiles: readonly string[] = [
   "test/buckets/s3-faults.test.ts",
   "test/certs/killed.test.ts",
+  "test/cluster/outage.test.ts",
   "test/db/paused-postgres.test.ts",
   ...[
     ...["processes-update", "rude-clients", "store-away", "store-care", "update-all", "update-failures"],
@@ -90,7 +91,6 @@ const waitingFiles: readonly string[] = [
 /** About how many seconds a file takes, if it is one of the longest. A lane begins with the longest of its files. */
 const longSeconds: Readonly<Record<string, number>> = {
   "test/cli/cluster-page.test.ts": 40,
-  "test/cluster/outage.test.ts": 25,
   "test/cluster/rolling.test.ts": 80,
   "test/cluster/storm.test.ts": 60,
   "test/console/outage.test.ts": 40,
@@ -104,6 +104,9 @@ const longSeconds: Readonly<Record<string, number>> = {
 };
 /** What every other file takes. */
 const usualSeconds = 4;
+
+/** Files that load the machine with a cluster, and judge what its clients see meanwhile. */
+const stormFiles = /^test\/cluster\/(mutations|rolling|storm)\.test\.ts$/;
 
 /** Files of the console that `test:all` runs in Firefox, too. */
 const firefoxFiles = /^test\/console\/(jobs-.*|walk)\.test\.ts$/;
@@ -146,7 +149,7 @@ export function phaseOf(file: string): Phase {
   if (waitingFiles.includes(file)) return "waiting";
   if (isFast(file)) return "ordinary";
   if (folderOf(file) === "hostile") return "attack";
-  return folderOf(file) === "cluster" ? "storm" : "ordinary";
+  return stormFiles.test(file) ? "storm" : "ordinary";
 }
 
 /** timingsOf tells Bun how long files take (`--timings`), which must be told of every file or of none. */
