@@ -5,9 +5,8 @@ import type { PageEntry } from "./pages.ts";
 import type { Session } from "./session.ts";
 import { tabStorage } from "./storage.ts";
 import { loadTexts, t } from "./text/text.ts";
-import { AfterPlaceholder, Page } from "./ui/page.tsx";
+import { AfterPlaceholder, Page, Skeleton } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
-import { Skeleton } from "./ui/skeleton.tsx";
 import { isSafeToReload } from "./unsaved-work.ts";
 
 /** A page of the menu, or the reason why this token may not use it. A crash of the page does not affect the rest of the console. */

@@ -4,8 +4,8 @@ import type { Methods, ParamsOf, ResultOf } from "../../client/index.ts";
 import { untilReachable } from "../connection.ts";
 import { useSession } from "../session.ts";
 import { confirm, type Question } from "./dialog.tsx";
+import { Skeleton } from "./page.tsx";
 import { Problem } from "./problem.tsx";
-import { Skeleton } from "./skeleton.tsx";
 import { toast } from "./toasts.tsx";
 
 export interface LoadState<T> {
@@ -119,4 +119,14 @@ export async function act<T>({ ask, run, done, after }: Act<T>): Promise<boolean
   if (done !== undefined) toast(typeof done === "string" ? done : done(result));
   after?.(result);
   return true;
+}
+
+/** Current time, which moves on while the tab is visible: for "5 minutes ago". */
+export function useNow(everyMs = 30_000): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => document.hidden || setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
 }

@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { serverName } from "../brand.tsx";
+import { t } from "../text/text.ts";
 
 interface PageProps {
   readonly title: string;
@@ -49,4 +50,31 @@ export function Page({ title, heading: content = title, path, summary, actions, 
       {children}
     </main>
   );
+}
+
+/** Grey bars in the place of rows that are being loaded. Screen readers hear that the page loads. */
+export function Skeleton({ rows = 6 }: { readonly rows?: number }) {
+  return (
+    <div class="skeleton" role="status">
+      <span class="unseen">{t.frame.loading}</span>
+      {Array.from({ length: rows }, (_, at) => (
+        <div key={at} aria-hidden="true" />
+      ))}
+    </div>
+  );
+}
+
+/** Publishes the height of an element as a variable of CSS, for what has to leave space for it. Returns what ends that. */
+export function publishHeight(
+  element: HTMLElement | null,
+  variable: `--${string}`,
+): (() => void) | undefined {
+  if (element === null) return undefined;
+  const { style } = document.documentElement;
+  const observer = new ResizeObserver(() => style.setProperty(variable, `${element.offsetHeight}px`));
+  observer.observe(element);
+  return () => {
+    observer.disconnect();
+    style.removeProperty(variable);
+  };
 }

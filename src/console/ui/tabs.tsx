@@ -1,6 +1,5 @@
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
-import "../styles/tab-links.css";
 
 interface TabsProps<N extends string> {
   /** Accessible name of the list of tabs. */

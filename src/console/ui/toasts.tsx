@@ -3,8 +3,8 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasFailedAction, whenReachable } from "../connection.ts";
 import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
+import { publishHeight } from "./page.tsx";
 import { explain, isUnreachable } from "./problem.tsx";
-import { publishHeight } from "./publish-height.ts";
 
 interface Toast {
   readonly id: number;

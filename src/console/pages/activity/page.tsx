@@ -7,15 +7,13 @@ import { linkTo, replaceQuery, route } from "../../route.ts";
 import { type Session, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useLoad } from "../../ui/call.tsx";
+import { useLoad, useNow } from "../../ui/call.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
 import { Field } from "../../ui/form.tsx";
-import { useNow } from "../../ui/now.ts";
-import { Page } from "../../ui/page.tsx";
+import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../ui/visible-text.tsx";
 import { auditKinds } from "./audit-events.ts";
 import { Change, searchText, useActors, Who } from "./change.tsx";
 import {

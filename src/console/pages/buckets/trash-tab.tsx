@@ -7,10 +7,9 @@ import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
-import { FileName } from "../../ui/file-name.tsx";
 import { Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../ui/visible-text.tsx";
 import { withKey, writeConfig } from "../config/reload.ts";
 
 /** Versions of one request. */

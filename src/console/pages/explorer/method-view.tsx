@@ -11,12 +11,11 @@ import { bytes, listed, number, sentences } from "../../format.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
+import { CopyButton, save } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { Check, Field, Form, Submit, typed } from "../../ui/form.tsx";
 import { explain, Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { save } from "../../ui/save.ts";
 import {
   curlLine,
   type Entries,

@@ -2,9 +2,8 @@ import { sentences } from "../../format.ts";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
-import { Page } from "../../ui/page.tsx";
+import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { AboutCard } from "./about-card.tsx";
 import {
   ActivityCard,

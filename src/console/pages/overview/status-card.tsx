@@ -7,7 +7,7 @@ import { type Session, serverUrl, useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { useCall, useLoad } from "../../ui/call.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../ui/visible-text.tsx";
 
 type Verdict = ShownStatus["verdict"];
 

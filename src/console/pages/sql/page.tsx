@@ -11,9 +11,8 @@ import { act, type LoadState, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Check, Form, FormProblem, Submit, TextField } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { Page } from "../../ui/page.tsx";
+import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { Skeleton } from "../../ui/skeleton.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
 import { mayChange } from "./model.ts";
 import {

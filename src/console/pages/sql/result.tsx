@@ -3,17 +3,16 @@ import { duration, number, sentences } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
+import { useNow } from "../../ui/call.tsx";
 import type { CellPosition } from "../../ui/cell-steps.ts";
-import { CopyButton, toClipboard } from "../../ui/copy.tsx";
+import { CopyButton, save, toClipboard } from "../../ui/copy.tsx";
 import { DataGrid } from "../../ui/data-grid.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Check, Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { MoreMenu } from "../../ui/more-menu.tsx";
-import { useNow } from "../../ui/now.ts";
 import type { Order } from "../../ui/order.ts";
 import { Problem } from "../../ui/problem.tsx";
-import { save } from "../../ui/save.ts";
 import { showError, toast } from "../../ui/toasts.tsx";
 import {
   columnWidths,

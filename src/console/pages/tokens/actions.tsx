@@ -18,9 +18,8 @@ import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Field, FormDialog, TextField, typed } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { explain, Problem } from "../../ui/problem.tsx";
-import { shellQuote } from "../../ui/shell-quote.ts";
 import { toast } from "../../ui/toasts.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { shellQuote, visibleText } from "../../ui/visible-text.tsx";
 import { passwordProblem } from "./draft.ts";
 import { PasswordField, useBucketNames } from "./fields.tsx";
 import {

@@ -5,14 +5,13 @@ import { changeQuery, closeTo, go, linkTo, type Route, replaceQuery, route } fro
 import { useSession } from "../../session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { useCall, WhenLoaded } from "../../ui/call.tsx";
+import { useCall, useNow, WhenLoaded } from "../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
 import { Search, Segments } from "../../ui/form.tsx";
 import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
-import { useNow } from "../../ui/now.ts";
 import { Page } from "../../ui/page.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { visibleText } from "../../ui/visible-text.ts";
+import { visibleText } from "../../ui/visible-text.tsx";
 import {
   deleteToken,
   deleteTokens,

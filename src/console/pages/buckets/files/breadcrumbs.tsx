@@ -1,9 +1,8 @@
 import { bytes } from "../../../format.ts";
 import { go } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
-import { FileName } from "../../../ui/file-name.tsx";
 import { MoreMenu } from "../../../ui/more-menu.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import { join, splitPath } from "../path.ts";
 import type { Entry } from "./model.ts";
 import { dropClass, dropEvents, linkToPath } from "./view.ts";

@@ -1,5 +1,5 @@
 import { t } from "../../../text/text.ts";
-import { shellQuote } from "../../../ui/shell-quote.ts";
+import { shellQuote } from "../../../ui/visible-text.tsx";
 
 /** One step: an instruction, and the text to enter if there is one. */
 export interface Step {

@@ -3,9 +3,9 @@ import { bytes } from "../../../format.ts";
 import { type Session, serverUrl, useSession } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
 import { useLoad } from "../../../ui/call.tsx";
+import { Skeleton } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
-import { Skeleton } from "../../../ui/skeleton.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { nameOf, publicUrl } from "../path.ts";
 

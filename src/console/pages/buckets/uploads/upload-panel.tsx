@@ -4,12 +4,11 @@ import { bytes, duration } from "../../../format.ts";
 import { route } from "../../../route.ts";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
+import { publishHeight } from "../../../ui/page.tsx";
 import { explain, explainFor, isUnreachable } from "../../../ui/problem.tsx";
-import { publishHeight } from "../../../ui/publish-height.ts";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import type { NextTry, Totals, Upload, UploadState } from "./queue.ts";
 import { uploads } from "./queue.ts";
 
