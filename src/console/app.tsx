@@ -9,7 +9,7 @@ import { Overlays } from "./overlays.tsx";
 import { SignInAgain, SignInPage } from "./pages/sign-in/page.tsx";
 import { pages } from "./pages.ts";
 import { linkTo, replaceRoute, route } from "./route.ts";
-import { resume, type Session, signedIn } from "./session.ts";
+import { resume, type Session, signedIn } from "./session/session.ts";
 import { t } from "./text/text.ts";
 import { ConfirmDialog, cancelQuestion } from "./ui/dialog.tsx";
 import { Icon } from "./ui/icons.tsx";

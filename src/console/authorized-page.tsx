@@ -2,12 +2,12 @@ import type { ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { importCode } from "./connection.ts";
 import type { PageEntry } from "./pages.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./session/session.ts";
+import { isSafeToReload } from "./session/unsaved-work.ts";
 import { tabStorage } from "./storage.ts";
 import { loadTexts, t } from "./text/text.ts";
 import { AfterPlaceholder, Page, Skeleton } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
-import { isSafeToReload } from "./unsaved-work.ts";
 
 /** A page of the menu, or the reason why this token may not use it. A crash of the page does not affect the rest of the console. */
 export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; readonly session: Session }) {

@@ -2,7 +2,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { loadVersion } from "./brand.tsx";
 import { importCode } from "./connection.ts";
-import { resume } from "./session.ts";
+import { resume } from "./session/session.ts";
 import { guardStrayDrops } from "./stray-drops.ts";
 import { startLanguage } from "./text/text.ts";
 

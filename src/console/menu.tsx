@@ -3,14 +3,14 @@ import { Brand } from "./brand.tsx";
 import { openKeyboardDialog, paletteKey } from "./keyboard/dialogs.ts";
 import { type PageEntry, pages } from "./pages.ts";
 import { linkTo } from "./route.ts";
-import { type Session, signOut } from "./session.ts";
+import { type Session, signOut } from "./session/session.ts";
+import { confirmLeaving } from "./session/unsaved-work.ts";
 import { LanguagePicker } from "./text/language-picker.tsx";
 import { t } from "./text/text.ts";
 import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
 import { Segments } from "./ui/form.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";
-import { confirmLeaving } from "./unsaved-work.ts";
 
 /** Main menu: the pages this token may use, the theme, the signed-in token and "Sign out". On a phone it opens from the top. */
 export function Menu({

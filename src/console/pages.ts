@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import type { Rights } from "./rights.ts";
+import type { Rights } from "./session/rights.ts";
 import type { TextGroup } from "./text/language.ts";
 import { t } from "./text/text.ts";
 import type { IconName } from "./ui/icons.tsx";

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { firstHash } from "./token-storage.ts";
+import { firstHash } from "./session/token-storage.ts";
 
 /** Parsed fragment of the address, such as `#/buckets/site?path=img`. Browsers never send it to a server. */
 export interface Route {

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { PageEntry } from "../pages.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../session/session.ts";
 
 /** Dialogs of the keyboard. Their code and texts are fetched when the first one is opened. */
 export type KeyboardDialog = "palette" | "help";

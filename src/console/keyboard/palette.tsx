@@ -2,7 +2,7 @@ import { useId, useState } from "preact/hooks";
 import { askToSignOut } from "../menu.tsx";
 import { pages } from "../pages.ts";
 import { go, linkTo } from "../route.ts";
-import type { Session } from "../session.ts";
+import type { Session } from "../session/session.ts";
 import { languageRows, languages } from "../text/language.ts";
 import { chooseLanguage, language, t } from "../text/text.ts";
 import { chooseTheme } from "../theme.ts";

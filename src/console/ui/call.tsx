@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
 import type { Methods, ParamsOf, ResultOf } from "../../client/index.ts";
 import { untilReachable } from "../connection.ts";
-import { useSession } from "../session.ts";
+import { useSession } from "../session/session.ts";
 import { confirm, type Question } from "./dialog.tsx";
 import { Skeleton } from "./page.tsx";
 import { Problem } from "./problem.tsx";

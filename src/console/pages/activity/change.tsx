@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import { linkTo } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useLoad } from "../../ui/call.tsx";
 import { FileName, visibleText } from "../../ui/visible-text.tsx";

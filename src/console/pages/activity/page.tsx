@@ -4,7 +4,7 @@ import type { LogEntry } from "../../../client/index.ts";
 import { untilReachable, whenReachable } from "../../connection.ts";
 import { ago, number, sentences, time } from "../../format.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
-import { type Session, useSession } from "../../session.ts";
+import { type Session, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad, useNow } from "../../ui/call.tsx";

@@ -6,7 +6,7 @@ import {
   FileNotFound,
   type NodeServerClient,
 } from "../../../client/index.ts";
-import { type Session, serverUrl } from "../../session.ts";
+import { type Session, serverUrl } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { type Entry, entriesFrom } from "./files/model.ts";
 import { publicUrl } from "./path.ts";

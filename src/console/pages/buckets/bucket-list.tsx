@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Bucket } from "../../../client/index.ts";
 import { ago, bytes, number, time } from "../../format.ts";
 import { closeTo, go, linkTo, replaceRoute, route } from "../../route.ts";
-import { type Session, serverUrl, useSession } from "../../session.ts";
+import { type Session, serverUrl, useSession } from "../../session/session.ts";
 import { hasFiles, takeDrop } from "../../stray-drops.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";

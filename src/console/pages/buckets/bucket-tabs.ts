@@ -1,6 +1,6 @@
 import type { Methods } from "../../../client/index.ts";
-import type { Rights } from "../../rights.ts";
 import { linkTo } from "../../route.ts";
+import type { Rights } from "../../session/rights.ts";
 import { t } from "../../text/text.ts";
 
 export type TabName = "files" | "deploys" | "links" | "trash" | "settings";

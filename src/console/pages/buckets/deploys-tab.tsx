@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Deploy, PublishedDeploy } from "../../../client/index.ts";
 import { ago, bytes, number, time } from "../../format.ts";
-import { serverUrl, useSession } from "../../session.ts";
+import { serverUrl, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useCall, WhenLoaded } from "../../ui/call.tsx";

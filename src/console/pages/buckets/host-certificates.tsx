@@ -1,6 +1,6 @@
 import type { Bucket, ResultOf } from "../../../client/index.ts";
 import { ago, time } from "../../format.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useCall } from "../../ui/call.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { Page } from "../../ui/page.tsx";

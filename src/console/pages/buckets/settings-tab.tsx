@@ -1,14 +1,14 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type Bucket, patterns } from "../../../client/index.ts";
 import { go, linkTo } from "../../route.ts";
-import { serverUrl, useSession } from "../../session.ts";
+import { serverUrl, useSession } from "../../session/session.ts";
+import { useUnsaved } from "../../session/unsaved-work.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { Check, Choice, FieldProblem, Form, FormProblem, Submit, TextField } from "../../ui/form.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { useUnsaved } from "../../unsaved-work.ts";
 import { HostCertificates } from "./host-certificates.tsx";
 import { deleteBucket, mayMoveRoot, otherRoot, type SiteProblem, SiteProblemList } from "./parts.tsx";
 

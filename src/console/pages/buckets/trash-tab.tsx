@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { bounds, type FileVersion } from "../../../client/index.ts";
 import { ago, bytes, time } from "../../format.ts";
 import { changeQuery, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";

@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
-import { sessionState } from "../../session-state.ts";
+import { sessionState } from "../../session/session-state.ts";
 import { t } from "../../text/text.ts";
 import { consoleUrl, listenerFromUrl, parseListener } from "./model.ts";
 import { type Reload, writeConfig } from "./reload.ts";

@@ -4,7 +4,7 @@ import { untilReachable } from "../../connection.ts";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle, Position } from "../../editor/props.ts";
 import { listed } from "../../format.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/call.tsx";

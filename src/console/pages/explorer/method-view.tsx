@@ -8,7 +8,7 @@ import {
   type SubscriptionName,
 } from "../../../client/index.ts";
 import { bytes, listed, number, sentences } from "../../format.ts";
-import { serverUrl, useSession } from "../../session.ts";
+import { serverUrl, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton, save } from "../../ui/copy.tsx";

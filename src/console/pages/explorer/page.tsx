@@ -1,6 +1,6 @@
 import { ClientError, type NodeServerClient } from "../../../client/index.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { Field, typed } from "../../ui/form.tsx";

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { untilReachable, whenReachable } from "../../connection.ts";
-import type { Session } from "../../session.ts";
+import type { Session } from "../../session/session.ts";
 import { useResize } from "../../ui/list.tsx";
 import { explain } from "../../ui/problem.tsx";
 import { type FilterError, filterErrorOf, LogRows, maxRows, type Row } from "./model.ts";

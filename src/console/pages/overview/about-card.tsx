@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { VersionRecord } from "../../../client/index.ts";
 import { bytes, duration, shortTime, time } from "../../format.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { browserStorage } from "../../storage.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";

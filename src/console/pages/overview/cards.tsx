@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { LogEntry, ResultOf } from "../../../client/index.ts";
 import { ago, bytes, duration, sentences, time } from "../../format.ts";
 import { linkTo } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { type LoadState, useCall } from "../../ui/call.tsx";
 import { Problem } from "../../ui/problem.tsx";

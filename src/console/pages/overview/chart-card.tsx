@@ -4,7 +4,7 @@ import type { MetricFamily } from "../../../client/index.ts";
 import { importCode } from "../../connection.ts";
 import { time } from "../../format.ts";
 import { changeQuery } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { type LoadState, useLoad } from "../../ui/call.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";

@@ -1,6 +1,6 @@
 import { sentences } from "../../format.ts";
 import { route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";

@@ -1,9 +1,9 @@
 import type { ResultOf, StatusReason } from "../../../client/index.ts";
 import { connection, consoleFetch } from "../../connection.ts";
 import { bytes, listed, number } from "../../format.ts";
-import type { Rights } from "../../rights.ts";
 import { linkTo } from "../../route.ts";
-import { type Session, serverUrl, useSession } from "../../session.ts";
+import type { Rights } from "../../session/rights.ts";
+import { type Session, serverUrl, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useCall, useLoad } from "../../ui/call.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";

@@ -3,15 +3,15 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
 import { Brand } from "../../brand.tsx";
 import { askToSignOut } from "../../menu.tsx";
-import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session.ts";
+import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session/session.ts";
+import { isTokenPersistent } from "../../session/token-storage.ts";
+import { confirmLeaving } from "../../session/unsaved-work.ts";
 import { LanguagePicker } from "../../text/language-picker.tsx";
 import { t } from "../../text/text.ts";
-import { isTokenPersistent } from "../../token-storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Check, Field, FieldError, Form, Segments, Submit, typed } from "../../ui/form.tsx";
 import { explain } from "../../ui/problem.tsx";
-import { confirmLeaving } from "../../unsaved-work.ts";
 
 /** Page shown while nobody is signed in. */
 export function SignInPage({ notice }: { readonly notice: string | undefined }) {

@@ -4,7 +4,7 @@ import type { EditorHandle } from "../../editor/props.ts";
 import { quoteName } from "../../editor/sql-name.ts";
 import { time } from "../../format.ts";
 import { linkTo, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { act, type LoadState, useLoad, WhenLoaded } from "../../ui/call.tsx";

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { number } from "../../format.ts";
 import { closeTo } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { useLoad, WhenLoaded } from "../../ui/call.tsx";

@@ -1,7 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import { InvalidInput, type NodeServerClient, RpcError } from "../../../client/index.ts";
 import type { Mark, Position } from "../../editor/props.ts";
-import { sessionState } from "../../session-state.ts";
+import { sessionState } from "../../session/session-state.ts";
 import { t } from "../../text/text.ts";
 import { explain } from "../../ui/problem.tsx";
 import type { Row } from "./model.ts";

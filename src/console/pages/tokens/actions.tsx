@@ -9,7 +9,7 @@ import {
 } from "../../../client/index.ts";
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 import { listed, sentences } from "../../format.ts";
-import { type Session, serverUrl, signInAgain, useSession } from "../../session.ts";
+import { type Session, serverUrl, signInAgain, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useLoad } from "../../ui/call.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useCall } from "../../ui/call.tsx";

@@ -2,7 +2,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { ago, number, time } from "../../format.ts";
 import { changeQuery, closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useCall, useNow, WhenLoaded } from "../../ui/call.tsx";

@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Limit, Permission, Scope, Token } from "../../../client/index.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
+import { useUnsaved } from "../../session/unsaved-work.ts";
 import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Check, Field, Form, FormProblem, Segments, Submit, TextField, typed } from "../../ui/form.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { useUnsaved } from "../../unsaved-work.ts";
 import { newSecret } from "./actions.tsx";
 import {
   draftProblem,

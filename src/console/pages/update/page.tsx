@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient, ResultOf, VersionRecord } from "../../../client/index.ts";
 import { bytes, time } from "../../format.ts";
 import { replaceQuery, route } from "../../route.ts";
-import { useSession } from "../../session.ts";
+import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useCall, useLoad, WhenLoaded } from "../../ui/call.tsx";

@@ -8,7 +8,7 @@ import {
 } from "../../../../client/index.ts";
 import { bytes, listed, number } from "../../../format.ts";
 import { go } from "../../../route.ts";
-import { useSession } from "../../../session.ts";
+import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/call.tsx";

@@ -3,7 +3,7 @@ import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } fr
 import { bytes, number } from "../../../format.ts";
 import { coverOfSearch } from "../../../keyboard/cover-of-search.ts";
 import { cameBack, go } from "../../../route.ts";
-import { useSession } from "../../../session.ts";
+import { useSession } from "../../../session/session.ts";
 import { browserStorage } from "../../../storage.ts";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ago, bytes, time } from "../../../format.ts";
-import { serverUrl } from "../../../session.ts";
+import { serverUrl } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import type { HTMLAttributes, RefObject } from "preact";
 import { cameBack, closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
-import { type Session, serverUrl } from "../../../session.ts";
+import { type Session, serverUrl } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { toClipboard } from "../../../ui/copy.tsx";
 import type { MenuItem } from "../../../ui/more-menu.tsx";

@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import type { StoredLink } from "../../../../client/index.ts";
 import { time } from "../../../format.ts";
-import type { Rights } from "../../../rights.ts";
-import { serverUrl, useSession } from "../../../session.ts";
+import type { Rights } from "../../../session/rights.ts";
+import { serverUrl, useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { StoredLink } from "../../../../client/index.ts";
 import { ago, number, time } from "../../../format.ts";
-import { useSession } from "../../../session.ts";
+import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";

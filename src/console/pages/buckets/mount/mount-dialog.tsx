@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { basicAuthHint, fitsBasicAuth } from "../../../basic-auth.ts";
 import { closeTo, go, linkTo, route } from "../../../route.ts";
-import { useSession } from "../../../session.ts";
+import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { sessionState } from "../../../session-state.ts";
+import { sessionState } from "../../../session/session-state.ts";
 import { t } from "../../../text/text.ts";
 
 export interface Draft {

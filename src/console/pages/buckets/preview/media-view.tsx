@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { bytes } from "../../../format.ts";
-import { type Session, serverUrl, useSession } from "../../../session.ts";
+import { type Session, serverUrl, useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { useLoad } from "../../../ui/call.tsx";
 import { Skeleton } from "../../../ui/page.tsx";

@@ -1,7 +1,7 @@
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bounds } from "../../../../client/index.ts";
 import { bytes, number, time } from "../../../format.ts";
-import { type Session, serverUrl, useSession } from "../../../session.ts";
+import { type Session, serverUrl, useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { CopyButton, save } from "../../../ui/copy.tsx";

@@ -9,8 +9,9 @@ import {
 } from "../../../../client/index.ts";
 import { untilReachable, whenReachable } from "../../../connection.ts";
 import { number, sentences } from "../../../format.ts";
-import { signedIn } from "../../../session.ts";
-import { onSessionEnd } from "../../../session-state.ts";
+import { signedIn } from "../../../session/session.ts";
+import { onSessionEnd } from "../../../session/session-state.ts";
+import { registerUnsavedWork } from "../../../session/unsaved-work.ts";
 import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
@@ -18,7 +19,6 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { showError, toast } from "../../../ui/toasts.tsx";
 import { FileName } from "../../../ui/visible-text.tsx";
-import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { type Plan, planUpload } from "../files/model.ts";
 import { join, parentOf } from "../path.ts";
 import {

@@ -1,8 +1,9 @@
 import { signal } from "@preact/signals";
-import { PermissionDenied } from "../client/index.ts";
-import { untilReachable, whenReachable } from "./connection.ts";
+import { PermissionDenied } from "../../client/index.ts";
+import { untilReachable, whenReachable } from "../connection.ts";
+import { t } from "../text/text.ts";
+import { toast } from "../ui/toasts.tsx";
 import { endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
-import { t } from "./text/text.ts";
 import {
   forgetToken,
   isForgetPending,
@@ -11,10 +12,9 @@ import {
   storedToken,
   storeToken,
 } from "./token-storage.ts";
-import { toast } from "./ui/toasts.tsx";
 import { isSafeToReload } from "./unsaved-work.ts";
 
-export { serverUrl } from "./connection.ts";
+export { serverUrl } from "../connection.ts";
 export type { Session } from "./live-session.ts";
 
 type SignIn =

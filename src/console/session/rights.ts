@@ -6,7 +6,7 @@ import {
   requirements,
   type Scope,
   type Token,
-} from "../client/index.ts";
+} from "../../client/index.ts";
 
 /** Rights of a token, so that the console can hide actions that would be refused. The server decides. */
 export class Rights {

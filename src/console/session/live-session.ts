@@ -8,10 +8,10 @@ import {
   PermissionDenied,
   type Token,
   Unreachable,
-} from "../client/index.ts";
-import { consoleFetch, serverUrl, whenReachable } from "./connection.ts";
+} from "../../client/index.ts";
+import { consoleFetch, serverUrl, whenReachable } from "../connection.ts";
+import { t } from "../text/text.ts";
 import { Rights } from "./rights.ts";
-import { t } from "./text/text.ts";
 
 /** `integers: "number"`: the console marks rounded numbers, and its JSON export cannot write a bigint. */
 const clientOptions = { timeoutMs: 60_000, integers: "number", fetch: consoleFetch } as const;

@@ -1,4 +1,4 @@
-import { browserStorage, tabStorage } from "./storage.ts";
+import { browserStorage, tabStorage } from "../storage.ts";
 
 /**
  * Token as the server hands it to the page. The browser stores it in a cookie that no script can read. Where the browser proves to the

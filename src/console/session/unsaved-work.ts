@@ -1,8 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
-import { listed } from "./format.ts";
-import { guardLeaving } from "./route.ts";
-import { t } from "./text/text.ts";
-import { confirm } from "./ui/dialog.tsx";
+import { listed } from "../format.ts";
+import { guardLeaving } from "../route.ts";
+import { t } from "../text/text.ts";
+import { confirm } from "../ui/dialog.tsx";
 
 /** Each describes work that signing out would lose, or returns undefined. Pages register theirs when they are first loaded. */
 const sources: (() => string | undefined)[] = [];
