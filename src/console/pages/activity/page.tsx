@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { LogEntry } from "../../../client/index.ts";
-import { untilReachable, whenReachable } from "../../connection.ts";
+import { untilReachable } from "../../connection.ts";
 import { ago, number, sentences, time } from "../../format.ts";
 import { linkTo, replaceQuery, route } from "../../route.ts";
 import { type Session, useSession } from "../../session/session.ts";
@@ -9,6 +9,7 @@ import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad, useNow } from "../../ui/call.tsx";
 import { type Column, DataTable } from "../../ui/data-table.tsx";
+import { Feed } from "../../ui/feed.ts";
 import { Field } from "../../ui/form.tsx";
 import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
@@ -70,7 +71,7 @@ function Memory() {
   );
 }
 
-function StatusBadge({ status: { state } }: { readonly status: AuditStatus }) {
+function StatusBadge({ status: { state } }: { readonly status: Feed["status"]["value"] }) {
   if (state === "failed") return null;
   const isLive = state === "live";
   return (
@@ -235,10 +236,6 @@ function Choice({ label, all, value, options, onChange }: ChoiceProps) {
 const pauseMs = 2000;
 const logFilter = "audit=info";
 
-type AuditStatus =
-  | { readonly state: "connecting" | "live" | "broken" }
-  | { readonly state: "failed"; readonly error: unknown };
-
 /**
  * Live audit trail. The log stream only tells that something was changed; the entries are those of the server's own memory, which counts
  * changes of many files in a row. A hidden tab reads nothing.
@@ -246,7 +243,8 @@ type AuditStatus =
 class AuditFeed {
   /** Entries in the order of time; undefined until the first reading. */
   readonly entries = signal<readonly LogEntry[] | undefined>(undefined);
-  readonly status = signal<AuditStatus>({ state: "connecting" });
+  readonly status: Feed["status"];
+  readonly #feed: Feed;
   readonly #session: Session;
   readonly #abort = new AbortController();
   #isStale = false;
@@ -254,42 +252,26 @@ class AuditFeed {
 
   constructor(session: Session) {
     this.#session = session;
+    this.#feed = new Feed(session);
+    this.status = this.#feed.status;
     document.addEventListener("visibilitychange", this.#readIfStale, { signal: this.#abort.signal });
   }
 
   /** Follows the trail until `close`. To be called again after the status `failed`. */
-  async follow(): Promise<void> {
-    const { signal } = this.#abort;
-    this.status.value = { state: "connecting" };
-    try {
-      await untilReachable(() => this.#listen(), signal);
-    } catch (error) {
-      if (signal.aborted) return;
-      this.status.value = { state: "broken" };
-      // Rejects when the person signs out instead, which leaves this page.
-      const again = await this.#session.recover(error).catch(() => false);
-      if (signal.aborted) return;
-      if (again) await this.follow();
-      else this.status.value = { state: "failed", error };
-    }
+  follow(): Promise<void> {
+    return this.#feed.follow({
+      filter: logFilter,
+      signal: this.#abort.signal,
+      onEvent: ({ kind }) => {
+        if (kind === "broken") return;
+        this.#isStale = true;
+        this.#readIfStale();
+      },
+    });
   }
 
   close(): void {
     this.#abort.abort();
-  }
-
-  async #listen(): Promise<void> {
-    const { signal } = this.#abort;
-    for await (const event of this.#session.client.followLog({ log_filter: logFilter, signal })) {
-      if (event.kind === "broken") {
-        this.status.value = { state: "broken" };
-        void whenReachable();
-        continue;
-      }
-      if (event.kind === "connected") this.status.value = { state: "live" };
-      this.#isStale = true;
-      this.#readIfStale();
-    }
   }
 
   readonly #readIfStale = () => {

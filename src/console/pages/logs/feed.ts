@@ -1,25 +1,18 @@
 import { signal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { untilReachable, whenReachable } from "../../connection.ts";
 import type { Session } from "../../session/session.ts";
+import { Feed } from "../../ui/feed.ts";
 import { useResize } from "../../ui/list.tsx";
-import { explain } from "../../ui/problem.tsx";
 import { type FilterError, filterErrorOf, LogRows, maxRows, type Row } from "./model.ts";
-
-type FeedStatus =
-  | { readonly state: "connecting" }
-  | { readonly state: "live" }
-  | { readonly state: "broken"; readonly why: string }
-  | { readonly state: "failed"; readonly error: unknown };
 
 /** Live log for one page: the rows to show, the rows held back while paused, and the state of the connection. */
 export class LogFeed {
-  readonly #session: Session;
+  readonly #feed: Feed;
+  readonly status: Feed["status"];
   readonly shown = signal<readonly Row[]>([]);
   readonly waiting = signal(0);
   readonly paused = signal(false);
-  readonly status = signal<FeedStatus>({ state: "connecting" });
   /** Filter of the rows shown. */
   readonly filter = signal<string | undefined>(undefined);
   /** Error in the filter that was tried last. */
@@ -37,7 +30,8 @@ export class LogFeed {
   #pending: AbortController | undefined;
 
   constructor(session: Session, capacity = maxRows) {
-    this.#session = session;
+    this.#feed = new Feed(session);
+    this.status = this.#feed.status;
     this.#rows = new LogRows(capacity);
   }
 
@@ -47,12 +41,19 @@ export class LogFeed {
     const controller = new AbortController();
     this.#pending = controller;
     this.filterError.value = undefined;
-    if (this.status.value.state === "failed") this.status.value = { state: "connecting" };
-    try {
-      await untilReachable(() => this.#read(controller, filter), controller.signal);
-    } catch (error) {
-      if (!controller.signal.aborted) await this.#fail(error, filter, controller);
-    }
+    await this.#feed.follow({
+      filter,
+      signal: controller.signal,
+      onEvent: (event) => {
+        if (event.kind === "connected" && !event.again) this.#adopt(controller, filter);
+        else if (event.kind !== "connected" && event.kind !== "broken") this.#rows.add(event);
+        this.#scheduleRender();
+      },
+      takes: (error) => {
+        this.filterError.value = filterErrorOf(error, filter);
+        return this.filterError.value !== undefined;
+      },
+    });
   }
 
   pause(): void {
@@ -76,25 +77,8 @@ export class LogFeed {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
 
-  async #read(controller: AbortController, filter: string): Promise<void> {
-    for await (const event of this.#session.client.followLog({
-      log_filter: filter,
-      signal: controller.signal,
-    })) {
-      if (controller.signal.aborted) return;
-      if (event.kind === "broken") {
-        this.status.value = { state: "broken", why: event.why.message };
-        void whenReachable();
-      } else if (event.kind === "connected") {
-        if (!event.again) this.#adopt(controller, filter);
-        this.status.value = { state: "live" };
-      } else this.#rows.add(event);
-      this.#scheduleRender();
-    }
-  }
-
   #adopt(controller: AbortController, filter: string): void {
-    this.#current?.abort();
+    if (this.#current !== controller) this.#current?.abort();
     this.#current = controller;
     this.#pending = undefined;
     this.filter.value = filter;
@@ -106,21 +90,6 @@ export class LogFeed {
     this.#rows.clear();
     this.generation.value += 1;
     this.resume();
-  }
-
-  async #fail(error: unknown, filter: string, controller: AbortController): Promise<void> {
-    const filterError = filterErrorOf(error, filter);
-    if (filterError !== undefined) {
-      this.filterError.value = filterError;
-      return;
-    }
-    // While the person signs in again the stream is interrupted, not failed.
-    this.status.value = { state: "broken", why: explain(error) };
-    // Rejects when the person signs out instead, which leaves this page.
-    const again = await this.#session.recover(error).catch(() => false);
-    if (controller.signal.aborted) return;
-    if (again) await this.follow(filter);
-    else this.status.value = { state: "failed", error };
   }
 
   /** Publishes the rows once per animation frame, however many arrive. A hidden tab has no frames. */
