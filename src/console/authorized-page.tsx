@@ -14,14 +14,14 @@ export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; 
   const [bug] = useErrorBoundary((error) => console.error(error));
   if (bug !== undefined)
     return (
-      <Page title={entry.title}>
+      <Page title={entry.title()}>
         <Problem error={new Error(t.frame.crashed(String(bug)))} retry={() => location.reload()} />
       </Page>
     );
   if ((entry.opens ?? entry.shown)(session.rights)) return <LoadedPage entry={entry} />;
   return (
-    <Page title={entry.title}>
-      <p>{t.frame.pageNeeds(entry.needs)}</p>
+    <Page title={entry.title()}>
+      <p>{t.frame.pageNeeds(entry.needs())}</p>
     </Page>
   );
 }
@@ -47,7 +47,7 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   }, [entry]);
   if (failed)
     return (
-      <Page title={entry.title}>
+      <Page title={entry.title()}>
         <Problem error={new Error(t.frame.codeMissing)} retry={() => location.reload()} />
       </Page>
     );
@@ -58,7 +58,7 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
       </AfterPlaceholder.Provider>
     );
   return (
-    <Page title={entry.title}>
+    <Page title={entry.title()}>
       <Skeleton />
     </Page>
   );

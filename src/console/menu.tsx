@@ -54,7 +54,7 @@ export function Menu({
               onClick={() => setOpen(false)}
             >
               <Icon name={icon} />
-              {title}
+              {title()}
             </a>
           ))}
       </nav>

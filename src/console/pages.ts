@@ -7,14 +7,14 @@ import type { IconName } from "./ui/icons.tsx";
 export interface PageEntry {
   /** Path in the address: `#/logs`. */
   readonly path: string;
-  readonly title: string;
+  readonly title: () => string;
   readonly icon: IconName;
   /** Whether the page is in the menu of a token with these rights. */
   readonly shown: (rights: Rights) => boolean;
   /** Whether such a token may open it by its address. Default: `shown`. */
   readonly opens?: (rights: Rights) => boolean;
   /** Required permission, shown to a person who opens the address without it. */
-  readonly needs: string;
+  readonly needs: () => string;
   /** File of the documentation about it. */
   readonly docs: string;
   /** Groups of texts that its code uses. */
@@ -27,145 +27,105 @@ export interface PageEntry {
 export const pages: readonly PageEntry[] = [
   {
     path: "overview",
-    get title() {
-      return t.frame.overview;
-    },
+    title: () => t.frame.overview,
     icon: "overview",
     // A token for buckets alone gets nothing but refusals there.
     shown: ({ seesServer, seesBuckets }) => seesServer || !seesBuckets,
-    get needs() {
-      return t.frame.needsAnyToken;
-    },
+    needs: () => t.frame.needsAnyToken,
     docs: "console.md",
     texts: ["overview", "logs", "activity"],
     load: () => import("./pages/overview/page.tsx"),
   },
   {
     path: "activity",
-    get title() {
-      return t.frame.activity;
-    },
+    title: () => t.frame.activity,
     icon: "activity",
     shown: (rights) => rights.may("log_list"),
-    get needs() {
-      return t.frame.needsLogs;
-    },
+    needs: () => t.frame.needsLogs,
     docs: "console.md",
     texts: ["activity"],
     load: () => import("./pages/activity/page.tsx"),
   },
   {
     path: "logs",
-    get title() {
-      return t.frame.logs;
-    },
+    title: () => t.frame.logs,
     icon: "logs",
     shown: (rights) => rights.may("log_list"),
-    get needs() {
-      return t.frame.needsLogs;
-    },
+    needs: () => t.frame.needsLogs,
     docs: "console.md",
     texts: ["logs"],
     load: () => import("./pages/logs/page.tsx"),
   },
   {
     path: "buckets",
-    get title() {
-      return t.frame.buckets;
-    },
+    title: () => t.frame.buckets,
     icon: "buckets",
     shown: ({ seesBuckets }) => seesBuckets,
-    get needs() {
-      return t.frame.needsBucket;
-    },
+    needs: () => t.frame.needsBucket,
     docs: "console.md",
     texts: ["buckets", "files", "bucketTabs"],
     load: () => import("./pages/buckets/page.tsx"),
   },
   {
     path: "sql",
-    get title() {
-      return t.frame.sql;
-    },
+    title: () => t.frame.sql,
     icon: "sql",
     shown: (rights) => rights.may("node-server_exec_sql"),
-    get needs() {
-      return t.frame.needsSql;
-    },
+    needs: () => t.frame.needsSql,
     docs: "console.md",
     texts: ["sql"],
     load: () => import("./pages/sql/page.tsx"),
   },
   {
     path: "config",
-    get title() {
-      return t.frame.config;
-    },
+    title: () => t.frame.config,
     icon: "config",
     shown: (rights) => rights.may("node-server_read_config"),
-    get needs() {
-      return t.frame.needsSuperToken;
-    },
+    needs: () => t.frame.needsSuperToken,
     docs: "config.md",
     texts: ["config", "configKeys"],
     load: () => import("./pages/config/page.tsx"),
   },
   {
     path: "tokens",
-    get title() {
-      return t.frame.tokens;
-    },
+    title: () => t.frame.tokens,
     icon: "tokens",
     shown: (rights) => rights.may("token_create"),
     // Everybody can see what the own token may do.
     opens: () => true,
-    get needs() {
-      return t.frame.needsAnyToken;
-    },
+    needs: () => t.frame.needsAnyToken,
     docs: "console.md",
     texts: ["tokens"],
     load: () => import("./pages/tokens/page.tsx"),
   },
   {
     path: "update",
-    get title() {
-      return t.frame.update;
-    },
+    title: () => t.frame.update,
     icon: "update",
     shown: (rights) => rights.may("node-server_self_update"),
-    get needs() {
-      return t.frame.needsSuperToken;
-    },
+    needs: () => t.frame.needsSuperToken,
     docs: "releases.md",
     texts: ["update"],
     load: () => import("./pages/update/page.tsx"),
   },
   {
     path: "api",
-    get title() {
-      return t.frame.api;
-    },
+    title: () => t.frame.api,
     icon: "api",
     shown: () => true,
-    get needs() {
-      return t.frame.needsAnyToken;
-    },
+    needs: () => t.frame.needsAnyToken,
     docs: "rpc.md",
     texts: ["api"],
     load: () => import("./pages/explorer/page.tsx"),
   },
   {
     path: "docs",
-    get title() {
-      return t.frame.documentation;
-    },
+    title: () => t.frame.documentation,
     icon: "help",
     // The help leads there.
     shown: () => false,
     opens: () => true,
-    get needs() {
-      return t.frame.needsAnyToken;
-    },
+    needs: () => t.frame.needsAnyToken,
     docs: "console.md",
     texts: ["files"],
     load: () => import("./pages/docs/page.tsx"),

@@ -10,8 +10,8 @@ export function Help({ current, onClose }: KeyboardDialogProps) {
   return (
     <Dialog title={t.help.title} onClose={onClose} closesOnBackdrop>
       {current !== undefined && (
-        <section class="form" aria-label={current.title}>
-          <h3>{current.title}</h3>
+        <section class="form" aria-label={current.title()}>
+          <h3>{current.title()}</h3>
           <p>{t.help.pages[current.path]}</p>
           <p class="muted">
             {rich(t.help.documentation, {

@@ -120,7 +120,7 @@ function matching(commands: readonly Command[], text: string): readonly Command[
 function pageCommands({ rights }: Session): readonly Command[] {
   return pages
     .filter(({ shown }) => shown(rights))
-    .map(({ path, title, icon }) => ({ label: title, icon, run: () => go(linkTo(path)) }));
+    .map(({ path, title, icon }) => ({ label: title(), icon, run: () => go(linkTo(path)) }));
 }
 
 function toBucket(name: string): Command {

@@ -178,22 +178,14 @@ export function fieldPairs(fields: Readonly<Record<string, unknown>>): string {
 }
 
 function gapText(row: Exclude<Row, { kind: "entry" }>): string {
-  if (row.kind === "missed") return t.logs.missing(entryCount(row.count), reasons[row.by]);
+  if (row.kind === "missed")
+    return t.logs.missing(entryCount(row.count), row.by === "server" ? t.logs.byServer : t.logs.byClient);
   const { after, before } = row;
   return t.logs.gap({
     after: after && shortTimestamp(after),
     before: before && shortTimestamp(before),
   });
 }
-
-const reasons = {
-  get server() {
-    return t.logs.byServer;
-  },
-  get client() {
-    return t.logs.byClient;
-  },
-};
 
 /** `11-15 08:41:12.345`: the time without the year. */
 function shortTimestamp(timestamp: string): string {

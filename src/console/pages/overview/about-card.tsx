@@ -74,7 +74,11 @@ function ServerCard() {
             <Uptime startedAt={value.startedAt} />
           </dd>
           <dt>{t.overview.database}</dt>
-          <dd>{databases[value.database ?? "hidden"] ?? value.database}</dd>
+          <dd>
+            {value.database === undefined
+              ? t.overview.databaseHidden
+              : (databases[value.database] ?? value.database)}
+          </dd>
           <dt>{t.overview.uuid}</dt>
           <dd class="row">
             <code>{value.uuid}</code>
@@ -90,9 +94,6 @@ function ServerCard() {
 const databases: Readonly<Record<string, string>> = {
   sqlite: "SQLite",
   postgres: "PostgreSQL",
-  get hidden() {
-    return t.overview.databaseHidden;
-  },
 };
 
 function Build({ version }: { readonly version: VersionRecord }) {

@@ -5,7 +5,7 @@ import { type Session, serverUrl, useSession } from "../../../session/session.ts
 import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { CopyButton, save } from "../../../ui/copy.tsx";
-import { confirm, Dialog } from "../../../ui/dialog.tsx";
+import { confirm, Dialog, type Question } from "../../../ui/dialog.tsx";
 import { rich } from "../../../ui/rich.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
@@ -37,7 +37,7 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
   const { files } = access;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
-    if (unsaved && !(await confirm(leaveQuestion))) return;
+    if (unsaved && !(await confirm(leaveQuestion()))) return;
     dropDraft(name, path);
     onClose();
   };
@@ -82,18 +82,10 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
   );
 }
 
-const leaveQuestion = {
-  get title() {
-    return t.frame.leaveQuestion;
-  },
-  get text() {
-    return t.files.changesLost;
-  },
-  get action() {
-    return t.frame.leave;
-  },
-  danger: true,
-};
+function leaveQuestion(): Question {
+  const { leaveQuestion: title, leave: action } = t.frame;
+  return { title, text: t.files.changesLost, action, danger: true };
+}
 
 /** What uses the arrow keys itself. */
 const ownKeys = "input, textarea, select, audio, video, iframe, .editor, [role=tablist], [contenteditable]";
