@@ -83,7 +83,7 @@ export const pages: readonly PageEntry[] = [
     shown: (rights) => rights.may("node-server_read_config"),
     needs: () => t.frame.needsSuperToken,
     docs: "config.md",
-    texts: ["config", "configKeys"],
+    texts: ["config"],
     load: () => import("./pages/config/page.tsx"),
   },
   {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { describeKeys, settings } from "../../src/config/schema.ts";
 import { type ConfigKeys, keyAt, suggestConfig } from "../../src/console/pages/config/config-keys.ts";
-import { configKeys as zh } from "../../src/console/text/zh/config-keys.ts";
+import { config as zh } from "../../src/console/text/zh/config.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import "./texts.ts";
 

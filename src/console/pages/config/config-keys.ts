@@ -6,13 +6,13 @@ export type ConfigKeys = readonly ConfigKey[];
 
 /** Documentation of a key, with code between backticks. Links lead to files of the repository, so only their texts are left. */
 export function descriptionOf({ table, name, description }: ConfigKey): string {
-  const text = t.configKeys.descriptions[table === undefined ? name : `${table}.${name}`] ?? description;
+  const text = t.config.descriptions[table === undefined ? name : `${table}.${name}`] ?? description;
   return text.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
 }
 
 /** Kind of the values of a key. */
 export function typeOf({ type }: ConfigKey): string {
-  return t.configKeys.types[type] ?? type;
+  return t.config.types[type] ?? type;
 }
 
 const header = /^[ \t]*\[[ \t]*([\w-]*)[ \t]*\]/;

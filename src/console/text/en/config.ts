@@ -46,4 +46,7 @@ export const config = {
   removed: "removed:",
   countWarnings: (n: number) => counted(n, { one: "warning", other: "warnings" }),
   countUnchanged: (n: number) => counted(n, { one: "unchanged line", other: "unchanged lines" }),
+  /** Descriptions of keys, by `name` or `table.name`, and of types, in place of those of the server, which are in English. */
+  descriptions: {} as Readonly<Record<string, string>>,
+  types: {} as Readonly<Record<string, string>>,
 };

@@ -9,7 +9,6 @@ export const en = {
   files: async () => (await import("./files.ts")).files,
   sql: async () => (await import("./sql.ts")).sql,
   config: async () => (await import("./config.ts")).config,
-  configKeys: async () => (await import("./config-keys.ts")).configKeys,
   tokens: async () => (await import("./tokens.ts")).tokens,
   update: async () => (await import("./update.ts")).update,
   api: async () => (await import("./api.ts")).api,
