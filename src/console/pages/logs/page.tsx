@@ -8,9 +8,8 @@ import { Button } from "../../ui/button.tsx";
 import { save } from "../../ui/copy.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { Details } from "./details.tsx";
 import { LogFeed } from "./feed.ts";
-import { EmptyState, List } from "./list.tsx";
+import { Details, EmptyState, List } from "./list.tsx";
 import {
   entryCount,
   IncrementalFilter,

@@ -11,10 +11,9 @@ import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import type { Entry } from "../files/model.ts";
 import { join, nameOf, parentOf, publicUrl } from "../path.ts";
-import { draftOf, dropDraft } from "./drafts.ts";
 import { ImageView, PdfView, PlayerView } from "./media-view.tsx";
 import { kindOf } from "./model.ts";
-import { TextView } from "./text-view.tsx";
+import { draftOf, dropDraft, TextView } from "./text-view.tsx";
 
 interface PreviewProps {
   readonly openBucket: OpenBucket;
