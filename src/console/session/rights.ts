@@ -78,9 +78,8 @@ export class Rights {
 
   /** Whether any of the server's own facts may be read: measurements, log, sizes, nodes. */
   get seesServer(): boolean {
-    return (["metrics", "read_logs", "read_storage", "read_nodes"] as const).some((node) =>
-      this.globally({ node }),
-    );
+    const methods = ["node-server_metrics", "log_list", "storage_read", "cluster_nodes"] as const;
+    return methods.some((method) => this.may(method));
   }
 
   /** The bucket, if all limits about buckets name the same one. */
