@@ -18,13 +18,13 @@ import { visibleText } from "../../../ui/visible-text.tsx";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { linkKindsTo, MakeLink } from "../links/link-form.tsx";
 import { bucketToMount, closeMount, MountDialog, openMount } from "../mount/mount-dialog.tsx";
+import { type Totals, totalsOf, totalsText } from "../parts.tsx";
 import { join, nameOf, parentOf } from "../path.ts";
 import { DownloadButton, Preview } from "../preview/preview.tsx";
 import { isUnsaved } from "../preview/text-view.tsx";
 import type { DropContents } from "../uploads/drop.ts";
 import { uploads } from "../uploads/queue.ts";
 import { runOrShowError, useDrop, useUpload } from "../uploads/use-upload.tsx";
-import { type Totals, totalsOf, totalsText } from "./breadcrumbs.tsx";
 import { DeleteDialog, NewDialog, RenameDialog } from "./dialogs.tsx";
 import {
   type Entry,
