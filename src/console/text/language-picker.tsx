@@ -1,7 +1,8 @@
 import { Segments } from "../ui/form.tsx";
 import { showError } from "../ui/toasts.tsx";
+import { chooseLanguage } from "./choose-language.ts";
 import { languageRows, languages } from "./language.ts";
-import { chooseLanguage, language, t } from "./text.ts";
+import { language, t } from "./text.ts";
 
 /** Choice of the language. Each is written in itself, so that it is found whatever the page is in. */
 export function LanguagePicker() {

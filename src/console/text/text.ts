@@ -1,14 +1,5 @@
-import { effect, signal } from "@preact/signals";
-import { browserStorage } from "../storage.ts";
-import {
-  type Language,
-  languageRows,
-  languages,
-  preferred,
-  type TextGroup,
-  type Texts,
-  textGroups,
-} from "./language.ts";
+import { signal } from "@preact/signals";
+import { type Language, languageRows, type TextGroup, type Texts, textGroups } from "./language.ts";
 
 const current = signal<Language>("en");
 const loaded: Partial<Record<Language, Partial<Record<TextGroup, unknown>>>> = {};
@@ -64,26 +55,4 @@ async function load(of: Language, group: TextGroup): Promise<void> {
   if (loaded[of]?.[group] !== undefined) return;
   const texts = await languageRows[of].texts[group]();
   loaded[of] = { ...loaded[of], [group]: texts };
-}
-
-const storageKey = "node-server.language";
-
-/** Loads the texts of the language that was chosen here before, or else of the one that the browser prefers. */
-export async function startLanguage(): Promise<void> {
-  await setLanguage(stored() ?? preferred(navigator.languages));
-  await loadTexts("frame");
-  effect(() => {
-    document.documentElement.lang = languageRows[language()].html;
-  });
-}
-
-/** Switches at once, without a reload, and remembers the choice in this browser. */
-export async function chooseLanguage(next: Language): Promise<void> {
-  await setLanguage(next);
-  browserStorage.write(storageKey, next);
-}
-
-function stored(): Language | undefined {
-  const chosen = browserStorage.read(storageKey);
-  return languages.find((one) => one === chosen);
 }

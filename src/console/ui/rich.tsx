@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { visibleText } from "./visible-text.ts";
 
 /** Puts elements into a text of the catalogue: `<name>` in the text is replaced by the part `name`. */
 export function rich(
@@ -10,4 +11,9 @@ export function rich(
     if (!Object.hasOwn(parts, piece)) throw new Error(`the text has no part for <${piece}>`);
     return parts[piece];
   });
+}
+
+/** Name or path from a bucket. `<bdi>` keeps its writing direction from reordering the text around it. */
+export function FileName({ name }: { readonly name: string }) {
+  return <bdi>{visibleText(name)}</bdi>;
 }

@@ -1,7 +1,7 @@
 import { eventOf, type LogEntry, type ServerEvent, type Token } from "../../../client/index.ts";
 import { bytes, listed, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { commonFolder, parentOf } from "../buckets/path.ts";
 import type { AuditEvent, AuditKind } from "./audit-events.ts";
 

@@ -14,7 +14,7 @@ import { Field } from "../../ui/form.tsx";
 import { Page, Skeleton } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { auditKinds } from "./audit-events.ts";
 import { Change, searchText, useActors, Who } from "./change.tsx";
 import {

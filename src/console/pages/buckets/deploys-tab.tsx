@@ -11,7 +11,7 @@ import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { shellQuote } from "../../ui/visible-text.tsx";
+import { shellQuote } from "../../ui/visible-text.ts";
 import { SiteProblemList } from "./parts.tsx";
 import { onHost } from "./path.ts";
 

@@ -4,7 +4,7 @@ import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useCall } from "../../ui/call.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 
 type Certificate = ResultOf<"node-server_certificates">[number];
 

@@ -9,7 +9,8 @@ import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
 import { Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { FileName, visibleText } from "../../ui/visible-text.tsx";
+import { FileName } from "../../ui/rich.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { withKey, writeConfig } from "../config/reload.ts";
 
 /** Versions of one request. */

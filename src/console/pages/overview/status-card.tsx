@@ -7,7 +7,7 @@ import { type Session, serverUrl, useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useCall, useLoad } from "../../ui/call.tsx";
 import { Icon, type IconName } from "../../ui/icons.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 
 type Verdict = ShownStatus["verdict"];
 

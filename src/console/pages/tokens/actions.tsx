@@ -19,7 +19,7 @@ import { Field, FormDialog, TextField, typed } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { explain, Problem } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { shellQuote, visibleText } from "../../ui/visible-text.tsx";
+import { shellQuote, visibleText } from "../../ui/visible-text.ts";
 import { passwordProblem } from "./draft.ts";
 import { PasswordField, useBucketNames } from "./fields.tsx";
 import {

@@ -11,7 +11,7 @@ import { Search, Segments } from "../../ui/form.tsx";
 import { type MenuItem, MoreMenu } from "../../ui/more-menu.tsx";
 import { Page } from "../../ui/page.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import {
   deleteToken,
   deleteTokens,

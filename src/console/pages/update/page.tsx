@@ -12,7 +12,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
+import { visibleText } from "../../ui/visible-text.ts";
 import { type Progress, tagProblem } from "./model.ts";
 import { isUnderWay, type Run, run, update } from "./run.ts";
 import "./update.css";

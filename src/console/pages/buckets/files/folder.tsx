@@ -14,7 +14,7 @@ import { ContextMenu, type ContextMenuProps, MoreMenu } from "../../../ui/more-m
 import { Skeleton } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { linkKindsTo, MakeLink } from "../links/link-form.tsx";
 import { bucketToMount, closeMount, MountDialog, openMount } from "../mount/mount-dialog.tsx";

@@ -6,7 +6,7 @@ import { t } from "../../../text/text.ts";
 import { toClipboard } from "../../../ui/copy.tsx";
 import type { MenuItem } from "../../../ui/more-menu.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { linkKindsTo } from "../links/link-form.tsx";
 import { join, publicUrl, splitPath } from "../path.ts";

@@ -8,7 +8,7 @@ import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Choice, Field, FormDialog, TextField, typed } from "../../../ui/form.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { Entry } from "../files/model.ts";
 import { nameOf } from "../path.ts";
 

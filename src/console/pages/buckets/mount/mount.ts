@@ -1,5 +1,5 @@
 import { t } from "../../../text/text.ts";
-import { shellQuote } from "../../../ui/visible-text.tsx";
+import { shellQuote } from "../../../ui/visible-text.ts";
 
 /** One step: an instruction, and the text to enter if there is one. */
 export interface Step {

@@ -2,7 +2,7 @@ import { type ComponentChildren, createContext } from "preact";
 import { useContext } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { PlainTable } from "../../../ui/data-table.tsx";
-import { visibleText } from "../../../ui/visible-text.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { type Block, parseMarkdown } from "./markdown.ts";
 import "./preview.css";
 

@@ -8,7 +8,8 @@ import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
 import { publishHeight } from "../../../ui/page.tsx";
 import { explain, explainFor, isUnreachable } from "../../../ui/problem.tsx";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { FileName } from "../../../ui/rich.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { NextTry, Totals, Upload, UploadState } from "./queue.ts";
 import { uploads } from "./queue.ts";
 

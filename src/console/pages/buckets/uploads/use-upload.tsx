@@ -16,9 +16,8 @@ import { hasFiles, takeDrop } from "../../../stray-drops.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { rich } from "../../../ui/rich.tsx";
+import { FileName, rich } from "../../../ui/rich.tsx";
 import { showError, toast } from "../../../ui/toasts.tsx";
-import { FileName } from "../../../ui/visible-text.tsx";
 import { type Plan, planUpload } from "../files/model.ts";
 import { join, parentOf } from "../path.ts";
 import {

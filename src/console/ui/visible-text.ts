@@ -14,11 +14,6 @@ export function visibleText(text: string): string {
   });
 }
 
-/** Name or path from a bucket. `<bdi>` keeps its writing direction from reordering the text around it. */
-export function FileName({ name }: { readonly name: string }) {
-  return <bdi>{visibleText(name)}</bdi>;
-}
-
 /** Quotes a text as one word for `sh`. */
 export function shellQuote(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
