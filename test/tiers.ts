@@ -26,7 +26,7 @@ const fastFiles: Readonly<Record<string, readonly string[]>> = {
     ...["token-limits", "upload-plan"],
     // Jobs, the security of a session, and the walk through all views.
     ...["complaints", "isolation", "jobs-files", "jobs-reach", "jobs-server", "jobs-session", "jobs-sharing"],
-    ...["kept-sign-in", "plain-http", "sign-in", "sign-out", "walk"],
+    ...["kept-sign-in", "sign-in", "sign-out", "walk"],
   ],
   hostile: [],
   process: [

@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "n
 import { join } from "node:path";
 import { testNode } from "../support/node.ts";
 import { storedSite } from "../support/stored-site.ts";
-import { chosenFor } from "../support/tier.ts";
+import { leftToAll } from "../support/tier.ts";
 import { asUser, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const name = "n".repeat(100);
@@ -47,21 +47,27 @@ test("a folder that is 1,550 levels deep, with paths longer than the disk takes,
   expect(staged(node)).toEqual([]);
 });
 
-const throughMoves = "a folder that is 1,550 levels deep is made by moves, listed, moved and removed";
-for (const store of chosenFor(throughMoves, ["objects over sqlite", "objects over postgres"] as const))
-  test(`${throughMoves} (${store})`, async () => {
-    await using node = await testNode({ store, top: "sync_uploads = false\n" });
-    const { dav, to, write } = await storedSite(node);
-    const list = () => node.call("static-bucket-file_list", [node.superToken, "site"]);
-    for (let at = 0; at < 5; at += 1) {
-      await write({ [`chain${at}/${longest}/file.txt`]: "words" });
-      if (at > 0) expect(await to("MOVE", `/chain${at - 1}`, `/chain${at}/${longest}/next`)).toBe(201);
-    }
-    expect(await to("MOVE", "/chain4", "/deep")).toBe(201);
-    expect(await list()).toHaveLength(5);
-    expect((await dav("DELETE", "/deep")).status).toBe(204);
-    expect(await list()).toEqual([]);
-  });
+// Each level is a statement of its own, which takes many times as long on PostgreSQL.
+for (const [store, declare] of [
+  ["objects over sqlite", test],
+  ["objects over postgres", leftToAll(test)],
+] as const)
+  declare(
+    `a folder that is 1,550 levels deep is made by moves, listed, moved and removed (${store})`,
+    async () => {
+      await using node = await testNode({ store, top: "sync_uploads = false\n" });
+      const { dav, to, write } = await storedSite(node);
+      const list = () => node.call("static-bucket-file_list", [node.superToken, "site"]);
+      for (let at = 0; at < 5; at += 1) {
+        await write({ [`chain${at}/${longest}/file.txt`]: "words" });
+        if (at > 0) expect(await to("MOVE", `/chain${at - 1}`, `/chain${at}/${longest}/next`)).toBe(201);
+      }
+      expect(await to("MOVE", "/chain4", "/deep")).toBe(201);
+      expect(await list()).toHaveLength(5);
+      expect((await dav("DELETE", "/deep")).status).toBe(204);
+      expect(await list()).toEqual([]);
+    },
+  );
 
 test("a folder that may be listed but not searched stays with all that it holds, is named, and empty ones like it go", async () => {
   await using node = await testNode();
