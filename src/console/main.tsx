@@ -4,7 +4,7 @@ import { loadVersion } from "./brand.tsx";
 import { importCode } from "./connection.ts";
 import { resume } from "./session/session.ts";
 import { guardStrayDrops } from "./stray-drops.ts";
-import { startLanguage } from "./text/choose-language.ts";
+import { startLanguage } from "./text/language-picker.tsx";
 
 const root = document.getElementById("app");
 if (root === null) throw new Error("the page has no element with the id app");

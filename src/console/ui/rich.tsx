@@ -1,6 +1,4 @@
 import type { ComponentChildren } from "preact";
-import { visibleText } from "./visible-text.ts";
-
 /** Puts elements into a text of the catalogue: `<name>` in the text is replaced by the part `name`. */
 export function rich(
   text: string,
@@ -11,9 +9,4 @@ export function rich(
     if (!Object.hasOwn(parts, piece)) throw new Error(`the text has no part for <${piece}>`);
     return parts[piece];
   });
-}
-
-/** Name or path from a bucket. `<bdi>` keeps its writing direction from reordering the text around it. */
-export function FileName({ name }: { readonly name: string }) {
-  return <bdi>{visibleText(name)}</bdi>;
 }

@@ -3,7 +3,7 @@ import { linkTo } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { useLoad } from "../../ui/call.tsx";
-import { FileName } from "../../ui/rich.tsx";
+import { FileName } from "../../ui/file-name.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { linkToTab } from "../buckets/bucket-tabs.ts";
 import { nameOf, parentOf } from "../buckets/path.ts";

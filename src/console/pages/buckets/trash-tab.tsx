@@ -7,9 +7,9 @@ import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../ui/data-table.tsx";
+import { FileName } from "../../ui/file-name.tsx";
 import { Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
-import { FileName } from "../../ui/rich.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { withKey, writeConfig } from "../config/reload.ts";
 

@@ -3,9 +3,9 @@ import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hook
 import { ago, bytes, time } from "../../../format.ts";
 import { serverUrl } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
+import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
-import { FileName } from "../../../ui/rich.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, publicUrl } from "../path.ts";

@@ -6,7 +6,7 @@ import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { act, useLoad, WhenLoaded } from "../../../ui/call.tsx";
 import { type Column, DataTable, useTableView } from "../../../ui/data-table.tsx";
-import { FileName } from "../../../ui/rich.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import { linkKinds, MakeLink } from "./link-form.tsx";
 
 /** Signed links of a bucket. */
