@@ -1,9 +1,9 @@
 // Auth is the only module that refuses a caller. The Authenticator of this file checks the credentials of every
-// protocol (credentials.ts, passwords.ts, with failure-limiter.ts, which says how long a refusal waits) and returns a
-// Caller (caller.ts); http/request/authentication.ts reads the headers for Basic and Bearer. need.ts compares its
-// limits (limit.ts, also their JSON; permission.ts has the names) with what a method requires, and throws Denied.
-// tokens.ts makes and changes tokens, with the rules for their names; super-token.ts makes the first one. audit-log.ts
-// records every change, token-uses.ts when a token was used.
+// protocol (credentials.ts, passwords.ts, with failure-limiter.ts, which says how long a refusal waits) and the times
+// between which a token is valid, and returns a Caller (caller.ts); http/request/authentication.ts reads the headers
+// for Basic and Bearer. need.ts compares its limits (limit.ts, also their JSON; permission.ts has the names) with what
+// a method requires, and throws Denied. tokens.ts makes and changes tokens, with the rules for their names;
+// super-token.ts makes the first one. audit-log.ts records every change, token-uses.ts when a token was used.
 
 import type { Clock } from "../base/clock.ts";
 import type { Database } from "../db/database.ts";

@@ -1,9 +1,9 @@
 // Http answers every request of every listener. The Router of this file finds the route of an address (route-table.ts),
 // and makes what the routes share. pipeline.ts is the way of every request but calls of JSON-RPC. listen/ accepts
-// connections, request/ reads requests, content/ sends content. Each protocol has its folder: jsonrpc/, static/,
-// webdav/, links/, preview/, console/, s3/. resumable-uploads.ts is tus on the addresses of files, zip.ts makes
-// archives while they are sent, health.ts answers programs that watch the server, access-log.ts writes a line for each
-// request.
+// connections, request/ reads requests and bounds how many run (connection-limiter.ts), content/ sends content. Each
+// protocol has its folder: jsonrpc/, static/, webdav/, links/, preview/, console/, s3/. resumable-uploads.ts is tus on
+// the addresses of files, zip.ts makes archives while they are sent, health.ts answers programs that watch the server,
+// access-log.ts writes a line for each request.
 
 import type { Server } from "bun";
 import type { AuditLog } from "../auth/audit-log.ts";

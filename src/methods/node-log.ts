@@ -87,7 +87,7 @@ const unsubscribe = method({
 
 /**
  * `nodeLog` are the methods of the `node-server` namespace about the log: the entries kept in memory, and the live stream. The
- * contract gives them to the Super Token alone; `log.ts` has the same for tokens with a permission.
+ * contract gives them to the Super Token alone; `log` below has the same for tokens with a permission.
  */
 export const nodeLog = {
   "node-server_log": method({

@@ -1,8 +1,8 @@
 // This folder is plain HTTP: it answers GET, HEAD and OPTIONS for the files of buckets. This file finds the bucket of
 // an address or of a host name (address.ts, which also reads the path of a URL), and shows the placeholder at `/` while
-// no bucket is the root; access.ts checks the caller of a private one. serve.ts answers from memory-cache.ts (which
-// makes the simple 200 and 304 itself), or reads the file by the rules of `_headers` (site-headers.ts, also for other
-// origins) and `_redirects`, with the pages for what does not exist or fails.
+// no bucket is the root; access.ts checks the caller of a private one. serve.ts answers OPTIONS, and GET and HEAD from
+// memory-cache.ts (which makes the simple 200 and 304 itself) or from the file by the rules of `_redirects`, with the
+// pages for what does not exist or fails. site-headers.ts adds the headers of `_headers` and those of CORS.
 
 import type { BucketKey } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
