@@ -1,7 +1,12 @@
 import { expect } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type TreePath, treeRoot } from "../../src/buckets/path.ts";
 import type { FileEntry, FileReader } from "../../src/buckets/ports.ts";
+import { DiskReader } from "../../src/buckets/trees/disk/read.ts";
+import { PathResolver } from "../../src/buckets/trees/disk/resolve.ts";
 import { keys } from "../../src/http/s3/list.ts";
+import { tempFolder } from "../support/node.ts";
 import { test } from "../support/test.ts";
 
 /** A tree of these files in the root, which counts how often it is read. */
@@ -33,8 +38,8 @@ test("a folder is read once for all common prefixes of its names", async () => {
   const { reader, reads } = treeOf(names);
   const found: string[] = [];
   const { signal } = new AbortController();
-  for await (const { key } of keys(reader, { prefix: "", delimiter: "-", after: "", signal }))
-    found.push(key);
+  for await (const batch of keys(reader, { prefix: "", delimiter: "-", after: "", signal }))
+    found.push(...batch.map(({ key }) => key));
   expect(found).toEqual(names.map((name) => name.slice(0, 5)));
   expect(reads).toEqual({ lists: 1, entries: names.length });
 });
@@ -49,4 +54,16 @@ test("a list ends when its client has left", async () => {
   const [outcome] = await Promise.allSettled([list()]);
   expect(outcome).toMatchObject({ status: "rejected", reason: { name: "AbortError" } });
   expect(reads.entries).toBeLessThan(500);
+});
+
+test("a large folder is read in the order of bytes, a few names at a time", async () => {
+  await using folder = await tempFolder();
+  const wanted = [...Array.from({ length: 3000 }, (_, n) => `n-${(n * 7919) % 3000}`), "\uff5e", "\u{1f600}"];
+  for (const name of wanted) writeFileSync(join(folder.path, name), "");
+  const reader = new DiskReader(new PathResolver(folder.path));
+  const found: string[] = [];
+  for await (const entries of reader.entriesAfter(treeRoot, "n-1"))
+    found.push(...entries.map(({ path }) => path));
+  const inOrder = wanted.sort((a, b) => Buffer.compare(Buffer.from(a), Buffer.from(b)));
+  expect(found).toEqual(inOrder.filter((name) => name > "n-1"));
 });

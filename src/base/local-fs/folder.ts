@@ -1,8 +1,16 @@
 import { ptr } from "bun:ffi";
 import { constants, lstatSync, renameSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { asyncFileCalls, type FileCalls, type FileDescriptor, tryLock } from "./file-calls.ts";
-import { type FileState, openLibc, stateIn } from "./local-calls.ts";
+import { byCodePoints } from "../turns.ts";
+import {
+  asyncFileCalls,
+  type FileCalls,
+  type FileDescriptor,
+  maxFolderBytes,
+  syncFileCalls,
+  tryLock,
+} from "./file-calls.ts";
+import { type FileState, openLibc, stateIn, visitNamesInTurns } from "./local-calls.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {
@@ -52,6 +60,44 @@ export class Folder {
   async names(): Promise<string[]> {
     const { size } = await this.#handle.stat();
     return this.#calls.readdir(this.#base, size);
+  }
+
+  /**
+   * firstNames returns the first names behind another one, sorted by their bytes, and whether that is the rest of the folder. In memory are
+   * about twice as many, however large the folder is.
+   */
+  async firstNames(
+    after: string,
+    max: number,
+  ): Promise<{ readonly names: string[]; readonly isRest: boolean }> {
+    let names: string[] = [];
+    let isRest = true;
+    let bound: string | undefined;
+    // Units from surrogates on sort otherwise than their characters; the system sorts texts without them ten times as fast.
+    let hasSurrogates = false;
+    const cut = () => {
+      if (hasSurrogates) names.sort(byCodePoints);
+      else names.sort();
+      if (names.length <= max) return;
+      names.length = max;
+      bound = names[max - 1];
+      isRest = false;
+    };
+    const visit = (name: string) => {
+      if (byCodePoints(name, after) <= 0) return;
+      if (bound !== undefined && byCodePoints(name, bound) > 0) return;
+      names.push(name);
+      hasSurrogates ||= /[\ud800-\uffff]/.test(name);
+      if (names.length >= 2 * max) cut();
+    };
+    const { size } = await this.#handle.stat();
+    const isLarge = size > maxFolderBytes && this.#calls === syncFileCalls;
+    if (!isLarge || !(await visitNamesInTurns(this.#base, visit))) {
+      [names, bound, isRest] = [[], undefined, true];
+      for (const name of await this.#calls.readdir(this.#base, size)) visit(name);
+    }
+    cut();
+    return { names, isRest };
   }
 
   /** The state of a name in this folder, at once; undefined if nothing has it. A link is not followed. */

@@ -105,16 +105,33 @@ export async function readNamesInTurns(path: string): Promise<string[]> {
 }
 
 async function namesInTurns(path: string, calls: LocalCalls): Promise<string[] | undefined> {
+  const names: string[] = [];
+  return (await visitInTurns(path, calls, (name) => names.push(name))) ? names : undefined;
+}
+
+/**
+ * `visitNamesInTurns` visits the names in a large folder of a local disk, in no order, without keeping them. False if Node has to read them;
+ * some may have been visited by then.
+ */
+export async function visitNamesInTurns(path: string, visit: (name: string) => void): Promise<boolean> {
+  const calls = localCalls();
+  return calls !== undefined && visitInTurns(path, calls, visit);
+}
+
+async function visitInTurns(
+  path: string,
+  calls: LocalCalls,
+  visit: (name: string) => void,
+): Promise<boolean> {
   const fd = openSync(path, constants.O_RDONLY | constants.O_DIRECTORY);
   try {
-    const names: string[] = [];
     const pacer = new Pacer();
-    let hasMore = calls.next(fd, (name) => names.push(name));
+    let hasMore = calls.next(fd, visit);
     while (hasMore) {
       if (pacer.isDue) await pacer.nextTurn();
-      hasMore = calls.next(fd, (name) => names.push(name));
+      hasMore = calls.next(fd, visit);
     }
-    return hasMore === undefined ? undefined : names;
+    return hasMore !== undefined;
   } finally {
     closeSync(fd);
   }

@@ -49,17 +49,18 @@ export async function listObjects(call: S3Call): Promise<Response> {
   const entries = items.flatMap((item) => (item.kind === "object" ? [item.entry] : []));
   const objects = await readObjects(files, entries);
   const owner = !isSecond || query.get("fetch-owner") === "true";
+  const end = `<StorageClass>STANDARD</StorageClass>${owner ? `<Owner>${element("ID", bucket.name)}</Owner>` : ""}</Contents>`;
   const contents = items.map((item) => {
     if (item.kind === "prefix")
       return `<CommonPrefixes>${element("Prefix", encode(item.key))}</CommonPrefixes>`;
     const { key, entry } = item;
-    const object = objects.get(entry.path);
-    const [algorithm] = Object.keys(object?.content?.checksums ?? {});
-    return `<Contents>${element("Key", encode(key))}${element("LastModified", new Date(entry.stats.modifiedMs).toISOString())}${element("ETag", object?.etag ?? "")}${
+    const { etag = "", content } = objects.get(entry.path) ?? {};
+    const [algorithm] = content?.checksums === undefined ? [] : Object.keys(content.checksums);
+    const modified = new Date(entry.stats.modifiedMs).toISOString();
+    const size = entry.kind === "folder" ? 0 : entry.stats.size;
+    return `<Contents>${element("Key", encode(key))}<LastModified>${modified}</LastModified><ETag>${etag.replaceAll('"', "&quot;")}</ETag>${
       algorithm === undefined ? "" : element("ChecksumAlgorithm", algorithm.toUpperCase())
-    }${element("Size", entry.kind === "folder" ? 0 : entry.stats.size)}<StorageClass>STANDARD</StorageClass>${
-      owner ? `<Owner>${element("ID", bucket.name)}</Owner>` : ""
-    }</Contents>`;
+    }<Size>${size}</Size>${end}`;
   });
   const last = isTruncated ? (items.at(-1)?.key ?? "") : "";
   const place = isSecond
@@ -117,11 +118,12 @@ async function page(
     items.push(...(await withoutPlainFolders(files, next)));
     next = [];
   };
-  for await (const item of keys(files.reader, query)) {
-    next.push(item);
-    if (next.length >= itemsAtOnce || next.length > max - items.length) await take();
-    if (items.length > max) return { items: items.slice(0, max), isTruncated: true };
-  }
+  for await (const batch of keys(files.reader, query))
+    for (const item of batch) {
+      next.push(item);
+      if (next.length >= itemsAtOnce || next.length > max - items.length) await take();
+      if (items.length > max) return { items: items.slice(0, max), isTruncated: true };
+    }
   await take();
   return { items: items.slice(0, max), isTruncated: items.length > max };
 }
@@ -143,10 +145,10 @@ async function withoutPlainFolders(
 }
 
 /**
- * keys yields the keys of a bucket in the order of their bytes, reading no more of it than what is asked for. Every folder is yielded as
- * an object with a slash at its end; most are not keys.
+ * keys yields the keys of a bucket in the order of their bytes, in batches, reading little more of it than what is asked for. Every folder is
+ * yielded as an object with a slash at its end; most are not keys.
  */
-export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator<ListedKey> {
+export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator<ListedKey[]> {
   const { prefix, delimiter, after, signal } = query;
   if (delimiter === "" || delimiter === "/")
     return yield* keysBelow(reader, { prefix, isFlat: delimiter === "/", place: { after }, signal });
@@ -154,15 +156,21 @@ export async function* keys(reader: FileReader, query: KeyQuery): AsyncGenerator
   const place: Position = { after };
   const isCommon = after.length > prefix.length && after.endsWith(delimiter);
   if (isCommon) place.after += lastCharacter;
-  for await (const item of keysBelow(reader, { prefix, isFlat: false, place, signal })) {
-    const at = item.key.indexOf(delimiter, prefix.length);
-    if (at === -1) {
-      yield item;
-      continue;
+  for await (const batch of keysBelow(reader, { prefix, isFlat: false, place, signal })) {
+    const found: ListedKey[] = [];
+    for (const item of batch) {
+      // The batch was read before the place moved on.
+      if (byCodePoints(item.key, place.after) <= 0) continue;
+      const at = item.key.indexOf(delimiter, prefix.length);
+      if (at === -1) {
+        found.push(item);
+        continue;
+      }
+      const common = item.key.slice(0, at + delimiter.length);
+      place.after = common + lastCharacter;
+      found.push({ kind: "prefix", key: common });
     }
-    const common = item.key.slice(0, at + delimiter.length);
-    place.after = common + lastCharacter;
-    yield { kind: "prefix", key: common };
+    if (found.length > 0) yield found;
   }
 }
 
@@ -182,14 +190,14 @@ interface TreeQuery {
 async function* keysBelow(
   reader: FileReader,
   { prefix, isFlat, place, signal }: TreeQuery,
-): AsyncGenerator<ListedKey> {
+): AsyncGenerator<ListedKey[]> {
   const base = prefix.slice(0, prefix.lastIndexOf("/") + 1);
   const folder = parseTreePath(base.slice(0, -1));
   if (folder === undefined || (base !== "" && folder === treeRoot)) return;
   const entry = await reader.find(folder);
   if (entry?.kind !== "folder") return;
   if (base !== "" && base === prefix && byCodePoints(base, place.after) > 0)
-    yield { kind: "object", key: base, entry };
+    yield [{ kind: "object", key: base, entry }];
   yield* inFolder(reader, { folder, base, place, begins: prefix.slice(base.length), isFlat, signal });
 }
 
@@ -208,61 +216,69 @@ interface FolderQuery {
  * A tree sorts a folder `a` before `a-b`, but its keys begin with `a/` and are behind it: a folder waits until all names are read that could
  * be between the two. These begin with its name, so that few wait at a time.
  */
-async function* inFolder(reader: FileReader, query: FolderQuery): AsyncGenerator<ListedKey> {
-  const { folder, base, place, begins, signal } = query;
+async function* inFolder(reader: FileReader, query: FolderQuery): AsyncGenerator<ListedKey[]> {
+  const { folder, base, place, begins, isFlat, signal } = query;
   const { after } = place;
   if (!after.startsWith(base) && byCodePoints(after, base) > 0) return;
   const [reached = ""] = after.startsWith(base) ? after.slice(base.length).split("/", 1) : [];
   const from = byCodePoints(reached, begins) > 0 ? reached : begins;
   const waiting: Array<{ readonly name: string; readonly entry: FileEntry }> = [];
+  let batch: ListedKey[] = [];
   const add = (name: string, entry: FileEntry) => {
+    const key = base + name;
+    // `a!` is behind the name `a`, but not behind the key `a/b`.
+    if (entry.kind === "file") {
+      if (byCodePoints(key, place.after) > 0) batch.push({ kind: "object", key, entry });
+      return;
+    }
     const at = waiting.findIndex((other) => byCodePoints(other.name, `${name}/`) > 0);
     waiting.splice(at === -1 ? waiting.length : at, 0, { name: `${name}/`, entry });
   };
-  async function* ready(name?: string): AsyncGenerator<ListedKey> {
-    for (let [first] = waiting; first !== undefined; [first] = waiting) {
-      if (name !== undefined && byCodePoints(first.name, name) > 0) return;
-      waiting.shift();
-      yield* folderKeys(reader, first, query);
+  const isReady = (name?: string) =>
+    waiting[0] !== undefined && (name === undefined || byCodePoints(waiting[0].name, name) <= 0);
+  async function* ready(name?: string): AsyncGenerator<ListedKey[]> {
+    while (isReady(name)) {
+      const first = waiting.shift() as (typeof waiting)[number];
+      const key = base + first.name;
+      const isBehind = byCodePoints(key, place.after) > 0;
+      if (isFlat) {
+        // A page that ended within the prefix, by the key of another list, goes on with the prefix.
+        if (isBehind || (place.after !== key && place.after.startsWith(key)))
+          batch.push({ kind: "prefix", key });
+        continue;
+      }
+      if (isBehind) batch.push({ kind: "object", key, entry: first.entry });
+      // Whoever reads the batch may move the place beyond this folder.
+      yield taken();
+      yield* inFolder(reader, { folder: first.entry.path, base: key, place, begins: "", isFlat, signal });
     }
   }
+  const taken = () => {
+    const whole = batch;
+    batch = [];
+    return whole;
+  };
   for (const name of namesBefore(from)) {
     const path = parseTreePath(base + name);
     const entry = name.startsWith(begins) && path !== undefined ? await reader.find(path) : undefined;
-    if (entry === undefined) continue;
-    if (entry.kind === "folder") add(name, entry);
-    else if (byCodePoints(base + name, place.after) > 0) yield { kind: "object", key: base + name, entry };
+    if (entry !== undefined) add(name, entry);
   }
   for await (const entries of reader.entriesAfter(folder, from)) {
     // Nobody reads the rest of the list of a client that has left.
     signal.throwIfAborted();
     for (const entry of entries) {
       const name = entry.path.slice(entry.path.lastIndexOf("/") + 1);
-      if (!name.startsWith(begins)) return yield* ready();
-      yield* ready(name);
-      if (entry.kind === "folder") add(name, entry);
-      // `a!` is behind the name `a`, but not behind the key `a/b`.
-      else if (byCodePoints(base + name, place.after) > 0) yield { kind: "object", key: base + name, entry };
+      if (!name.startsWith(begins)) {
+        yield* ready();
+        return yield taken();
+      }
+      if (isReady(name)) yield* ready(name);
+      add(name, entry);
     }
+    if (batch.length > 0) yield taken();
   }
   yield* ready();
-}
-
-async function* folderKeys(
-  reader: FileReader,
-  { name, entry }: { readonly name: string; readonly entry: FileEntry },
-  { base, place, isFlat, signal }: FolderQuery,
-): AsyncGenerator<ListedKey> {
-  const key = base + name;
-  const { after } = place;
-  const isBehind = byCodePoints(key, after) > 0;
-  if (isFlat) {
-    // A page that ended within the prefix, by the key of another list, goes on with the prefix.
-    if (isBehind || (after !== key && after.startsWith(key))) yield { kind: "prefix", key };
-    return;
-  }
-  if (isBehind) yield { kind: "object", key, entry };
-  yield* inFolder(reader, { folder: entry.path, base: key, place, begins: "", isFlat, signal });
+  yield taken();
 }
 
 /** The name itself, and those before it whose folders have keys behind it: `a` has `a/b`, which is behind `a-b`. */

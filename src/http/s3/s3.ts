@@ -505,11 +505,12 @@ async function deleteBucket({ request, files, bucket, buckets, grant, audit }: S
     );
   const folders: TreePath[] = [];
   const all = { prefix: "", delimiter: "", after: "", signal: request.signal };
-  for await (const item of keys(files.reader, all)) {
-    if (item.kind === "prefix" || item.entry.kind === "file") throw bucketNotEmpty();
-    if ((await readObject(files, item.entry)).marker) throw bucketNotEmpty();
-    folders.push(item.entry.path);
-  }
+  for await (const batch of keys(files.reader, all))
+    for (const item of batch) {
+      if (item.kind === "prefix" || item.entry.kind === "file") throw bucketNotEmpty();
+      if ((await readObject(files, item.entry)).marker) throw bucketNotEmpty();
+      folders.push(item.entry.path);
+    }
   for (const folder of folders.reverse())
     if (
       !(await files.removeEmptyFolder(folder, { grant })) &&

@@ -10,7 +10,7 @@ import {
 import type { Folder } from "../../../base/local-fs/folder.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { type DiskUsage, diskUsageOf, isAbsence, statOrUndefined } from "../../../base/local-fs/stat.ts";
-import { byCodePoints, byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
+import { byCodeUnits, nextTurn, sortInTurns } from "../../../base/turns.ts";
 import { LocalContent, RecentReads } from "../../../blobs/local-content.ts";
 import {
   childPath,
@@ -50,6 +50,8 @@ const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 const maxAttempts = 20;
 /** Entries of a folder that are read before other work gets the event loop. */
 const batchEntries = 128;
+/** Names of a folder that are in memory for a list in order: more than a page of S3 has. */
+const maxNamesAtOnce = 1100;
 
 /**
  * DiskReader reads a bucket's folder. That something is inside is proven on what was opened, so swapping a link changes nothing. It has
@@ -220,12 +222,20 @@ export class DiskReader implements FileReader {
   }
 
   async *entriesAfter(folder: TreePath, after: string): AsyncGenerator<DiskEntry[]> {
-    const { path, names } = await this.#names(folder, (name) => byCodePoints(name, after) > 0, byCodePoints);
-    for (let at = 0; at < names.length; at += batchEntries) {
-      if (at > 0) await nextTurn();
-      yield await this.#inFolder(path, async (held) =>
-        this.#read(held, path, names.slice(at, at + batchEntries)),
-      );
+    for (let last: string | undefined = after; last !== undefined; ) {
+      const from: string = last;
+      const { path, first, names, isRest } = await this.#atFolder(folder, async (held, path) => {
+        const found = await held.firstNames(from, maxNamesAtOnce);
+        return { ...found, path, first: this.#read(held, path, found.names.slice(0, batchEntries)) };
+      });
+      yield first;
+      for (let at = batchEntries; at < names.length; at += batchEntries) {
+        await nextTurn();
+        yield await this.#inFolder(path, async (held) =>
+          this.#read(held, path, names.slice(at, at + batchEntries)),
+        );
+      }
+      last = isRest ? undefined : names.at(-1);
     }
   }
 
@@ -239,15 +249,19 @@ export class DiskReader implements FileReader {
    * The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays
    * open while a slow client reads.
    */
-  async #names(folder: TreePath, isWanted?: (name: string) => boolean, order = byCodeUnits) {
+  #names(folder: TreePath) {
+    return this.#atFolder(folder, async (held, path) => {
+      const names = await sortInTurns(await held.names(), byCodeUnits);
+      return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
+    });
+  }
+
+  /** Throws NotFound, and InvalidInput for a file. */
+  async #atFolder<T>(folder: TreePath, use: (held: Folder, path: TreePath) => Promise<T>): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       const path = await this.#paths.matchUnicode(folder);
       try {
-        return await this.#inFolder(path, async (held) => {
-          const all = await held.names();
-          const names = await sortInTurns(isWanted === undefined ? all : all.filter(isWanted), order);
-          return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
-        });
+        return await this.#inFolder(path, (held) => use(held, path));
       } catch (error) {
         const found = await this.find(folder);
         if (found === undefined) throw notFound(folder);
