@@ -11,27 +11,28 @@ const maxPathBytes = 4095;
 export class Attribute {
   // Every call uses the same memory. None of them waits.
   readonly #name: Buffer;
-  readonly #value: Buffer;
+  /** What `read` has found. */
+  readonly value: Buffer;
   readonly #addresses: { readonly name: Pointer; readonly value: Pointer };
 
   /** `name` is that in the namespace `user`. */
   constructor(name: string, maxBytes: number) {
     this.#name = Buffer.from(`user.${name}\0`);
-    this.#value = Buffer.alloc(maxBytes);
-    this.#addresses = { name: ptr(this.#name), value: ptr(this.#value) };
+    this.value = Buffer.alloc(maxBytes);
+    this.#addresses = { name: ptr(this.#name), value: ptr(this.value) };
   }
 
-  /** Returns the value of an open file, or of the file at a path; undefined if there is none. The next call overwrites it. */
-  read(file: number | string): Buffer | undefined {
+  /** Reads the value of an open file, or of the file at a path, into `value`, and returns its length; 0 if there is none. */
+  read(file: number | string): number {
     const calls = attributeCalls();
-    if (calls === undefined) return undefined;
+    if (calls === undefined) return 0;
     const { name, value } = this.#addresses;
-    const max = this.#value.length;
+    const max = this.value.length;
     const bytes =
       typeof file === "number"
         ? calls.fgetxattr(file, name, value, max)
         : calls.getxattr(addressOf(file), name, value, max);
-    return Number(bytes) > 0 ? this.#value.subarray(0, Number(bytes)) : undefined;
+    return Math.max(0, Number(bytes));
   }
 
   /** Sets the value, as `fill` writes it; `fill` returns its length. False if it could not be set. */
@@ -39,7 +40,7 @@ export class Attribute {
     const calls = attributeCalls();
     if (calls === undefined) return false;
     const { name, value } = this.#addresses;
-    const bytes = fill(this.#value);
+    const bytes = fill(this.value);
     const failed =
       typeof file === "number"
         ? calls.fsetxattr(file, name, value, bytes, 0)

@@ -29,8 +29,8 @@ const maxAttempts = 3;
  * none, or if the file's state tells that it was changed since.
  */
 export function storedHash(file: number | string, state: FileState): string | undefined {
-  const value = attribute.read(file);
-  if (value?.length !== valueBytes) return undefined;
+  if (attribute.read(file) !== valueBytes) return undefined;
+  const { value } = attribute;
   if (value.readDoubleLE(sizeAt) !== state.size || value.readDoubleLE(modifiedAt) !== state.mtimeMs)
     return undefined;
   const delayMs = state.ctimeMs - value.readDoubleLE(changedAt);

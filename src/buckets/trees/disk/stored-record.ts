@@ -17,10 +17,11 @@ const attribute = new Attribute("s3", recordAt + maxRecordBytes);
 
 /** storedRecord returns the record of an open file, or of the file at a path; undefined if it has none for this state. */
 export function storedRecord(file: number | string, { size, mtimeMs }: FileState): Uint8Array | undefined {
-  const value = attribute.read(file);
-  if (value === undefined || value.length < recordAt || value[0] !== form) return undefined;
+  const bytes = attribute.read(file);
+  const { value } = attribute;
+  if (bytes < recordAt || value[0] !== form) return undefined;
   if (value.readUIntLE(sizeAt, 6) !== size || value.readDoubleLE(modifiedAt) !== mtimeMs) return undefined;
-  return Uint8Array.from(value.subarray(recordAt));
+  return new Uint8Array(value.subarray(recordAt, bytes));
 }
 
 /** storeRecord stores the record of the file at a path. False if it is too long, or where the file system stores no attributes. */
