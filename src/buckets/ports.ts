@@ -603,6 +603,13 @@ export interface SinglePiece {
   readonly blob: StoredPiece["blob"];
 }
 
+/** JoinedPieces become one file. */
+export interface JoinedPieces {
+  readonly pieces: readonly SinglePiece[];
+  readonly record: RecordOf;
+  readonly onProgress: () => void;
+}
+
 export interface WholeUpload extends Omit<PieceOfUpload, "offset"> {
   /** In bytes. */
   readonly length: number;
@@ -627,6 +634,11 @@ export interface PartialContents {
   append(piece: PieceOfUpload, content: AsyncIterable<Uint8Array>): Promise<StoredPiece>;
   /** Reads a piece that was stored by itself, whole. NotFound if it is gone. */
   read(piece: SinglePiece): AsyncIterable<Uint8Array>;
+  /**
+   * Makes one file of pieces that were stored by themselves, one after the other, and leaves them as they are. NotFound if one is gone.
+   * `onProgress` is called as they are copied, which may take long.
+   */
+  join(upload: Omit<PieceOfUpload, "offset">, pieces: JoinedPieces): Promise<StagedFile>;
   /** Makes one file of all pieces. NotFound if one is gone. */
   assemble(upload: WholeUpload): Promise<AssembledFile>;
   /** Deletes the content of an upload; `blobs` are the pieces that were blobs. */

@@ -210,6 +210,38 @@ everyStore("the end of an upload can name the checksum and the size of the whole
   expect(await ended(whole, { "x-amz-checksum-sha256": md5("") })).toBe("400 InvalidRequest");
 });
 
+everyStore("the checksum of a whole object is that of its parts, also without their own", async (options) => {
+  await using node = await openNode({ ...options, ...s3Options });
+  const site = await s3Site(node);
+  const { s3, bucket } = site;
+  const parts = ["first ".repeat(100_000), "x", "last"];
+  const known = async (path: string, algorithm: string) => {
+    const { headers } = await s3({ method: "HEAD", path, headers: { "x-amz-checksum-mode": "ENABLED" } });
+    return headers.get(`x-amz-checksum-${algorithm}`);
+  };
+  for (const algorithm of ["crc32", "crc32c", "crc64nvme"]) {
+    const path = `/${bucket}/${algorithm}`;
+    const uploadId = await begin(site, path, {
+      "x-amz-checksum-algorithm": algorithm.toUpperCase(),
+      "x-amz-checksum-type": "FULL_OBJECT",
+    });
+    for (const [at, body] of parts.entries()) await part(site, path, { uploadId, number: at + 1, body });
+    const ended = await complete(
+      site,
+      path,
+      uploadId,
+      parts.map((body, at) => [at + 1, md5(body)]),
+    );
+    expect(ended.status).toBe(200);
+    const body = parts.join("");
+    const headers = { "x-amz-sdk-checksum-algorithm": algorithm.toUpperCase() };
+    await s3({ method: "PUT", path: `${path}-whole`, body, headers });
+    expect(await (await s3({ path })).text()).toBe(body);
+    expect(await known(path, algorithm)).toEqual(expect.any(String));
+    expect(await known(path, algorithm)).toBe(await known(`${path}-whole`, algorithm));
+  }
+});
+
 everyStore("the parts of an upload are together no larger than one upload may be", async (options) => {
   await using node = await openNode({ ...options, ...s3Options, top: "max_upload_size = 10\n" });
   const site = await s3Site(node);

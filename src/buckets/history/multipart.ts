@@ -11,7 +11,7 @@ import type {
 import type { Logger } from "../../log/hub.ts";
 import { countUpload, type FileActivity, type WriteOptions, type WrittenFile } from "../bucket-files.ts";
 import { type TreePath, treePath } from "../path.ts";
-import type { PartialContents, StoredPiece } from "../ports.ts";
+import type { JoinedPieces, PartialContents, SinglePiece, StagedFile, StoredPiece } from "../ports.ts";
 import type { Bucket } from "../record.ts";
 import { isBusy, noUpload, tooManyUploads } from "./faults.ts";
 import { lifetimeMs, maxPerBucket, maxPerToken, outcomeMs } from "./uploads.ts";
@@ -161,12 +161,20 @@ export class MultipartUploads {
 
   /** contentOf yields the content of parts, one after the other. */
   async *contentOf(parts: readonly NumberedPart[]): AsyncGenerator<Uint8Array> {
-    for (const { piece, size, blob, hash } of parts)
-      yield* this.#options.contents.read({
-        id: piece,
-        size,
-        blob: blob === undefined || hash === undefined ? undefined : { key: blob, sha256: hash },
-      });
+    for (const part of parts) yield* this.#options.contents.read(toPiece(part));
+  }
+
+  /** join makes one file of parts, with its record; `contentOf` is for those whose content has to be read, too. */
+  join(
+    bucketPath: string,
+    { name, path }: Pick<MultipartUpload, "name" | "path">,
+    { parts, ...options }: JoinedParts,
+  ): Promise<StagedFile> {
+    const { contents, activity } = this.#options;
+    const pieces = parts.map(toPiece);
+    return countUpload(activity, () =>
+      contents.join({ id: name.id, bucketPath, path }, { pieces, ...options }),
+    );
   }
 
   /**
@@ -219,6 +227,18 @@ export class MultipartUploads {
     const { rows, contents } = this.#options;
     await contents.discard(name.id, await rows.remove(name));
   }
+}
+
+interface JoinedParts extends Omit<JoinedPieces, "pieces"> {
+  readonly parts: readonly NumberedPart[];
+}
+
+function toPiece({ piece, size, blob, hash }: NumberedPart): SinglePiece {
+  return {
+    id: piece,
+    size,
+    blob: blob === undefined || hash === undefined ? undefined : { key: blob, sha256: hash },
+  };
 }
 
 interface CompleteOptions {

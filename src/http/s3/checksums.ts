@@ -150,6 +150,58 @@ function bigEndian(...values: readonly number[]): string {
   return bytes.toString("base64");
 }
 
+/** A checksum by division, as the combination of two needs it: its reflected polynomial, and its bytes. */
+const divisions = {
+  crc32: { polynomial: 0xedb88320n, bytes: 4 },
+  crc32c: { polynomial: 0x82f63b78n, bytes: 4 },
+  crc64nvme: { polynomial: 0x9a6c9329ac4bc9b5n, bytes: 8 },
+} as const;
+
+/** PartChecksum is the checksum of a part, in base64, and how many bytes the part has. */
+export interface PartChecksum {
+  readonly value: string;
+  readonly size: number;
+}
+
+/**
+ * combined returns the checksum of parts one after the other, in base64, without their content: to append so many bytes multiplies what
+ * was computed before them by a power of x, as in zlib's crc32_combine. Undefined for hashes.
+ */
+export function combined(name: ChecksumName, parts: readonly PartChecksum[]): string | undefined {
+  if (name === "sha1" || name === "sha256") return undefined;
+  const { polynomial, bytes } = divisions[name];
+  const one = 1n << BigInt(8 * bytes - 1);
+  const times = (a: bigint, b: bigint): bigint => {
+    let [product, shifted] = [0n, b];
+    for (let bit = one; bit > 0n; bit >>= 1n) {
+      if (a & bit) product ^= shifted;
+      shifted = shifted & 1n ? (shifted >> 1n) ^ polynomial : shifted >> 1n;
+    }
+    return product;
+  };
+  // Parts are mostly of one size.
+  const powers = new Map<number, bigint>();
+  const powerFor = (size: number): bigint => {
+    let power = powers.get(size);
+    if (power !== undefined) return power;
+    power = one;
+    // x to the eighth: one byte.
+    let square = one >> 8n;
+    for (let rest = BigInt(size); rest > 0n; rest >>= 1n) {
+      if (rest & 1n) power = times(square, power);
+      square = times(square, square);
+    }
+    powers.set(size, power);
+    return power;
+  };
+  let sum = 0n;
+  for (const { value, size } of parts) {
+    const own = BigInt(`0x${Buffer.from(value, "base64").toString("hex").padStart(1, "0")}`);
+    sum = times(powerFor(size), sum) ^ own;
+  }
+  return Buffer.from(sum.toString(16).padStart(2 * bytes, "0"), "hex").toString("base64");
+}
+
 /** The checksums of S3, by the end of their headers (`x-amz-checksum-crc32`). */
 const algorithms = {
   crc32: { bytes: 4, open: (): Hasher => new Crc32() },
@@ -204,7 +256,8 @@ export class BodyChecksums {
   readonly #trailing: readonly ChecksumName[];
   readonly #hashers: ReadonlyMap<ChecksumName, Hasher>;
 
-  constructor({ headers }: { readonly headers: Pick<Headers, "get"> }) {
+  /** `further` is computed even if the request does not name it. */
+  constructor({ headers }: { readonly headers: Pick<Headers, "get"> }, further?: ChecksumName) {
     this.#given = checksumsIn(headers);
     this.#contentMd5 = headers.get("content-md5");
     if (this.#contentMd5 !== null && Buffer.from(this.#contentMd5, "base64").length !== 16)
@@ -213,7 +266,7 @@ export class BodyChecksums {
     this.#trailing = checksumNames.filter((name) => trailer.includes(prefix + name));
     const asked = checksumNamed(headers.get("x-amz-sdk-checksum-algorithm"));
     const wanted = checksumNames.filter(
-      (name) => name === asked || name in this.#given || this.#trailing.includes(name),
+      (name) => name === asked || name === further || name in this.#given || this.#trailing.includes(name),
     );
     this.#hashers = new Map(wanted.map((name) => [name, openChecksum(name)]));
   }

@@ -1,6 +1,6 @@
 import { hashesMatch } from "../../auth/credentials.ts";
 import { hexNumber, wholeNumber } from "../../base/numbers.ts";
-import { bodyChunks, declaredLength } from "../request/body.ts";
+import { bodyChunks, declaredLength, readBody } from "../request/body.ts";
 import { S3Error } from "./errors.ts";
 import { type Signature, sha256 } from "./signature.ts";
 
@@ -54,17 +54,30 @@ export class Body {
       throw new S3Error("IncompleteBody", `${size} of ${this.length} bytes arrived; nothing was changed`);
   }
 
+  /** bytes returns the content of a body whose length is known to be short: a stream costs more than writing it. */
+  async bytes(): Promise<Uint8Array> {
+    if (this.#framing?.isChunked) return Buffer.concat(await Array.fromAsync(this.chunks()));
+    const bytes = await readBody(this.#request, this.length ?? 0);
+    if (bytes === undefined || bytes.length !== this.length)
+      throw new S3Error(
+        "IncompleteBody",
+        `${bytes?.length ?? "more"} of ${this.length} bytes arrived; nothing was changed`,
+      );
+    if (
+      this.#framing === undefined &&
+      Bun.CryptoHasher.hash("sha256", bytes, "hex") !== this.#signature.payload
+    )
+      throw wrongPayload();
+    return bytes;
+  }
+
   async *#whole(): AsyncGenerator<Uint8Array> {
     const hasher = this.#framing === undefined ? new Bun.CryptoHasher("sha256") : undefined;
     for await (const chunk of bodyChunks(this.#request)) {
       hasher?.update(chunk);
       yield chunk;
     }
-    if (hasher !== undefined && hasher.digest("hex") !== this.#signature.payload)
-      throw new S3Error(
-        "XAmzContentSHA256Mismatch",
-        "the body does not match x-amz-content-sha256; nothing was changed",
-      );
+    if (hasher !== undefined && hasher.digest("hex") !== this.#signature.payload) throw wrongPayload();
   }
 
   async *#frames(): AsyncGenerator<Uint8Array> {
@@ -201,6 +214,13 @@ function cutOff(): never {
 
 function notChunked(): S3Error {
   return new S3Error("InvalidRequest", "the body is not in the form that x-amz-content-sha256 names");
+}
+
+function wrongPayload(): S3Error {
+  return new S3Error(
+    "XAmzContentSHA256Mismatch",
+    "the body does not match x-amz-content-sha256; nothing was changed",
+  );
 }
 
 function wrongChunk(): S3Error {

@@ -9,11 +9,12 @@ import {
   checksumHeaders,
   checksumNamed,
   checksumNames,
+  combined,
   openChecksum,
 } from "./checksums.ts";
 import { S3Error } from "./errors.ts";
 import { encoderIn, limitIn } from "./list.ts";
-import { type ContentRecord, etagOf, maxParts, recordHeaders } from "./object-record.ts";
+import { type ContentRecord, encodeRecord, etagOf, maxParts, recordHeaders } from "./object-record.ts";
 import { checksumElements, openSource, writeObject } from "./objects.ts";
 import {
   filePath,
@@ -98,8 +99,8 @@ export async function uploadPart(call: S3Call): Promise<Response> {
   const { buckets, bucket } = call;
   const number = partNumberIn(call);
   const upload = await requireOpen(call);
-  const { content, finish } = receiving(call);
-  const stored = await buckets.multipart.store(bucket.path, upload, content);
+  const { content, finish } = receiving(call, checksumNamed(upload.multipart.checksum?.algorithm));
+  const stored = await buckets.multipart.store(bucket.path, upload, content());
   const { md5, checksums } = await finished(call, stored, finish);
   await buckets.multipart.putPart(upload, { number, md5, checksums, stored });
   return new Response(null, { headers: { etag: `"${md5}"`, ...checksumHeaders(checksums) } });
@@ -282,16 +283,16 @@ export async function completeUpload(call: S3Call): Promise<Response> {
   };
   assertSize(call, wanted);
   const whole = new WholeObject(checksumOf(upload, request.headers), wanted);
+  const finish = () => {
+    const record = { ...whole.finish(), headers: upload.multipart.headers };
+    assertChecksums(request.headers, record.checksums);
+    return record;
+  };
   let body: StagedBody;
   try {
-    body = await stageWith(call, path, {
-      content: whole.read(call),
-      finish() {
-        const record = { ...whole.finish(), headers: upload.multipart.headers };
-        assertChecksums(request.headers, record.checksums);
-        return record;
-      },
-    });
+    body = whole.needsContent
+      ? await stageWith(call, path, { content: whole.read(call), finish })
+      : await joinParts(call, upload, { parts: wanted, record: finish() });
   } catch (error) {
     // Another request may have put it in place, and its parts are gone.
     const known = (await findUpload(call)).outcome;
@@ -318,6 +319,20 @@ export async function completeUpload(call: S3Call): Promise<Response> {
         checksumElements({ content }),
     );
   }
+}
+
+/** The store makes one object of the parts, which need not be read. */
+async function joinParts(
+  { buckets, bucket, restartIdleTimer }: S3Call,
+  upload: MultipartUpload,
+  { parts, record }: { readonly parts: readonly NumberedPart[]; readonly record: ContentRecord },
+): Promise<StagedBody> {
+  const staged = await buckets.multipart.join(bucket.path, upload, {
+    parts,
+    record: () => encodeRecord(record),
+    onProgress: restartIdleTimer,
+  });
+  return { staged, record, [Symbol.asyncDispose]: () => staged[Symbol.asyncDispose]() };
 }
 
 /** The checksums in the headers of a Complete are those of the object, not of the document. */
@@ -394,13 +409,26 @@ class WholeObject {
   readonly isComposite: boolean;
   readonly #parts: readonly NumberedPart[];
   readonly #algorithm: ChecksumName | undefined;
+  /** The checksum of the parts one after the other, as far as their own tell it. */
+  readonly #combined: string | undefined;
   readonly #hasher: ReturnType<typeof openChecksum> | undefined;
 
   constructor({ algorithm, isComposite }: WantedChecksum, parts: readonly NumberedPart[]) {
     this.#parts = parts;
     this.#algorithm = algorithm;
     this.isComposite = isComposite;
-    if (this.#algorithm !== undefined && !this.isComposite) this.#hasher = openChecksum(this.#algorithm);
+    if (algorithm === undefined || isComposite) return;
+    const known = parts.flatMap(({ size, checksums }) => {
+      const value = checksums[algorithm];
+      return value === undefined ? [] : [{ value, size }];
+    });
+    if (known.length === parts.length) this.#combined = combined(algorithm, known);
+    if (this.#combined === undefined) this.#hasher = openChecksum(algorithm);
+  }
+
+  /** Whether the parts must be read to know their checksum. */
+  get needsContent(): boolean {
+    return this.#hasher !== undefined;
   }
 
   async *read({ buckets, restartIdleTimer }: S3Call): AsyncGenerator<Uint8Array> {
@@ -415,7 +443,9 @@ class WholeObject {
     const all = Buffer.concat(this.#parts.map(({ md5 }) => Buffer.from(md5, "hex")));
     const md5 = Bun.CryptoHasher.hash("md5", all, "hex");
     const parts = this.#parts.map(({ size }) => size);
-    const value = this.#algorithm && (this.#hasher?.digest("base64") ?? this.#compositeOf(this.#algorithm));
+    const value =
+      this.#algorithm &&
+      (this.#combined ?? this.#hasher?.digest("base64") ?? this.#compositeOf(this.#algorithm));
     if (this.#algorithm === undefined || value === undefined) return { md5, parts, checksums: {} };
     return { md5, parts, checksums: { [this.#algorithm]: value }, composite: this.isComposite };
   }

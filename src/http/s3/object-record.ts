@@ -185,6 +185,11 @@ function decodeRecord(bytes: Uint8Array): ContentRecord | undefined {
   let md5: string | undefined;
   let parts: number[] | undefined;
   let composite = false;
+  let isRight = true;
+  const addHeader = (name: string, value: string) => {
+    isRight &&= isStoredHeader(name) && isHeaderText(value);
+    headers[name] = value;
+  };
   for (let at = 0; at < buffer.length; ) {
     const member = buffer[at] as number;
     at += 1;
@@ -204,14 +209,14 @@ function decodeRecord(bytes: Uint8Array): ContentRecord | undefined {
     else if (member === partsMember) parts = partsIn(buffer.toString("latin1", at, end));
     else if (member === compositeMember) composite = true;
     else if (checksum !== undefined) checksums[checksum] = buffer.toString("base64", at, end);
-    else if (header !== undefined) headers[header] = buffer.toString("latin1", at, end);
+    else if (header !== undefined) addHeader(header, buffer.toString("latin1", at, end));
     else if (member === metadataMember) {
       const [name = "", value = ""] = buffer.toString("latin1", at, end).split("\0", 2);
-      headers[name] = value;
+      addHeader(name, value);
     }
     at = end;
   }
-  if (md5 === undefined || !isStored(headers)) return undefined;
+  if (md5 === undefined || !isRight) return undefined;
   if (composite)
     for (const name of checksumNames)
       if (checksums[name] !== undefined) checksums[name] += `-${parts?.length ?? 1}`;
@@ -231,13 +236,15 @@ function partsIn(text: string): number[] | undefined {
 function isStored(headers: unknown): headers is Readonly<Record<string, string>> {
   if (typeof headers !== "object" || headers === null) return false;
   return Object.entries(headers).every(
-    ([name, text]) =>
-      isStoredHeader(name) && isHeaderName(name) && typeof text === "string" && isHeaderText(text),
+    ([name, text]) => isStoredHeader(name) && typeof text === "string" && isHeaderText(text),
   );
 }
 
 function isStoredHeader(name: string): boolean {
-  return name.startsWith(metadataPrefix) || (contentHeaders as readonly string[]).includes(name);
+  return (
+    (contentHeaders as readonly string[]).includes(name) ||
+    (name.startsWith(metadataPrefix) && isHeaderName(name))
+  );
 }
 
 function isHeaderName(name: string): boolean {

@@ -239,7 +239,8 @@ export async function putObject(call: S3Call): Promise<Response> {
   if (objectKey(key).isFolder) return putFolder(call, headers);
   const path = filePath(call);
   const conditions = await writeConditions(call, path);
-  if (request.body !== null && needsExamination(request))
+  // A look at the body of a short one would make a stream of it.
+  if (needsExamination(request) && request.body !== null)
     await files.examine(await files.reader.resolve(path), { conditions, makeParents: true });
   await using body = await stageBody(call, path, headers);
   const { record } = body;
@@ -314,7 +315,7 @@ async function putFolder(call: S3Call, headers: Record<string, string>): Promise
   const { files, bucket, key, audit, grant } = call;
   const { path } = objectKey(key);
   const { content, finish } = receiving(call);
-  for await (const chunk of content)
+  for await (const chunk of content())
     if (chunk.length > 0)
       throw new S3Error("InvalidArgument", "a key that ends in a slash is a folder, which has no content");
   finish();

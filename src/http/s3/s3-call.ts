@@ -9,7 +9,7 @@ import type { StagedFile } from "../../buckets/ports.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Grant, WriteConditions } from "../../buckets/write-conditions.ts";
 import type { MemoryCache } from "../static/memory-cache.ts";
-import { BodyChecksums, type Checksums } from "./checksums.ts";
+import { BodyChecksums, type ChecksumName, type Checksums } from "./checksums.ts";
 import { Body } from "./chunked-body.ts";
 import { S3Error } from "./errors.ts";
 import { type ContentRecord, conditionEtag, encodeRecord, readObject } from "./object-record.ts";
@@ -121,28 +121,41 @@ export interface StagedBody extends AsyncDisposable {
 /** A body up to this size is read as a whole: a stream costs more than writing it. */
 const maxWholeBytes = 16 * 1024;
 
-/** receiving returns the content of a request, and what `finish` computes of it once all of it was read. */
-export function receiving(call: S3Call): {
-  readonly length: number | undefined;
-  readonly content: AsyncGenerator<Uint8Array>;
+/** Receiving is the body of a request, which is to be read by `content` or, if it is short, by `whole`. */
+interface Receiving {
+  readonly isShort: boolean;
+  readonly content: () => AsyncGenerator<Uint8Array>;
+  readonly whole: () => Promise<Uint8Array>;
+  /** What was computed of the body, once all of it was read. Throws unless that is what the request says. */
   readonly finish: () => { readonly md5: string; readonly checksums: Checksums };
-} {
+}
+
+/** receiving returns the content of a request. `checksum` is computed even if the request does not name it. */
+export function receiving(call: S3Call, checksum?: ChecksumName): Receiving {
   const { request, maxUploadBytes, restartIdleTimer } = call;
   const body = bodyOf(call);
   const { length } = body;
   if (maxUploadBytes > 0 && (length ?? 0) > maxUploadBytes) throw tooLarge(maxUploadBytes);
-  const checksums = new BodyChecksums(request);
-  async function* content() {
-    let size = 0;
-    for await (const chunk of body.chunks()) {
-      restartIdleTimer();
-      size += chunk.length;
-      if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooLarge(maxUploadBytes);
-      checksums.update(chunk);
-      yield chunk;
-    }
-  }
-  return { length, content: content(), finish: () => checksums.finish(body.trailer) };
+  const checksums = new BodyChecksums(request, checksum);
+  return {
+    isShort: length !== undefined && length <= maxWholeBytes,
+    async *content() {
+      let size = 0;
+      for await (const chunk of body.chunks()) {
+        restartIdleTimer();
+        size += chunk.length;
+        if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooLarge(maxUploadBytes);
+        checksums.update(chunk);
+        yield chunk;
+      }
+    },
+    async whole() {
+      const bytes = await body.bytes();
+      checksums.update(bytes);
+      return bytes;
+    },
+    finish: () => checksums.finish(body.trailer),
+  };
 }
 
 /** stageBody stores the body of a request, with the record that it gets; nothing of it is visible yet. */
@@ -151,10 +164,9 @@ export async function stageBody(
   path: TreePath,
   headers: Readonly<Record<string, string>>,
 ): Promise<StagedBody> {
-  const { length, content, finish } = receiving(call);
-  const isShort = length !== undefined && length <= maxWholeBytes;
+  const { isShort, content, whole, finish } = receiving(call);
   return stageWith(call, path, {
-    content: isShort ? await whole(content) : content,
+    content: isShort ? await whole() : content(),
     finish: () => ({ ...finish(), headers }),
   });
 }
@@ -179,12 +191,6 @@ export async function stageWith(
   // The store asks for the record before it returns.
   if (record === undefined) throw new TypeError("the record of the content was not asked for");
   return { staged, record, [Symbol.asyncDispose]: () => staged[Symbol.asyncDispose]() };
-}
-
-async function whole(content: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  for await (const chunk of content) chunks.push(chunk);
-  return chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks);
 }
 
 function bodyOf({ request, signature }: Pick<S3Call, "request" | "signature">): Body {

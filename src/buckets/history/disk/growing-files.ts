@@ -2,9 +2,17 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf } from "../../../base/fault.ts";
-import { asyncFileCalls, type FileDescriptor, writeAll } from "../../../base/local-fs/file-calls.ts";
+import {
+  asyncFileCalls,
+  type FileDescriptor,
+  fileCallsFor,
+  syncFileCalls,
+  writeAll,
+} from "../../../base/local-fs/file-calls.ts";
+import { randomText } from "../../../base/numbers.ts";
 import type {
   AssembledFile,
+  JoinedPieces,
   PartialContents,
   PieceOfUpload,
   SinglePiece,
@@ -13,9 +21,12 @@ import type {
 } from "../../ports.ts";
 import { toTreeFault } from "../../trees/disk/disk-faults.ts";
 import { DiskStagedFile } from "../../trees/disk/staging.ts";
+import { storeRecord } from "../../trees/disk/stored-record.ts";
 import { noUpload } from "../faults.ts";
 
 const readBytes = 1024 * 1024;
+/** A piece up to this size is copied by the system at once. */
+const maxCopyBytes = 64 * 1024 * 1024;
 
 interface GrowingFilesOptions {
   /** The folder of this server's uploads, on the file system of the buckets. */
@@ -70,6 +81,49 @@ export class GrowingFiles implements PartialContents {
     } finally {
       await file.close();
     }
+  }
+
+  /** Disposing the file deletes it. What a crash leaves of it ends with the upload. */
+  async join(
+    { id, path }: Omit<PieceOfUpload, "offset">,
+    { pieces, record: recordOf, onProgress }: JoinedPieces,
+  ): Promise<DiskStagedFile> {
+    const { folder, sync } = this.#options;
+    const diskPath = `${this.#pathOf(id)}/${randomText(16)}`;
+    const size = pieces.reduce((sum, piece) => sum + piece.size, 0);
+    const record = recordOf();
+    const staged = new DiskStagedFile(diskPath, size, record);
+    try {
+      const file = await asyncFileCalls.open(diskPath, "wx", 0o644);
+      try {
+        for (const piece of pieces) await this.#append(file, piece, onProgress);
+        if ((await file.stat()).size !== size) throw noUpload();
+        if (record !== undefined)
+          staged.isRecorded = fileCallsFor(folder) === syncFileCalls && storeRecord(diskPath, record);
+        if (sync) await file.datasync();
+      } finally {
+        await file.close();
+      }
+      return staged;
+    } catch (error) {
+      await staged[Symbol.asyncDispose]();
+      throw codeOf(error) === "ENOENT" ? noUpload() : toTreeFault(error, path);
+    }
+  }
+
+  /** The system copies from file to file, at the present end of the new one. That of a long piece would show no progress. */
+  async #append(file: FileDescriptor, piece: SinglePiece, onProgress: () => void): Promise<void> {
+    if (piece.size === 0) return;
+    if (piece.size > maxCopyBytes)
+      for await (const chunk of this.read(piece)) {
+        await writeAll(file, chunk);
+        onProgress();
+      }
+    else {
+      const copied = await Bun.write(Bun.file(file.fd), Bun.file(this.#pathOf(piece.id)));
+      if (copied !== piece.size) throw noUpload();
+    }
+    onProgress();
   }
 
   async assemble({ id, path, length, wantsHash, onProgress }: WholeUpload): Promise<AssembledFile> {

@@ -10,6 +10,7 @@ import { retryDamaged, verified } from "../../../blobs/content.ts";
 import type {
   AssembledFile,
   History,
+  JoinedPieces,
   PartialContents,
   PieceOfUpload,
   SinglePiece,
@@ -77,6 +78,24 @@ class PartBlobs implements PartialContents {
       if (error instanceof BlobMissingFault) throw noUpload();
       throw error instanceof BlobDamagedFault ? partsDamaged(error) : error;
     }
+  }
+
+  async join(
+    { bucketPath, path }: Omit<PieceOfUpload, "offset">,
+    { pieces, record, onProgress }: JoinedPieces,
+  ): Promise<StagedBlob> {
+    const { blobs, log, stopping } = this.#options;
+    const read = (piece: SinglePiece) => this.read(piece);
+    async function* content() {
+      for (const piece of pieces)
+        for await (const chunk of read(piece)) {
+          onProgress();
+          yield chunk;
+        }
+    }
+    const isEmpty = pieces.every(({ size }) => size === 0);
+    const blob = isEmpty ? undefined : await this.#put(content(), `${bucketPath}/${path}`, stopping);
+    return new StagedBlob({ blob, blobs, log, record: record() });
   }
 
   async assemble({ bucketPath, path, length, parts, onProgress }: WholeUpload): Promise<AssembledFile> {
