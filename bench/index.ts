@@ -24,10 +24,12 @@ import {
   writeMetrics,
   writeMillion,
   writeProcesses,
+  writeS3,
   writeStart,
   writeStores,
   writeTls,
 } from "./report/write.ts";
+import { judgeS3, measureS3, s3Table } from "./s3.ts";
 import { prepareContestants } from "./servers/contenders.ts";
 import { type Bench, openBench } from "./servers/node-server.ts";
 import { describe } from "./shape.ts";
@@ -53,6 +55,7 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   metrics,
   "access-log": accessLog,
   tls,
+  s3,
   stores,
   "stores-million": storesMillion,
   cluster,
@@ -72,6 +75,7 @@ const usual = {
     "metrics",
     "access-log",
     "tls",
+    "s3",
     "stores",
     "cluster",
     "processes",
@@ -158,6 +162,15 @@ async function tls({ bench, pace, origin }: Run): Promise<void> {
   printTable("What requests and handshakes cost over TLS", tlsTable(cells));
   if (pace.quick) return;
   await writeTls(cells, { ...origin, placement: cores.description });
+}
+
+async function s3({ bench, pace, origin }: Run): Promise<void> {
+  await using cores = separateCores();
+  const cells = await measureS3(bench, cores, pace);
+  printTable("What requests of S3 cost", s3Table(cells));
+  if (pace.quick) return;
+  for (const { description, met } of judgeS3(cells)) report(description, met);
+  await writeS3(cells, { ...origin, placement: cores.description });
 }
 
 async function accessLog({ bench, pace }: Run): Promise<void> {

@@ -9,6 +9,8 @@ export interface Load {
   readonly connections: number;
   /** Whether the server speaks TLS, with a certificate of our own. */
   readonly isTls?: boolean;
+  /** Whether all requests are HEAD, whose answers have no bodies. */
+  readonly isHead?: boolean;
   /** Whether each request has a connection of its own, so that its handshake counts. */
   readonly isEachNew?: boolean;
 }
@@ -52,8 +54,11 @@ async function oneByOne(load: Load, next: () => Buffer | undefined): Promise<voi
 }
 
 /** One connection, until `next` has no further request for it. */
-function converse({ port, protocol, isTls = false }: Load, next: () => Buffer | undefined): Promise<void> {
-  const reader: AnswerReader = protocol === "http" ? new HttpReader() : new FrameReader();
+function converse(
+  { port, protocol, isTls = false, isHead = false }: Load,
+  next: () => Buffer | undefined,
+): Promise<void> {
+  const reader: AnswerReader = protocol === "http" ? new HttpReader({ isHead }) : new FrameReader();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   let unsent: Buffer = protocol === "http" ? Buffer.alloc(0) : webSocketHandshake;
   let finished = false;

@@ -14,7 +14,13 @@ export class HttpReader implements AnswerReader {
   #partial = noBytes;
   /** Bytes of the body, or of the chunk with its line end, that are still to come. */
   #missing = 0;
+  readonly #isHead: boolean;
   #state: "head" | "body" | "chunk size" | "chunk" | "last line" = "head";
+
+  /** `isHead` is for answers to HEAD, which name the length of a body that they do not have. */
+  constructor({ isHead = false } = {}) {
+    this.#isHead = isHead;
+  }
 
   read(bytes: Buffer): number {
     let answers = 0;
@@ -48,6 +54,7 @@ export class HttpReader implements AnswerReader {
     const head = rest.toString("latin1", 0, end).toLowerCase();
     if (head[9] !== "2") throw new Error(`a request was answered with ${head.slice(0, 200)}`);
     const length = /\ncontent-length: *(\d+)/.exec(head)?.[1];
+    if (this.#isHead) return end + headEnd.length;
     if (head.includes("\ntransfer-encoding: chunked")) this.#state = "chunk size";
     else if (length !== undefined || head.startsWith("204", 9)) {
       this.#missing = Number(length ?? 0);

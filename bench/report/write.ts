@@ -9,6 +9,7 @@ import { judgedLatencyTable, type Waits } from "../latency.ts";
 import { type MetricsFigure, metricsTable } from "../metrics.ts";
 import type { ProcessCell } from "../processes/measure.ts";
 import { loadLine, processCostTable, processRateTable } from "../processes/tables.ts";
+import { judgeS3, type S3Cell, s3Table } from "../s3.ts";
 import { isInstalled, peers } from "../servers/peers.ts";
 import { describe } from "../shape.ts";
 import type { StartLine } from "../start.ts";
@@ -104,6 +105,14 @@ export async function writeMetrics(figures: readonly MetricsFigure[], origin: Or
 
 export async function writeTls(cells: readonly TlsCell[], origin: Origin): Promise<void> {
   await replaceSection(page, "tls", [markdownTable(tlsTable(cells)), originLine(origin)]);
+}
+
+export async function writeS3(cells: readonly S3Cell[], origin: Origin): Promise<void> {
+  await replaceSection(page, "s3", [
+    markdownTable(s3Table(cells)),
+    verdicts(judgeS3(cells)),
+    originLine(origin),
+  ]);
 }
 
 export async function writeDeploys(figures: DeployFigures, origin: Origin): Promise<void> {
