@@ -179,7 +179,7 @@ function runsOf(sizes: readonly number[]): Array<[size: number, count: number]> 
 
 /** Another program may have written the record: what is not of its form is as if it was not there. */
 function decodeRecord(bytes: Uint8Array): ContentRecord | undefined {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  const buffer = bytes instanceof Buffer ? bytes : Buffer.from(bytes);
   const headers: Record<string, string> = {};
   const checksums: { [N in ChecksumName]?: string } = {};
   let md5: string | undefined;

@@ -21,7 +21,7 @@ export function storedRecord(file: number | string, { size, mtimeMs }: FileState
   const { value } = attribute;
   if (bytes < recordAt || value[0] !== form) return undefined;
   if (value.readUIntLE(sizeAt, 6) !== size || value.readDoubleLE(modifiedAt) !== mtimeMs) return undefined;
-  return new Uint8Array(value.subarray(recordAt, bytes));
+  return Buffer.from(value.subarray(recordAt, bytes));
 }
 
 /** storeRecord stores the record of the file at a path. False if it is too long, or where the file system stores no attributes. */
