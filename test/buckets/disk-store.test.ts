@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { exchangeFolders } from "../../src/base/local-fs/folder.ts";
+import { copyBucket } from "../../src/buckets/copy-bucket.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
 import { filesBelow } from "../../src/buckets/tree-ops.ts";
 import { DiskTree } from "../../src/buckets/trees/disk/disk-tree.ts";
@@ -18,6 +19,7 @@ import type { DeployChanges } from "../../src/db/rows/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { diskHistory } from "../support/disk-buckets.ts";
 import { tempFolder } from "../support/node.ts";
+import { objectNodes } from "../support/object-store.ts";
 
 async function diskStore({
   sync = false,
@@ -190,4 +192,36 @@ test("folders of every size are listed whole, in order and without what no path 
       listed.push(...entries.map((each) => each.path));
     expect(listed).toEqual(expected);
   }
+});
+
+test("a record that is stored with content goes along to every other store, and comes back", async () => {
+  await using disk = await diskStore();
+  await using back = await diskStore({ sync: true });
+  await using nodes = await objectNodes("sqlite");
+  const { store: objects } = await nodes.open();
+  const path = treePath("a");
+  const record = Buffer.from([1, 0, 255]);
+  await using staged = await disk.store.stage(Buffer.from("text"), path, () => record);
+  await disk.store.transact([path], (transaction) => transaction.put(staged, path, { makeParents: true }));
+  const copy = (source: typeof objects | DiskTree, target: typeof objects | DiskTree) =>
+    copyBucket({
+      source: source.reader,
+      target,
+      deletesOthers: false,
+      meter: { add() {}, fileDone() {} },
+      signal: new AbortController().signal,
+    });
+  const recordIn = async ({ reader }: typeof objects | DiskTree) => {
+    await using file = await reader.open(path);
+    return Buffer.from(file.stats.record ?? []);
+  };
+  expect(await copy(disk.store, objects)).toMatchObject({ copied: 1, failures: [] });
+  expect(await recordIn(objects)).toEqual(record);
+  expect(await copy(objects, back.store)).toMatchObject({ copied: 1, failures: [] });
+  expect(await recordIn(back.store)).toEqual(record);
+  expect(await copy(objects, back.store)).toMatchObject({ copied: 0, unchanged: 1 });
+  expect(await recordIn(back.store)).toEqual(record);
+  // Another program that changes the file does not know of the record.
+  writeFileSync(join(back.root, "a"), "other");
+  expect(await recordIn(back.store)).toHaveLength(0);
 });
