@@ -9,6 +9,8 @@ import {
   mayAccess,
   shellQuoted,
   type User,
+  userByName,
+  userByUid,
 } from "../base/local-fs/access.ts";
 import { isInside } from "../base/local-fs/folder.ts";
 import { type ConfiguredFile, configuredFiles, folderModeOf } from "../config/paths.ts";
@@ -130,6 +132,16 @@ export function accessNotes(config: Config, folders: readonly string[], target: 
   ];
 }
 
+/** Names a file that the service will not see, because its unit has a temporary folder of its own (`PrivateTmp`). */
+export function temporaryNotes({ binary, config }: ServiceTarget): string[] {
+  const hidden = [binary, config].find((path) => /^\/(?:var\/)?tmp\//.test(path));
+  return hidden === undefined
+    ? []
+    : [
+        `the service will not start: it has its own temporary folder and cannot see ${hidden}; move it, for instance to /srv/node-server, and install the service again`,
+      ];
+}
+
 function toFolder(path: string): RequiredAccess {
   return { path, bits: write | enter, verb: "write to" };
 }
@@ -137,6 +149,26 @@ function toFolder(path: string): RequiredAccess {
 /** The advice for a path that the common `chown -R` must not touch. */
 function adviceFor(path: string): string {
   return isSystemFolder(path) ? "; name a folder of its own in the configuration" : "";
+}
+
+/** Returns the account that was given, else the one that called sudo, else the present one. Root must be given. */
+export function serviceUser(given: string | undefined, sudoUser: string | undefined): User {
+  const name = given ?? sudoUser;
+  const uid = process.getuid?.() ?? 0;
+  const user = name === undefined ? userByUid(uid) : userByName(name);
+  if (user === undefined)
+    throw new Fault(
+      "NotFound",
+      name === undefined
+        ? `the account with the number ${uid} has no name; name one with --user`
+        : `there is no user ${name} on this machine; create one with \`useradd --system ${name}\`, or name another with --user`,
+    );
+  if (user.uid === 0 && given === undefined)
+    throw new Fault(
+      "Other",
+      "the server should not run as root: name another user with --user (or --user root if that is intended)",
+    );
+  return user;
 }
 
 /** Names the folder of the binary if self-update cannot replace the binary there. Its folder may be inside another writable one. */

@@ -1,5 +1,7 @@
 import { ptr } from "bun:ffi";
+import { existsSync, realpathSync } from "node:fs";
 import { dirname } from "node:path";
+import { Fault } from "../base/fault.ts";
 import type { User } from "../base/local-fs/access.ts";
 import { openLibc } from "../base/local-fs/local-calls.ts";
 import { exitCodes } from "../base/process.ts";
@@ -142,4 +144,35 @@ SystemCallArchitectures=native
 [Install]
 WantedBy=multi-user.target
 `;
+}
+
+/** The folders of which systemd reads the units of the system: systemd.unit(5), without those of generators. */
+const systemdFolders = [
+  "/etc/systemd/system",
+  "/run/systemd/system",
+  "/usr/local/lib/systemd/system",
+  "/usr/lib/systemd/system",
+  "/lib/systemd/system",
+];
+
+/** Returns whether the unit at `path` is one of this machine's systemd. A unit of the same name elsewhere is another one. */
+export function isReadBySystemd(path: string): boolean {
+  const folder = dirname(path);
+  const real = existsSync(folder) ? realpathSync(folder) : folder;
+  return systemdFolders.includes(folder) || systemdFolders.includes(real);
+}
+
+/** Throws unless systemd runs this machine. Containers may have its programs without it. */
+export function requireSystemd(): void {
+  if (Bun.which("systemctl") !== null && existsSync("/run/systemd/system")) return;
+  throw new Fault(
+    "Other",
+    "systemd does not run on this machine; `--no-start` works on the unit file alone, and `node-server serve` runs the server without a service",
+  );
+}
+
+export function systemctl(...args: string[]): void {
+  const { exitCode, stderr } = Bun.spawnSync(["systemctl", ...args]);
+  if (exitCode !== 0)
+    throw new Fault("Other", `systemctl ${args.join(" ")} failed: ${stderr.toString().trim()}`);
 }
