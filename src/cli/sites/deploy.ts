@@ -60,8 +60,7 @@ export const deploy = command({
   async run({ dir, bucket, ...options }, ctx) {
     const client = await connect(ctx, options);
     const real = realFolder(ctx, dir);
-    const { include = [], exclude = [] } = options;
-    const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
+    const tree = readLocalTree(real, SkipRules.read(real, options));
     if (tree.files.size === 0)
       throw new Fault("InvalidInput", `${dir} contains no files to deploy; nothing was done`);
     // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.

@@ -50,9 +50,7 @@ Pages are uploaded after the files they refer to, the front page last; --delete 
     const real = realFolder(ctx, dir);
     const record = await PushRecord.open(ctx, { server: client.url, bucket, dir: real });
     const [mayDelete, force] = [options.delete === true, options.force === true];
-    const { include = [], exclude = [] } = options;
-    const skip = { include, exclude };
-    const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
+    const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip: options };
     return interruptible(ctx, notice, async (signal) => {
       if (options.dryRun) return showPlan(ctx, site, options, signal);
       // Opened before the first push, so that no change during it is missed.
