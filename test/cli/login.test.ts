@@ -22,7 +22,7 @@ story("a token from standard input is checked, kept for its owner alone, and use
   expect((await stat(user.file(kept))).mode & 0o777).toBe(0o600);
   expect((await stat(user.file(".config/node-server"))).mode & 0o777).toBe(0o700);
   expect(await user.does(["call", "static-bucket_list"])).toBe("[]\n");
-  expect(await user.does(["servers"])).toBe(`* one  ${node.url}\n`);
+  expect(await user.does(["servers"])).toBe(`*\tone\t${node.url}\n`);
 });
 
 story("a token that the server refuses is not kept, nor one for a server that is not there", async () => {

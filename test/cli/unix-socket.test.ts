@@ -22,7 +22,7 @@ story("a login through the Unix socket is saved with its whole path and used fro
     code: 0,
     stderr: `logged in to node.sock (${address}) as root\ncan: everything (Super Token)\n`,
   });
-  expect(await user.does(["servers"])).toBe(`* node.sock  ${address}\n`);
+  expect(await user.does(["servers"])).toBe(`*\tnode.sock\t${address}\n`);
   expect(await user.does(["call", "node-server_hello"])).toBe(`"${hello}"\n`);
   expect(await user.does(["status"])).toContain(address);
   expect(await user.does(["sql", "--csv", "SELECT username FROM token"])).toContain("root");

@@ -1,6 +1,10 @@
 import { type NamedTypes, needWords, typeText } from "../../rpc/discover.ts";
 import { isUnixAddress } from "../remote/addresses.ts";
+import { alignedText } from "../terminal/table.ts";
 import { credentialOf, findMethod, methodNames, paramsOf } from "./declaration.ts";
+
+/** Wider cells are not padded to, so that one long type does not move all descriptions. */
+const maxWidth = 40;
 
 /** The help of a method, from its declaration: what it does, needs, takes and returns. */
 export function methodHelp(name: string, url: string): string {
@@ -17,7 +21,9 @@ export function methodHelp(name: string, url: string): string {
   return [
     `${name}\n\n${method.replacedBy === undefined ? "" : `Deprecated: use ${method.replacedBy}. `}${method.doc}\n`,
     `Needs: ${needWords(method).replaceAll("`", "")}\n`,
-    params.length === 0 ? "Takes no params.\n" : `Params (? may be left out):\n${aligned(params)}`,
+    params.length === 0
+      ? "Takes no params.\n"
+      : `Params (? may be left out):\n${alignedText(params, maxWidth)}`,
     event === undefined ? `Result: ${result}\n` : `Each event: ${event}\n`,
     ...(types.length === 0 ? [] : [`Types:\n${types.join("")}`]),
     event === undefined
@@ -29,7 +35,7 @@ export function methodHelp(name: string, url: string): string {
 /** Lists every method with the first sentence of its description. */
 export function methodList(): string {
   const rows = methodNames.map((name) => [`  ${name}`, findMethod(name).doc.split(/(?<=\.) /, 1)[0] ?? ""]);
-  return `Methods:\n${aligned(rows)}`;
+  return `Methods:\n${alignedText(rows, maxWidth)}`;
 }
 
 /** A curl command that can be pasted; it takes the token from the environment. */
@@ -67,19 +73,4 @@ function exampleParams(name: string): [string, unknown][] {
 
 function quoted(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
-}
-
-function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, at) =>
-    Math.min(40, Math.max(...rows.map((row) => (row[at] ?? "").length))),
-  );
-  return rows
-    .map(
-      (row) =>
-        `${row
-          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
-          .join("  ")
-          .trimEnd()}\n`,
-    )
-    .join("");
 }

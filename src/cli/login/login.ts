@@ -101,13 +101,15 @@ const list = command({
   async run(_, ctx) {
     const { current, servers } = await readServers(ctx);
     const rows = Object.entries(servers).map(([name, { url }]) => ({ name, url, current: name === current }));
-    const width = Math.max(0, ...rows.map(({ name }) => name.length));
-    const lines = rows.map(
-      ({ name, url, current }) => `${current ? "*" : " "} ${name.padEnd(width)}  ${url}\n`,
-    );
     if (ctx.env.NODE_SERVER_URL) ctx.say("note: NODE_SERVER_URL is set and overrides this");
     else if (rows.length === 0) ctx.say("no server is saved; `node-server login URL` adds one");
-    return { json: rows, text: lines.join("") };
+    return {
+      json: rows,
+      table: {
+        head: ["", "NAME", "URL"],
+        rows: rows.map(({ name, url, current }) => [current ? "*" : "", name, url]),
+      },
+    };
   },
 });
 

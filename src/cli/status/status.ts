@@ -23,6 +23,7 @@ import {
   type Target,
 } from "../remote/remote.ts";
 import { countText, minuteText, numberText, sizeText, timeText } from "../terminal/quantities.ts";
+import { alignedText } from "../terminal/table.ts";
 import { permissionsText, tokenState } from "../tokens/permissions.ts";
 
 /** Prints the state of a server and of the token in use. */
@@ -191,10 +192,10 @@ function linesOf(state: State, { own, database, nodes }: Answers["answers"]): st
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
     ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),
   };
-  const lines = Object.entries(rows).map(([name, value]) => `${name.padEnd(11)} ${visible(value)}\n`);
+  const lines = alignedText(Object.entries(rows).map(([name, value]) => [name, visible(value)]));
   const warnings = nodes instanceof Error ? [] : nodes.warnings;
   const listed = nodes instanceof Error ? [] : nodes.nodes;
-  return [...lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
+  return [lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
 }
 
 function certificateText(expires: number): string {

@@ -13,13 +13,20 @@ export interface Listing {
 export async function printTable(ctx: Context, { head, rows }: Listing): Promise<void> {
   const plain = rows.map((row) => row.map(visible));
   if (!ctx.out.isTTY) return ctx.print(plain.map((row) => `${row.join("\t")}\n`).join(""));
-  const widths = head.map((_, at) => widthOf([head, ...plain].map((row) => row[at] ?? "")));
+  await ctx.print(alignedText([head, ...plain]));
+}
+
+/** alignedText writes rows in columns. Cells wider than `maxWidth` move those behind them. */
+export function alignedText(
+  rows: readonly (readonly string[])[],
+  maxWidth = Number.POSITIVE_INFINITY,
+): string {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.min(maxWidth, widthOf(rows.map((row) => row[at] ?? ""))),
+  );
   const line = (row: readonly string[]) =>
-    `${widths
-      .map((width, at) => aligned(row[at] ?? "", width))
-      .join("  ")
-      .trimEnd()}\n`;
-  await ctx.print([head, ...plain].map(line).join(""));
+    widths.map((width, at) => aligned(row[at] ?? "", width)).join("  ");
+  return rows.map((row) => `${line(row).trimEnd()}\n`).join("");
 }
 
 /** `sizeCell` returns a number of bytes: in units for people, plain for programs. */
