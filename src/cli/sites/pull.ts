@@ -36,13 +36,13 @@ interface PullItem extends RemoteFile {
 }
 
 interface PullSummary {
-  downloaded: number;
-  bytes: number;
-  unchanged: number;
-  deleted: number;
-  readonly left_out: OmittedFile[];
-  readonly kept: OmittedFile[];
-  readonly failed: OmittedFile[];
+  readonly downloaded: number;
+  readonly bytes: number;
+  readonly unchanged: number;
+  readonly deleted: number;
+  readonly left_out: readonly OmittedFile[];
+  readonly kept: readonly OmittedFile[];
+  readonly failed: readonly OmittedFile[];
 }
 
 interface Pull {
@@ -107,6 +107,7 @@ function goneFrom(ctx: Context, remote: RemoteTree, local: LocalTree, rules: Ski
   return gone;
 }
 
+/** Fetches the chosen files, and then removes what is gone from the bucket, unless a file could not be fetched. */
 async function apply(
   ctx: Context,
   pull: Pull,
@@ -114,25 +115,36 @@ async function apply(
   gone: readonly LocalFile[],
   signal: AbortSignal,
 ): Promise<PullSummary> {
-  const { dir, record } = pull;
-  const summary: PullSummary = {
-    downloaded: 0,
-    bytes: 0,
-    unchanged,
-    deleted: 0,
-    left_out: [...omitted],
-    kept: [],
-    failed: [],
+  const { client, bucket, dir, record } = pull;
+  const source = new BucketReader(client, bucket);
+  let downloaded = 0;
+  const copy: CopyJob<PullItem>["copy"] = async ({ path, size, mtime }, tools, signal) => {
+    const got = await fetchFile({ path, size, mtime, dir }, { files: source, ...tools }, signal);
+    if ("why" in got) return got;
+    record.set(path, { ...got, remoteMtime: mtime });
+    if (!got.changed) return 0;
+    downloaded += 1;
+    return size;
   };
   try {
-    await fetchAll(ctx, pull, files, summary, signal);
-    if (summary.failed.length === 0)
-      for (const file of gone) {
-        const refusal = removeLocal(dir, file);
-        if (refusal !== undefined) summary.kept.push({ path: file.path, ...refusal });
-        else summary.deleted += 1;
-      }
-    return summary;
+    const job = { what: "pulling", phases: [files], copy };
+    const { copied, bytes, failed } = await copyFiles(ctx, job, newSummary(), signal);
+    const kept: OmittedFile[] = [];
+    const removed = failed.length === 0 ? gone : [];
+    for (const file of removed) {
+      const refusal = removeLocal(dir, file);
+      if (refusal !== undefined) kept.push({ path: file.path, ...refusal });
+    }
+    return {
+      downloaded,
+      bytes,
+      // A file may turn out to be here already.
+      unchanged: unchanged + copied - downloaded,
+      deleted: removed.length - kept.length,
+      left_out: omitted,
+      kept,
+      failed,
+    };
   } finally {
     await record.save();
   }
@@ -175,33 +187,6 @@ async function choose(
     unchanged += 1;
   });
   return { files, omitted, unchanged };
-}
-
-/** Fetches the chosen files and counts them in `summary`. One that turns out to be here already is unchanged. */
-async function fetchAll(
-  ctx: Context,
-  { client, bucket, dir, record }: Pull,
-  wanted: readonly PullItem[],
-  summary: PullSummary,
-  signal: AbortSignal,
-): Promise<void> {
-  const files = new BucketReader(client, bucket);
-  const copy: CopyJob<PullItem>["copy"] = async ({ path, size, mtime }, tools, signal) => {
-    const got = await fetchFile({ path, size, mtime, dir }, { files, ...tools }, signal);
-    if ("why" in got) return got;
-    record.set(path, { ...got, remoteMtime: mtime });
-    if (got.changed) summary.downloaded += 1;
-    else summary.unchanged += 1;
-    return got.changed ? size : 0;
-  };
-  const { bytes, failed } = await copyFiles(
-    ctx,
-    { what: "pulling", phases: [wanted], copy },
-    newSummary(),
-    signal,
-  );
-  summary.bytes = bytes;
-  summary.failed.push(...failed);
 }
 
 function showPlan(

@@ -3,6 +3,7 @@ import type { Context } from "../context.ts";
 import { countText, numberText } from "../terminal/quantities.ts";
 import {
   type CopyJob,
+  type CopySummary,
   copyFiles,
   inParallel,
   newSummary,
@@ -17,11 +18,11 @@ import { type PushPlan, planPush, type Site } from "./push-plan.ts";
 
 /** PushSummary is what a push did, as `--json` prints it. */
 export interface PushSummary {
-  uploaded: number;
-  bytes: number;
-  unchanged: number;
-  compared: number;
-  deleted: number;
+  readonly uploaded: number;
+  readonly bytes: number;
+  readonly unchanged: number;
+  readonly compared: number;
+  readonly deleted: number;
   /** Not pushed by intention, such as links that lead out of the folder. */
   readonly left_out: OmittedFile[];
   /** Not pushed by a rule; a folder has a slash at its end. */
@@ -34,7 +35,7 @@ export interface PushSummary {
   readonly kept: OmittedFile[];
   readonly failed: OmittedFile[];
   /** Not sent, because files that they may refer to failed. */
-  not_sent: number;
+  readonly not_sent: number;
 }
 
 /** The interval at which the record is saved during a push, so that one that is killed can be continued. */
@@ -46,38 +47,28 @@ export async function pushOnce(ctx: Context, site: Site, signal: AbortSignal): P
     const { plan, local, remote } = await planPush(ctx, site, signal);
     for (const path of plan.replacesOthers)
       ctx.say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
-    const summary = summaryOf(plan, local);
     const removed = site.delete ? await removeInTheWay(ctx, site, plan, remote, signal) : new Set<string>();
-    summary.deleted += removed.size;
-    await sendAll(ctx, site, plan, summary, signal);
-    if (site.delete && summary.failed.length === 0) {
-      const gone = plan.gone.filter((path) => !removed.has(path));
-      await removeGone(ctx, site, gone, { local, seen: remote, summary }, signal);
-    }
-    return summary;
+    const { copied, bytes, left_out, failed } = await sendAll(ctx, site, plan, signal);
+    const isDeleting = site.delete && failed.length === 0;
+    const gone = isDeleting ? plan.gone.filter((path) => !removed.has(path)) : [];
+    const { deleted, kept } = await removeGone(ctx, site, gone, { local, seen: remote }, signal);
+    return {
+      uploaded: copied,
+      bytes,
+      unchanged: plan.unchanged,
+      compared: plan.compared,
+      deleted: removed.size + deleted,
+      left_out: [...local.omitted, ...left_out],
+      skipped: local.skipped,
+      skipped_there: plan.skippedThere,
+      replaces_others: plan.replacesOthers,
+      kept,
+      failed,
+      not_sent: plan.uploads.length - copied - left_out.length - failed.length,
+    };
   } finally {
     await site.record.save();
   }
-}
-
-function summaryOf(
-  { unchanged, compared, skippedThere, replacesOthers }: PushPlan,
-  { omitted, skipped }: LocalTree,
-): PushSummary {
-  return {
-    uploaded: 0,
-    bytes: 0,
-    unchanged,
-    compared,
-    deleted: 0,
-    left_out: [...omitted],
-    skipped,
-    skipped_there: skippedThere,
-    replaces_others: replacesOthers,
-    kept: [],
-    failed: [],
-    not_sent: 0,
-  };
 }
 
 /** Uploads what the plan names, phase by phase, and saves the record now and then. */
@@ -85,10 +76,8 @@ async function sendAll(
   ctx: Context,
   { client, bucket, record }: Site,
   { uploads, folders }: PushPlan,
-  summary: PushSummary,
   signal: AbortSignal,
-): Promise<void> {
-  if (uploads.length === 0) return;
+): Promise<CopySummary> {
   const files = client.bucket(bucket);
   let savedAt = ctx.clock.monotonic();
   const copy: CopyJob<LocalFile>["copy"] = async (file, tools, signal) => {
@@ -107,18 +96,12 @@ async function sendAll(
   const job = { what: "pushing", phases: inPhases(uploads), folders: { of: files, paths: folders }, copy };
   const done = newSummary();
   try {
-    await copyFiles(ctx, job, done, signal);
+    return await copyFiles(ctx, job, done, signal);
   } catch (error) {
     if (done.copied > 0)
       ctx.say(`${numberText(done.copied)} of ${countText(uploads.length, "file")} are uploaded and recorded`);
     throw error;
   }
-  const { copied, bytes, left_out, failed } = done;
-  summary.uploaded = copied;
-  summary.bytes = bytes;
-  summary.left_out.push(...left_out);
-  summary.failed.push(...failed);
-  summary.not_sent = uploads.length - copied - left_out.length - failed.length;
 }
 
 const pages = /\.(html?|xhtml)$/i;
@@ -164,26 +147,20 @@ async function removeInTheWay(
   return removed;
 }
 
-/** Removal is what `removeGone` decides by, and the summary in which it counts. */
-interface Removal {
-  readonly local: LocalTree;
-  /** The bucket as it was when this push began. */
-  readonly seen: RemoteTree;
-  readonly summary: PushSummary;
-}
-
 /**
  * Deletes from the bucket what the folder does not hold, pages before what they refer to. A file that was changed in the
- * bucket since this push began, or that somebody has locked, stays and is named in the summary.
+ * bucket since this push began (`seen`), or that somebody has locked, is kept.
  */
 async function removeGone(
   ctx: Context,
   site: Site,
   gone: readonly string[],
-  { local, seen, summary }: Removal,
+  { local, seen }: { readonly local: LocalTree; readonly seen: RemoteTree },
   signal: AbortSignal,
-): Promise<void> {
-  if (gone.length === 0) return;
+): Promise<{ readonly deleted: number; readonly kept: OmittedFile[] }> {
+  const kept: OmittedFile[] = [];
+  let deleted = 0;
+  if (gone.length === 0) return { deleted, kept };
   const { client, bucket, record } = site;
   const files = client.bucket(bucket);
   const retry = new RetryPolicy(ctx);
@@ -195,25 +172,22 @@ async function removeGone(
     await inParallel(phase, signal, async ({ path }, signal) => {
       if (!now.has(path)) return record.forget(path);
       if (!sameRemote(now.get(path), seen.get(path)))
-        return void summary.kept.push({
-          path,
-          reason: "changed",
-          why: "it was changed on the server just now",
-        });
+        return void kept.push({ path, reason: "changed", why: "it was changed on the server just now" });
       try {
         await retry.attempt(signal, () => files.remove(path));
       } catch (error) {
         const refusal = refusalOf(error);
         if (refusal === undefined) throw error;
-        return void summary.kept.push({ path, ...refusal });
+        return void kept.push({ path, ...refusal });
       }
       left.delete(path);
       record.forget(path);
-      summary.deleted += 1;
+      deleted += 1;
     });
   const needed = foldersOf(left);
   const emptied = [...foldersOf(gone)].filter((folder) => !needed.has(folder) && !local.folders.has(folder));
   await removeEmptied(site, emptied, signal);
+  return { deleted, kept };
 }
 
 /** Removes folders that lost their last file and that the folder here does not have. */

@@ -128,7 +128,9 @@ export function planText(
 export interface CopyReport {
   /** What was done with the files: `pushed`. */
   readonly verb: string;
-  readonly summary: Pick<CopySummary, "left_out" | "failed"> & { readonly kept?: readonly OmittedFile[] };
+  readonly summary: Readonly<Record<"left_out" | "failed", readonly OmittedFile[]>> & {
+    readonly kept?: readonly OmittedFile[];
+  };
   /** Lines for people. */
   readonly lines: readonly string[];
 }
