@@ -8,7 +8,7 @@ import { connect } from "../remote/remote.ts";
 import { reportCertificates } from "../status/certs.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { countText, numberText, sizeText } from "../terminal/quantities.ts";
-import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy } from "../transfer/engine.ts";
+import { type CopyJob, copyFiles, inParallel, newSummary, RetryPolicy, sizeOf } from "../transfer/engine.ts";
 import {
   hashIfReadable,
   type LocalFile,
@@ -218,10 +218,10 @@ interface Filling {
 
 /** FillSummary is what went into a deploy. */
 interface FillSummary {
-  files: number;
-  bytes: number;
-  uploaded: number;
-  uploaded_bytes: number;
+  readonly files: number;
+  readonly bytes: number;
+  readonly uploaded: number;
+  readonly uploaded_bytes: number;
   readonly left_out: OmittedFile[];
   readonly failed: OmittedFile[];
 }
@@ -239,51 +239,44 @@ async function fill(
   files: readonly LocalFile[],
   signal: AbortSignal,
 ): Promise<FillSummary> {
-  const done: FillSummary = { files: 0, bytes: 0, uploaded: 0, uploaded_bytes: 0, left_out: [], failed: [] };
   try {
-    const announced = await hashAll(filling, files, done, signal);
+    const { announced, unreadable } = await hashAll(filling, files, signal);
     const missing = new Set(await add(ctx, filling, announced, signal));
-    for (const { path, size } of announced) if (!missing.has(path)) count(done, size);
     const uploads = files.filter(({ path }) => missing.has(path));
-    const sent = await sendAll(ctx, filling, uploads, done, signal);
+    const { sent, copied, bytes, left_out, failed } = await sendAll(ctx, filling, uploads, signal);
     const wrong = new Set(await add(ctx, filling, sent, signal));
-    for (const { path, size } of sent) {
-      if (wrong.has(path))
-        done.failed.push({
-          path,
-          reason: "digest_mismatch",
-          why: "the content that arrived differs from what was sent",
-        });
-      else count(done, size);
-    }
-    return done;
+    const arrived = [
+      ...announced.filter(({ path }) => !missing.has(path)),
+      ...sent.filter(({ path }) => !wrong.has(path)),
+    ];
+    const why = "the content that arrived differs from what was sent";
+    const differing = [...wrong].map((path) => ({ path, reason: "digest_mismatch", why }) as const);
+    return {
+      files: arrived.length,
+      bytes: sizeOf(arrived),
+      uploaded: copied,
+      uploaded_bytes: bytes,
+      left_out,
+      failed: [...unreadable, ...failed, ...differing],
+    };
   } finally {
     await filling.record.save();
   }
 }
 
-function count(done: FillSummary, size: number): void {
-  done.files += 1;
-  done.bytes += size;
-}
-
 /** Hashes the files that the record does not know. */
-async function hashAll(
-  { record }: Filling,
-  files: readonly LocalFile[],
-  done: FillSummary,
-  signal: AbortSignal,
-): Promise<FileDigest[]> {
+async function hashAll({ record }: Filling, files: readonly LocalFile[], signal: AbortSignal) {
   const paths = new Set(files.map(({ path }) => path));
   record.keepOnly((path) => paths.has(path));
   const announced: FileDigest[] = [];
+  const unreadable: OmittedFile[] = [];
   await inParallel(files, signal, async ({ path, disk, stamp }) => {
     const known = record.get(path);
     const readAt = Date.now();
     const isKnown = known !== undefined && sameStamp(known.stamp, stamp);
     const hash = isKnown ? known.hash : await hashIfReadable(disk);
     if (hash === undefined)
-      return void done.failed.push({
+      return void unreadable.push({
         path,
         reason: "not_permitted",
         why: `${disk} cannot be read; check its owner and its mode`,
@@ -291,7 +284,7 @@ async function hashAll(
     if (!isKnown) record.set(path, { stamp, hash, remoteMtime: 0, readAt });
     announced.push({ path, size: stamp.size, sha256: hash });
   });
-  return announced;
+  return { announced, unreadable };
 }
 
 /** Announces files, and returns the paths of those that the deploy does not have. */
@@ -313,14 +306,13 @@ async function add(
   return missing;
 }
 
-/** Uploads files, and returns what was sent. */
+/** Uploads files, and returns what was sent beside the summary. */
 async function sendAll(
   ctx: Context,
   { client, bucket, deploy, record }: Filling,
   uploads: readonly LocalFile[],
-  done: FillSummary,
   signal: AbortSignal,
-): Promise<FileDigest[]> {
+) {
   const sent: FileDigest[] = [];
   const files = client.bucket(`${bucket}@${deploy}`);
   const copy: CopyJob<LocalFile>["copy"] = async (file, tools, signal) => {
@@ -331,10 +323,5 @@ async function sendAll(
     return result.stamp.size;
   };
   const job = { what: "deploying", phases: [uploads], copy };
-  const { copied, bytes, left_out, failed } = await copyFiles(ctx, job, newSummary(), signal);
-  done.uploaded = copied;
-  done.uploaded_bytes = bytes;
-  done.left_out.push(...left_out);
-  done.failed.push(...failed);
-  return sent;
+  return { sent, ...(await copyFiles(ctx, job, newSummary(), signal)) };
 }
