@@ -126,9 +126,9 @@ export class Context {
     return this.#surroundings.input();
   }
 
-  /** Reads standard input to its end. */
-  readInput(): Promise<Uint8Array> {
-    return new Response(this.input()).bytes();
+  /** Reads standard input to its end, as UTF-8. */
+  readInput(): Promise<string> {
+    return new Response(this.input()).text();
   }
 
   /** Reads the next line of standard input, without spaces around it; empty at its end. */

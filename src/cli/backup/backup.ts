@@ -1,14 +1,12 @@
 import { type BackupResult, makeBackup, makeBackupFile } from "../../backup/make-backup.ts";
 import { Fault } from "../../base/fault.ts";
-import { findServerUuid } from "../../config/server-uuid.ts";
-import { databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { filesSource } from "../../settings.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { type Context, PipeClosed } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
-import { readConfig } from "../server/open.ts";
+import { readConfig, uuidOf } from "../server/open.ts";
 import { interruptible } from "../terminal/interrupt.ts";
 import { Progress } from "../terminal/progress.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
@@ -31,11 +29,7 @@ export function backup(
     const source = {
       database: config.database,
       configPath: ctx.path(configPath),
-      serverUuid: await findServerUuid(
-        config.server_uuid,
-        ctx.path(configPath),
-        databaseFile(config.database.database_url),
-      ),
+      serverUuid: await uuidOf(config, ctx.path(configPath)),
       files: files ? filesSource(config) : undefined,
       keys,
     };

@@ -7,14 +7,13 @@ import { replaceUrl } from "../../config/config-file.ts";
 import { readConfigFile } from "../../config/default-config.ts";
 import { readOverrides } from "../../config/environment.ts";
 import type { Config } from "../../config/schema.ts";
-import { findServerUuid } from "../../config/server-uuid.ts";
-import { type DatabaseSettings, databaseFile } from "../../db/database.ts";
+import type { DatabaseSettings } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
-import { loadGivenConfig, readConfig } from "../server/open.ts";
+import { loadGivenConfig, noUuid, readConfig, uuidOf } from "../server/open.ts";
 import { type Meter, openMeter } from "../terminal/progress.ts";
 import { countText } from "../terminal/quantities.ts";
 import { refuseRunning } from "./refuse.ts";
@@ -34,8 +33,6 @@ export async function writeUrl(
 const disk = "disk";
 /** Problems that are printed one by one. */
 const maxShown = 20;
-/** Names the staging folder of a server that has no UUID yet. */
-const noUuid = "00000000-0000-0000-0000-000000000000";
 
 export interface MigrateFilesOptions {
   /** The configuration file. */
@@ -64,18 +61,13 @@ export async function migrateFiles(
   // A server that writes on would not be in the copy.
   await refuseRunning(ctx, { config, path });
   const { database = config.database } = options;
-  const found = await findServerUuid(
-    config.server_uuid,
-    ctx.path(path),
-    databaseFile(config.database.database_url),
-  );
   let meter: Meter | undefined;
   let report: CopyFilesReport;
   try {
     report = await copyFiles({
       database,
       staticPath: config.static_path,
-      serverUuid: found ?? noUuid,
+      serverUuid: (await uuidOf(config, ctx.path(path))) ?? noUuid,
       from: config.files,
       to: changed.files,
       keepRemovedDays: changed.keep_removed_days,

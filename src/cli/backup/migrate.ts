@@ -92,7 +92,7 @@ async function copyConfigured(
   signal: AbortSignal,
   { config: path, to, files, writeConfig }: MigrateOptions,
 ): Promise<DatabaseSettings> {
-  const target = checkedUrl(ctx, to === "-" ? new TextDecoder().decode(await ctx.readInput()).trim() : to);
+  const target = checkedUrl(ctx, to === "-" ? (await ctx.readInput()).trim() : to);
   const config = await readConfig(ctx, path, inspectMovedDatabase);
   const { database } = config;
   const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];

@@ -8,20 +8,18 @@ import {
   type ResultOf,
   RpcError,
 } from "../../client/index.ts";
-import { command, exitCodes, type Outcome } from "../command.ts";
+import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
-import { Progress } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
 import { sizeCell } from "../terminal/table.ts";
-import { inParallel } from "../transfer/engine.ts";
-import { type OmittedFile, reportOmitted } from "../transfer/omitted-file.ts";
+import { type CopyJob, copyFiles, newSummary, reportCopies } from "../transfer/engine.ts";
 
-type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path">;
+type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path" | "size">;
 
 interface RestoreAllOptions extends RemoteOptions {
   readonly dryRun?: boolean;
@@ -48,19 +46,30 @@ async function restoreAll(
       ctx.say(
         `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
       );
+      const restores = missing.map(({ path, version }) => ({ path, version }));
       return {
-        json: { dry_run: true, restores: missing, existing },
+        json: { dry_run: true, restores, existing },
         text: missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
       };
     }
-    const failed = await restoreEach(ctx, client, { name: subject.name, versions: missing }, signal);
-    reportOmitted(ctx, "failed", failed);
-    const restored = missing.length - failed.length;
-    ctx.say(
-      `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`,
-    );
-    const code = failed.length > 0 ? exitCodes.failed : exitCodes.done;
-    return { json: { restored, existing, failed }, code };
+    const copy: CopyJob<Version>["copy"] = async ({ path, version, size }, { meter }) => {
+      try {
+        await client.call("static-bucket-file_restore", { name: subject.name, path, version });
+      } catch (error) {
+        if (!(error instanceof RpcError) || !concernsOneFile(error)) throw error;
+        return { reason: faultReason(error.data.reason) ?? "refused", why: error.detail };
+      }
+      meter.add(size);
+      return size;
+    };
+    const job = { what: "restoring", phases: [missing], copy };
+    const summary = await copyFiles(ctx, job, newSummary(), signal);
+    const { copied: restored, failed } = summary;
+    const line = `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`;
+    return {
+      ...reportCopies(ctx, { verb: "restored", summary, lines: [line] }),
+      json: { restored, existing, failed },
+    };
   });
 }
 
@@ -79,7 +88,8 @@ async function findMissing(
       signal,
     );
     const versions = page as readonly Version[];
-    for (const { path, version } of versions) if (!newest.has(path)) newest.set(path, { path, version });
+    for (const { path, version, size } of versions)
+      if (!newest.has(path)) newest.set(path, { path, version, size });
     const last = versions.length < bounds.maxVersions ? undefined : versions.at(-1);
     after = last && { version: last.version, path: last.path };
   } while (after !== undefined);
@@ -96,38 +106,13 @@ async function presentPaths(
 ): Promise<ReadonlySet<string>> {
   try {
     const listed = await client.callAny("static-bucket-file_list", { name, path }, signal);
-    return new Set((listed as readonly Version[]).map(({ path }) => path));
+    return new Set((listed as readonly { readonly path: string }[]).map(({ path }) => path));
   } catch (error) {
     // Nothing is at the path, or a file; that the bucket exists is known.
     if (error instanceof NotFound) return new Set();
     if (error instanceof InvalidInput) return new Set([path]);
     throw error;
   }
-}
-
-async function restoreEach(
-  ctx: Context,
-  client: NodeServerClient,
-  { name, versions }: { readonly name: string; readonly versions: readonly Version[] },
-  signal: AbortSignal,
-): Promise<OmittedFile[]> {
-  const failed: OmittedFile[] = [];
-  if (versions.length === 0) return failed;
-  const line = new Progress(ctx, "restoring");
-  let done = 0;
-  const state = () => `${numberText(done)} of ${countText(versions.length, "file")}`;
-  await inParallel(versions, signal, async ({ path, version }) => {
-    try {
-      await client.call("static-bucket-file_restore", { name, path, version });
-    } catch (error) {
-      if (!(error instanceof RpcError) || !concernsOneFile(error)) throw error;
-      failed.push({ path, reason: faultReason(error.data.reason) ?? "refused", why: error.detail });
-    }
-    done += 1;
-    line.update(state, done / versions.length);
-  });
-  line.end(state, 1);
-  return failed;
 }
 
 /** Whether the other files may still be restored: the path is taken by a folder, locked, or its version was purged meanwhile. */

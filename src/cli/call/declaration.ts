@@ -126,7 +126,7 @@ export function parseValue(text: string): unknown {
 /** Reads a file of UTF-8; `-` is standard input. */
 export async function readText(ctx: Context, path: string): Promise<string> {
   try {
-    const bytes = path === "-" ? await ctx.readInput() : await readFile(ctx.path(path));
+    const bytes = path === "-" ? await new Response(ctx.input()).bytes() : await readFile(ctx.path(path));
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch (error) {
     if (error instanceof TypeError) throw new WrongUsage(`${path} is not text (UTF-8)`);

@@ -1,15 +1,13 @@
 import { InvalidArgumentError } from "commander";
-import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { bounds, type NodeServerClient } from "../../client/index.ts";
 import { addressAtHost, hostsOf } from "../buckets/bucket-address.ts";
 import { command } from "../command.ts";
-import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { parseCount, parseDuration, remoteJson, yes } from "../options.ts";
 import { isLoopback, webAddress } from "../remote/addresses.ts";
 import { connect } from "../remote/remote.ts";
-import { askSecret, confirm } from "../terminal/ask.ts";
+import { askOrReadSecret, confirm } from "../terminal/ask.ts";
 import { minuteText, secondText } from "../terminal/quantities.ts";
 import { parseBucketPath } from "./location.ts";
 
@@ -33,12 +31,14 @@ another secret or password, or loses the permission. \`node-server links BUCKET 
   async run({ place: location, ...options }, ctx) {
     const { bucket: name, path } = parseBucketPath(location);
     const client = await connect(ctx, options);
+    const asked = { what: "password", question: "Password of the link: " };
+    const password = options.password ? await askOrReadSecret(ctx, asked) : undefined;
     const made = await client.call("static-bucket-file_link", {
       name,
       path,
       expires_in: options.expires === undefined ? undefined : Math.floor(options.expires / 1000),
       max_downloads: options.maxDownloads,
-      password: options.password ? await readPassword(ctx) : undefined,
+      password,
       note: options.note,
       upload: options.upload,
       zip: options.zip,
@@ -66,18 +66,6 @@ function parseExpiry(text: string): number {
 /** The address to send to people: at the bucket's own host name if it has one and the token may know it. */
 function addressFor({ url }: NodeServerClient, host: string | undefined, address: string): string {
   return host === undefined ? webAddress(url, address) : addressAtHost(url, host, address);
-}
-
-/** Never an option: other users of the machine can read the arguments of a program. */
-async function readPassword(ctx: Context): Promise<string> {
-  const password =
-    ctx.terminal === undefined
-      ? new TextDecoder().decode(await ctx.readInput())
-      : await askSecret(ctx, "Password of the link: ");
-  const line = password.replace(/\r?\n$/, "");
-  if (line === "")
-    throw new Fault("Other", "no password was given; type it on a terminal, or pipe it to standard input");
-  return line;
 }
 
 /** Lists the stored links of a bucket, or revokes one or all. */

@@ -64,6 +64,13 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
+/** Finds a server by name; throws if there is none. */
+export function requireServer(known: KnownServers, name: string): KnownServer {
+  const found = knownServer(known, name);
+  if (found !== undefined) return found;
+  throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
+}
+
 /**
  * Reads the address of a server or of its Unix socket; throws when it is invalid. `command` is the command that it is an argument
  * of, for the message.

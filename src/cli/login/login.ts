@@ -1,18 +1,17 @@
-import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { type CommandRow, command } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { json } from "../options.ts";
 import { clientFor, fetchFor, readCa, type Target } from "../remote/remote.ts";
-import { askSecret } from "../terminal/ask.ts";
+import { askOrReadSecret } from "../terminal/ask.ts";
 import { minuteText } from "../terminal/quantities.ts";
 import {
-  knownServer,
   nameFromUrl,
   parseServerName,
   parseServerUrl,
   readServers,
+  requireServer,
   requireServersWritable,
   writeServers,
 } from "./known-servers.ts";
@@ -59,13 +58,7 @@ async function tokenFor(ctx: Context, url: string): Promise<string> {
     ctx.say("using the token in NODE_SERVER_TOKEN");
     return given;
   }
-  const token =
-    ctx.terminal === undefined
-      ? new TextDecoder().decode(await ctx.readInput())
-      : await askSecret(ctx, `Token for ${url}: `);
-  if (token.trim() === "")
-    throw new Fault("Other", "no token was given; type it on a terminal, or pipe it to standard input");
-  return token.trim();
+  return (await askOrReadSecret(ctx, { what: "token", question: `Token for ${url}: ` })).trim();
 }
 
 function isUnencrypted(url: string): boolean {
@@ -81,8 +74,7 @@ export const logout = command({
     const known = await readServers(ctx);
     const name = wanted ?? known.current;
     if (name === undefined) throw new WrongUsage("no server is in use; name the one to remove");
-    if (knownServer(known, name) === undefined)
-      throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
+    requireServer(known, name);
     const { [name]: _, ...servers } = known.servers;
     // The next server in use is chosen by the user, not by the order of the file.
     const current = known.current === undefined || known.current === name ? {} : { current: known.current };
@@ -119,9 +111,7 @@ const use = command({
   summary: "use this server from now on",
   async run({ name }, ctx) {
     const known = await readServers(ctx);
-    const found = knownServer(known, name);
-    if (found === undefined)
-      throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
+    const found = requireServer(known, name);
     await writeServers(ctx, { ...known, current: name });
     ctx.say(`${name} (${found.url}) is now in use`);
     return undefined;

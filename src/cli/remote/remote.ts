@@ -13,7 +13,13 @@ import {
 import { exitCodes } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
-import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
+import {
+  type KnownServers,
+  knownServer,
+  parseServerUrl,
+  readServers,
+  requireServer,
+} from "../login/known-servers.ts";
 import { Interrupted } from "../terminal/ask.ts";
 import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./addresses.ts";
 
@@ -190,10 +196,8 @@ function urlOf(
   { paired, known }: { readonly paired: string | undefined; readonly known: KnownServers },
 ): string {
   if (server !== undefined) {
-    const url = knownServer(known, server)?.url;
-    if (url !== undefined) return url;
-    if (/^https?:\/\//i.test(server) || isUnixAddress(server)) return parseServerUrl(ctx, server);
-    throw new WrongUsage(`there is no saved server ${server}; \`node-server servers\` lists them`);
+    const isAddress = /^https?:\/\//i.test(server) || isUnixAddress(server);
+    return isAddress ? parseServerUrl(ctx, server) : requireServer(known, server).url;
   }
   const url = paired ?? (known.current === undefined ? undefined : knownServer(known, known.current)?.url);
   if (url !== undefined) return url;

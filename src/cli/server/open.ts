@@ -70,15 +70,18 @@ export async function withDatabase<T>(
 async function hookFor(config: Config, configPath: string, hub: LogHub) {
   const { folder, beforeMigration } = backupSettings(config);
   if (!beforeMigration) return undefined;
-  const { database, server_uuid } = config;
-  const serverUuid =
-    (await findServerUuid(server_uuid, configPath, databaseFile(database.database_url))) ?? noUuid;
+  const serverUuid = (await uuidOf(config, configPath)) ?? noUuid;
   return copyBeforeMigration({
-    source: { database, configPath, serverUuid },
+    source: { database: config.database, configPath, serverUuid },
     folder,
     log: hub.logger("server"),
   });
 }
 
-/** `noUuid` is used in the name of a copy if the server has no UUID yet. */
-const noUuid = "00000000-0000-0000-0000-000000000000";
+/** `uuidOf` returns the UUID of the server whose configuration is at this path; undefined if it has none yet. */
+export function uuidOf({ server_uuid, database }: Config, configPath: string): Promise<string | undefined> {
+  return findServerUuid(server_uuid, configPath, databaseFile(database.database_url));
+}
+
+/** `noUuid` stands in the names of copies and folders of a server that has no UUID yet. */
+export const noUuid = "00000000-0000-0000-0000-000000000000";

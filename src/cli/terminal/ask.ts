@@ -37,6 +37,17 @@ export async function askSecret({ terminal }: Context, question: string): Promis
   }
 }
 
+/** Asks on the terminal, or reads standard input if that is a file or a pipe. Never an option: other users can read the arguments of a program. */
+export async function askOrReadSecret(
+  ctx: Context,
+  { what, question }: { readonly what: string; readonly question: string },
+): Promise<string> {
+  const given = ctx.terminal === undefined ? await ctx.readInput() : await askSecret(ctx, question);
+  if (given.trim() === "")
+    throw new Fault("Other", `no ${what} was given; type it on a terminal, or pipe it to standard input`);
+  return given.replace(/\r?\n$/, "");
+}
+
 /** Asks before something that cannot be undone, unless `yes` (the option `--yes`) is set. Throws when the answer is not yes. */
 export async function confirm(ctx: Context, what: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
