@@ -1,4 +1,5 @@
-import { join, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { Clock } from "../base/clock.ts";
 import { codeOf } from "../base/fault.ts";
 import { jsonLine } from "../base/json.ts";
@@ -165,4 +166,12 @@ export function configFolder({ env, home }: Context): string {
 /** The user's folder for histories and records, by the same specification. */
 export function stateFolder({ env, home }: Context): string {
   return join(env.XDG_STATE_HOME || join(home, ".local", "state"), "node-server");
+}
+
+/** Writes a file of the user as a whole. Only the user can read it, and enter the folders that are made for it. */
+export async function writePrivate(path: string, text: string): Promise<void> {
+  // It takes longer to load than most commands run.
+  const { replaceFile } = await import("../base/local-fs/replace-file.ts");
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await replaceFile(path, text, { mode: 0o600 });
 }

@@ -205,11 +205,6 @@ function settled(start: (done: (error: Error | null) => void) => void): Promise<
   return new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
 }
 
-/**
- * `fileClockTickMs` is more than one tick of a file system's clock: two changes within one tick have the same modification time.
- */
-export const fileClockTickMs = 50;
-
 /** writeAll writes a whole chunk, at the file's current position or at a given one; `write` may write a part. */
 export async function writeAll(file: FileDescriptor, chunk: Uint8Array, position?: number): Promise<void> {
   for (let at = 0; at < chunk.length; ) {

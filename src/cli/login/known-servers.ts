@@ -1,10 +1,9 @@
-import { mkdir, readFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { accessMessage, folderProblem } from "../../base/local-fs/access.ts";
-import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/index.ts";
-import { type Context, configFolder } from "../context.ts";
+import { type Context, configFolder, writePrivate } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { isUnixAddress, toUnixAddress } from "../remote/addresses.ts";
 
@@ -55,8 +54,7 @@ export function requireServersWritable(ctx: Context): void {
 export async function writeServers(ctx: Context, known: KnownServers): Promise<void> {
   requireServersWritable(ctx);
   const path = serversPath(ctx);
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  await replaceFile(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
+  await writePrivate(path, `${JSON.stringify(known, null, 2)}\n`);
 }
 
 /** Finds a server by name, without inherited members such as `constructor`. */

@@ -11,6 +11,7 @@ import { LogHub } from "../../log/hub.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { backupSettings } from "../../settings.ts";
 import type { Context } from "../context.ts";
+import { isColoured } from "../terminal/colour.ts";
 
 /** Reads a configuration as a server in this environment would. Problems name the file as the user did. */
 export async function loadGivenConfig(
@@ -41,7 +42,7 @@ export async function readConfig(ctx: Context, given: string, inspect?: Inspect)
 /** Opens a log whose entries are shown on standard error. */
 export function openLog({ err, env }: Context, filter: string): LogHub {
   const hub = new LogHub();
-  const coloured = err.isTTY === true && env.NO_COLOR === undefined;
+  const coloured = isColoured({ out: err, env });
   hub.attach({
     filter: parseFilter(filter),
     write: (entry) => void err.write(`${formatLine(entry, coloured)}\n`),

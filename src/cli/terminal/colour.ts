@@ -15,7 +15,7 @@ const codes: Readonly<Record<Colour, string>> = {
  * `isColoured` returns whether to print colours: on a terminal, unless the user turned them off (no-color.org), and elsewhere if the user
  * asks for them (force-color.org).
  */
-export function isColoured({ out, env }: Context): boolean {
+export function isColoured({ out, env }: Pick<Context, "out" | "env">): boolean {
   if (env.FORCE_COLOR && env.FORCE_COLOR !== "0" && !env.NO_COLOR) return true;
   return out.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }

@@ -1,9 +1,8 @@
-import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileClockTickMs } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
-import { fileClockTickMs } from "../../base/local-fs/file-calls.ts";
-import { replaceFile } from "../../base/local-fs/replace-file.ts";
-import { type Context, stateFolder } from "../context.ts";
+import { type Context, stateFolder, writePrivate } from "../context.ts";
 import { explainFileError } from "../errors.ts";
 import { type FileStamp, hashBytes } from "./local-tree.ts";
 import { type RemoteFile, sameTime } from "./remote-tree.ts";
@@ -92,10 +91,7 @@ export class PushRecord {
       ]),
     );
     try {
-      await mkdir(dirname(this.#path), { recursive: true, mode: 0o700 });
-      await replaceFile(this.#path, `${JSON.stringify({ format, ...this.#subject, files })}\n`, {
-        mode: 0o600,
-      });
+      await writePrivate(this.#path, `${JSON.stringify({ format, ...this.#subject, files })}\n`);
     } catch (error) {
       const why = explainFileError(error);
       if (why === undefined) throw error;

@@ -1,11 +1,10 @@
-import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { hostname } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { replaceFile } from "../../base/local-fs/replace-file.ts";
 import { visible } from "../../base/visible-text.ts";
 import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../client/index.ts";
-import { type Context, stateFolder } from "../context.ts";
+import { type Context, stateFolder, writePrivate } from "../context.ts";
 import { explainFileError } from "../errors.ts";
 import { agoText } from "../terminal/quantities.ts";
 import { hashBytes } from "./local-tree.ts";
@@ -135,8 +134,7 @@ class OwnTransferLock {
   async save(transfer: UnfinishedTransfer): Promise<void> {
     const stored: LockFile = { ...transfer, host: hostname(), pid: process.pid };
     try {
-      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
-      await replaceFile(this.#path, `${JSON.stringify(stored)}\n`, { mode: 0o600 });
+      await writePrivate(this.#path, `${JSON.stringify(stored)}\n`);
     } catch (error) {
       if (explainFileError(error) === undefined) throw error;
     }

@@ -10,8 +10,8 @@ import {
   statSync,
 } from "node:fs";
 import { lstat } from "node:fs/promises";
+import { fileClockTickMs } from "../../../base/clock.ts";
 import { codeOf } from "../../../base/fault.ts";
-import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
 import { type FileState, stateAt } from "../../../base/local-fs/local-calls.ts";
 import { isAbsence, sameContent, statOrUndefined } from "../../../base/local-fs/stat.ts";
 import type { HeldContent } from "../../../blobs/content.ts";

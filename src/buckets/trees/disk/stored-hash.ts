@@ -1,6 +1,6 @@
 import { fstatSync } from "node:fs";
+import { fileClockTickMs } from "../../../base/clock.ts";
 import { Attribute } from "../../../base/local-fs/attributes.ts";
-import { fileClockTickMs } from "../../../base/local-fs/file-calls.ts";
 import type { FileState } from "../../../base/local-fs/local-calls.ts";
 import { sameContent } from "../../../base/local-fs/stat.ts";
 
