@@ -1,17 +1,11 @@
 import { build } from "../build.ts";
 import { otherVariables } from "../config/environment.ts";
 import { type CommandRow, exitCodes, exitMeanings, type OptionRow, programDescription } from "./command.ts";
-import type { Context } from "./context.ts";
 import { globalOptions, remote } from "./options.ts";
 import { needText } from "./tokens/permissions.ts";
 
 /** Options that the page describes once for all commands. */
 const sharedOptions: readonly OptionRow[] = remote;
-
-export async function printManPage(ctx: Context, commands: readonly CommandRow[]): Promise<number> {
-  await ctx.print(manPage(commands));
-  return exitCodes.done;
-}
 
 /** `manPage` returns the page node-server(1), in the macros of man(7), from the table of commands. */
 export function manPage(commands: readonly CommandRow[], version: string = build.cargo_version): string {

@@ -65,7 +65,7 @@ const sql = command({
 const man = command({
   name: "man",
   summary: "print the manual page, node-server(1)",
-  run: async (_, ctx) => (await import("./man-page.ts")).printManPage(ctx, commands),
+  run: async () => ({ text: (await import("./man-page.ts")).manPage(commands) }),
 });
 
 const complete = command({

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { escapeControls, exactJson } from "../../base/json.ts";
 import { visibleLines } from "../../base/visible-text.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
+import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { type NewCredentials, renewLogin, usernameIn } from "../login/login.ts";
 import {
@@ -35,13 +35,12 @@ key=@file reads it from a file (@- from standard input). The token is added.
 ${methodList()}`;
 
 /** Calls a method, or prints the help of the command or of the method. */
-export async function call(options: CallOptions, ctx: Context, command: Command): Promise<number> {
+export async function call(options: CallOptions, ctx: Context, command: Command): Promise<Outcome | number> {
   const { method, params: args } = options;
   if (method !== undefined)
     return options.help ? showMethod(ctx, method, options) : callMethod(ctx, method, args, options);
   if (!options.help) return command.error("error: missing required argument 'method'");
-  await ctx.print(command.helpInformation() + callNotes());
-  return exitCodes.done;
+  return { text: command.helpInformation() + callNotes() };
 }
 
 /** Prints the result as JSON, or on a terminal as people read it. */
@@ -84,10 +83,9 @@ async function renewedBy(
 }
 
 /** Prints the help of a method. Its curl line names the server in use, if there is one. */
-async function showMethod(ctx: Context, method: string, options: CallOptions): Promise<number> {
+async function showMethod(ctx: Context, method: string, options: CallOptions): Promise<Outcome> {
   const { url } = await findTarget(ctx, options).catch(() => ({ url: "http://127.0.0.1:2211" }));
-  await ctx.print(methodHelp(method, url));
-  return exitCodes.done;
+  return { text: methodHelp(method, url) };
 }
 
 /** Finds the server of a call. No saved token is needed for methods without one, nor for calls that bring their own. */

@@ -4,7 +4,7 @@ import { visible } from "../../base/visible-text.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { openBuckets } from "../buckets/open-buckets.ts";
 import { findMethod, methodNames, paramsOf } from "../call/declaration.ts";
-import { exitCodes } from "../command.ts";
+import type { Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { readServers } from "../login/known-servers.ts";
 import { remote } from "../options.ts";
@@ -126,15 +126,14 @@ export async function complete(
   { typed }: { readonly typed: readonly string[] },
   ctx: Context,
   command: Command,
-): Promise<number> {
+): Promise<Outcome> {
   const program = command.parent ?? command;
   const beginning = typed.at(-1) ?? "";
   const found = await candidates(ctx, program, typed.slice(0, -1), beginning);
   const lines = found
     .filter(({ word }) => word.startsWith(beginning))
     .map(({ word, description }) => `${word}\t${description}\n`);
-  await ctx.print(lines.join(""));
-  return exitCodes.done;
+  return { text: lines.join("") };
 }
 
 async function candidates(

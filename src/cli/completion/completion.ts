@@ -1,4 +1,4 @@
-import { command, exitCodes } from "../command.ts";
+import { command } from "../command.ts";
 
 export const shells = ["bash", "zsh", "fish"] as const;
 type Shell = (typeof shells)[number];
@@ -74,9 +74,6 @@ export const completion = command({
   name: "completion <shell>",
   summary: "print the completion script for a shell",
   choices: shells,
-  async run({ shell }, ctx) {
-    // Commander has refused every other name.
-    await ctx.print(completionScripts[shell as Shell]);
-    return exitCodes.done;
-  },
+  // Commander has refused every other name.
+  run: async ({ shell }) => ({ text: completionScripts[shell as Shell] }),
 });

@@ -2,7 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { ClientError } from "../../client/index.ts";
 import type { Tag } from "../../update/release.ts";
-import { exitCodes } from "../command.ts";
+import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -46,20 +46,18 @@ interface PlannedNode {
  * Updates all nodes of a cluster, one after another. The first is the canary: the next one is touched only when it has come back as the
  * new version and stayed ready. The first failure ends it. The node that was asked for the list is the last.
  */
-export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<number> {
+export async function updateAll(ctx: Context, tag: Tag, options: UpdateAllOptions): Promise<Outcome> {
   const nodes = await plan(ctx, tag, options);
   const pending = nodes.filter(({ state }) => state === "pending");
   for (const node of nodes) ctx.reportAbout(node.name, planText(node, tag, pending.indexOf(node)));
   if (pending.length > 0)
     await confirm(ctx, `The token is sent to the addresses above, and each node restarts.`, options.yes);
   const ended = await updateInTurn(ctx, pending, tag, options);
-  if (options.json) await ctx.printJson({ tag: tag.text, nodes: nodes.map(toJson) });
-  if (ended === "done") {
-    if (!options.json) await ctx.print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
-    return exitCodes.done;
-  }
+  const json = { tag: tag.text, nodes: nodes.map(toJson) };
+  if (ended === "done")
+    return { json, text: `${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n` };
   ctx.warn(`node-server: ${outcomeText(nodes, tag, ended)}`);
-  return exitCodes.failed;
+  return { json, code: exitCodes.failed };
 }
 
 /** Finds the nodes and asks each for its state. Throws, with nothing changed, if one of them cannot be updated now. */

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { visibleLines } from "../../base/visible-text.ts";
 import { type Fetch, toUnreachable, type Unreachable } from "../../client/index.ts";
-import { type CommandOptions, exitCodes } from "../command.ts";
+import type { CommandOptions, Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { isUnixAddress, toUnixAddress, unixClientUrl } from "../remote/addresses.ts";
@@ -27,7 +27,7 @@ interface HealthOptions extends CommandOptions {
  * Asks a server for its health, for images without curl: 0 if it is well, else 1, which are the only codes that Docker knows.
  * Without a URL it is the server of the configuration.
  */
-export async function health({ url, ...options }: HealthOptions, ctx: Context): Promise<number> {
+export async function health({ url, ...options }: HealthOptions, ctx: Context): Promise<Outcome> {
   if (url === undefined && options.ca !== undefined)
     throw new WrongUsage("--ca needs an address; the certificate of the configuration is always trusted");
   const server = url === undefined ? await configured(ctx, options.config) : given(ctx, url, options.ca);
@@ -36,8 +36,7 @@ export async function health({ url, ...options }: HealthOptions, ctx: Context): 
   const { status, text } = await ask(address, server, timeoutMs);
   if (status < 200 || status > 299)
     throw new Fault("Other", `${server.shown(address)} answers ${status}${text === "" ? "" : `: ${text}`}`);
-  await ctx.print(`${visibleLines(text)}\n`);
-  return exitCodes.done;
+  return { text: `${visibleLines(text)}\n` };
 }
 
 interface HealthTarget {

@@ -10,7 +10,7 @@ import { ensureConfigFile } from "../../config/default-config.ts";
 import { findServerUuid, pathsBeside, resolveLinkKey, resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { inspectDatabase, preflight } from "../../preflight.ts";
-import { type CommandOptions, exitCodes } from "../command.ts";
+import { type CommandOptions, exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { confirm } from "../terminal/ask.ts";
@@ -59,17 +59,15 @@ export async function init({ config: written, listen }: InitOptions, ctx: Contex
 export async function rollSuper(
   { config: path, yes }: CommandOptions & { readonly yes?: boolean },
   ctx: Context,
-): Promise<number> {
+): Promise<Outcome> {
   const config = await readConfig(ctx, path, inspectDatabase);
   await confirm(ctx, "The current Super Token and root password will be invalid at once.", yes);
-  await ctx.print(
-    credentialLines(await withDatabase(ctx, config, { create: false, configPath: path }, rollSuperToken)),
-  );
-  return exitCodes.done;
+  const made = await withDatabase(ctx, config, { create: false, configPath: path }, rollSuperToken);
+  return { text: credentialLines(made) };
 }
 
 /** Prints the UUID that the first start made. Makes none where it is missing. */
-export async function getUuid({ config: given }: CommandOptions, ctx: Context): Promise<number> {
+export async function getUuid({ config: given }: CommandOptions, ctx: Context): Promise<Outcome> {
   const config = await readConfig(ctx, given);
   const path = ctx.path(given);
   const file = databaseFile(config.database.database_url);
@@ -81,6 +79,5 @@ export async function getUuid({ config: given }: CommandOptions, ctx: Context): 
       `this server has no UUID yet: there is no ${paths.join(" and no ")}; the first start or \`node-server init\` creates it`,
     );
   }
-  await ctx.print(`${uuid}\n`);
-  return exitCodes.done;
+  return { text: `${uuid}\n` };
 }

@@ -5,7 +5,7 @@ import type { Config } from "../../config/schema.ts";
 import { Binary } from "../../update/binary.ts";
 import { askLatest, isLater, type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
-import { type CommandOptions, exitCodes, type Outcome } from "../command.ts";
+import type { CommandOptions, Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
@@ -21,7 +21,7 @@ interface UpdateOptions extends CommandOptions, UpdateAllOptions {
 }
 
 /** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
-export async function update(options: UpdateOptions, ctx: Context): Promise<Outcome | number> {
+export async function update(options: UpdateOptions, ctx: Context): Promise<Outcome> {
   const { config: path, tag } = options;
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
@@ -39,12 +39,14 @@ export async function update(options: UpdateOptions, ctx: Context): Promise<Outc
   const running = await findRunning(config);
   if (running !== undefined) {
     ctx.say(`the server at ${running.url} runs ${running.version}`);
-    if (running.version === wanted.version) return already(ctx, wanted);
+    if (running.version === wanted.version) return already(wanted);
     await updateRunning(ctx, running, wanted);
-    await ctx.print(`the server runs ${wanted.text} now\n`);
-    return exitCodes.done;
+    return { text: `the server runs ${wanted.text} now\n` };
   }
-  return (await updateStopped(ctx, config, wanted)) ? exitCodes.done : already(ctx, wanted);
+  const isNew = await updateStopped(ctx, config, wanted);
+  return isNew
+    ? { text: `${wanted.text} is installed; no server was running, so start it\n` }
+    : already(wanted);
 }
 
 /** Says whether there is a newer release, and changes nothing. */
@@ -60,6 +62,7 @@ async function check(config: Config): Promise<Outcome> {
   };
 }
 
+/** Replaces the binary; false if it is that version already. */
 async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<boolean> {
   const hub = openLog(ctx, "warn");
   const installed = {
@@ -70,14 +73,11 @@ async function updateStopped(ctx: Context, config: Config, tag: Tag): Promise<bo
   const settings = { releaseUrl: config.release_url, publicKey: config.release_public_key };
   const updater = new Updater(installed, () => settings, hub.logger("server"));
   const shown = openProgress(ctx, `downloading ${tag.text}`);
-  if (!(await updater.update(tag, ({ bytes, total }) => shown(bytes, total)))) return false;
-  await ctx.print(`${tag.text} is installed; no server was running, so start it\n`);
-  return true;
+  return updater.update(tag, ({ bytes, total }) => shown(bytes, total));
 }
 
-async function already(ctx: Context, { text }: Tag): Promise<number> {
-  await ctx.print(`${text} is already running; nothing was done\n`);
-  return exitCodes.done;
+function already({ text }: Tag): Outcome {
+  return { text: `${text} is already running; nothing was done\n` };
 }
 
 async function newest(ctx: Context, config: Config): Promise<Tag> {
