@@ -97,7 +97,7 @@ export class NodeServerClient {
   }
 
   /** Calls a method whose name is known only at run time. */
-  callAny(method: string, params: object = {}, options?: CallOptions | AbortSignal): Promise<unknown> {
+  callAny(method: string, params: object = {}, options?: CallOptions): Promise<unknown> {
     return retried(this.#options.onError, async () => {
       const call = this.#toCall(method, params, await this.#token());
       return postCall(this.#address, call, this.#fetch, this.#postOptions(options));
@@ -226,10 +226,8 @@ export class NodeServerClient {
     };
   }
 
-  #postOptions(options: CallOptions | AbortSignal = {}): PostOptions {
-    const { timeoutMs } = this.#options;
-    const own = options instanceof AbortSignal ? { signal: options } : options;
-    return { timeoutMs, ...own, integers: this.#integers };
+  #postOptions(options: CallOptions = {}): PostOptions {
+    return { timeoutMs: this.#options.timeoutMs, ...options, integers: this.#integers };
   }
 
   get #integers(): Integers {

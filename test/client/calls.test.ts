@@ -99,7 +99,7 @@ eachRuntime("a call ends when its time is up or its signal fires, and says which
     const stop = new AbortController();
     setTimeout(() => stop.abort(new RangeError("enough")), 50);
     await show(server.call("node-server_hello", {}, { signal: stop.signal, timeoutMs: 60000 }));
-    await show(server.callAny("node-server_hello", {}, stop.signal));
+    await show(server.callAny("node-server_hello", {}, { signal: stop.signal }));
     console.log("done");
     `,
     { url: silent.url.origin },

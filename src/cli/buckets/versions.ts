@@ -80,14 +80,13 @@ async function findMissing(
   signal: AbortSignal,
 ): Promise<{ missing: Version[]; existing: number }> {
   const newest = new Map<string, Version>();
-  let after: Version | undefined;
+  let after: { readonly version: number; readonly path: string } | undefined;
   do {
-    const page = await client.callAny(
+    const versions = await client.call(
       "static-bucket-file_history",
-      { name, path, limit: bounds.maxVersions, files_only: true, ...(after && { after }) },
-      signal,
+      { name, path, limit: bounds.maxVersions, files_only: true, after },
+      { signal },
     );
-    const versions = page as readonly Version[];
     for (const { path, version, size } of versions)
       if (!newest.has(path)) newest.set(path, { path, version, size });
     const last = versions.length < bounds.maxVersions ? undefined : versions.at(-1);
@@ -105,8 +104,8 @@ async function presentPaths(
   signal: AbortSignal,
 ): Promise<ReadonlySet<string>> {
   try {
-    const listed = await client.callAny("static-bucket-file_list", { name, path }, signal);
-    return new Set((listed as readonly { readonly path: string }[]).map(({ path }) => path));
+    const listed = await client.call("static-bucket-file_list", { name, path }, { signal });
+    return new Set(listed.map(({ path }) => path));
   } catch (error) {
     // Nothing is at the path, or a file; that the bucket exists is known.
     if (error instanceof NotFound) return new Set();

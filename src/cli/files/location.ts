@@ -96,8 +96,7 @@ export async function filesBelow(
   signal?: AbortSignal,
 ): Promise<ListedFile[]> {
   try {
-    const params = { name: at.bucket, path: at.path };
-    return (await client.callAny("static-bucket-file_list", params, signal)) as ListedFile[];
+    return await client.call("static-bucket-file_list", { name: at.bucket, path: at.path }, { signal });
   } catch (error) {
     if (error instanceof NotFound) throw await missing(client, at);
     if (error instanceof InvalidInput) throw new Fault("InvalidInput", `${shown(at)}: ${error.detail}`);

@@ -217,5 +217,5 @@ export function callExactly(
   signal?: AbortSignal,
 ): Promise<unknown> {
   const fetch: Fetch = (url, init) => target.fetch(url, { ...init, timeout: false } as RequestInit);
-  return clientFor(target, { fetch }).callAny(method, params, signal);
+  return clientFor(target, { fetch }).callAny(method, params, { signal });
 }

@@ -299,9 +299,9 @@ async function add(
   for (let at = 0; at < files.length; at += maxPerCall) {
     const params = { name: bucket, deploy, files: files.slice(at, at + maxPerCall) };
     const answer = await retry.attempt(signal, () =>
-      client.callAny("static-bucket_deploy_add", params, signal),
+      client.call("static-bucket_deploy_add", params, { signal }),
     );
-    missing.push(...(answer as { missing: string[] }).missing);
+    missing.push(...answer.missing);
   }
   return missing;
 }

@@ -28,10 +28,8 @@ export async function listRemote(
   { missing, signal }: { readonly missing: string; readonly signal: AbortSignal },
 ): Promise<RemoteTree> {
   try {
-    const listed = await client.callAny("static-bucket-file_list", { name: bucket }, signal);
-    return new Map(
-      (listed as ({ path: string } & RemoteFile)[]).map(({ path, size, mtime }) => [path, { size, mtime }]),
-    );
+    const listed = await client.call("static-bucket-file_list", { name: bucket }, { signal });
+    return new Map(listed.map(({ path, size, mtime }) => [path, { size, mtime }]));
   } catch (error) {
     if (!(error instanceof NotFound)) throw error;
     throw new Fault("NotFound", `the server has no bucket ${bucket}; ${missing}`);
@@ -79,7 +77,6 @@ export async function hashRemote(files: FileSource, path: string, signal: AbortS
 /** FileSource is what reading the files of a bucket takes. */
 export type FileSource = Pick<BucketFiles, "find" | "list" | "open">;
 
-type Listing = ReadonlyMap<string, { readonly size: number; readonly mtime: number }>;
 type ReadOptions = Parameters<BucketFiles["open"]>[1];
 
 /** Larger files are read through a signed link, because an answer of RPC is in memory as a whole. */
@@ -96,7 +93,7 @@ export class BucketReader implements FileSource {
   readonly #webdav: BucketFiles;
   /** Whether WebDAV has refused the token. */
   #isRefused = false;
-  #listing: Promise<Listing> | undefined;
+  #listing: Promise<RemoteTree> | undefined;
 
   constructor(client: NodeServerClient, bucket: string) {
     this.#client = client;
@@ -161,22 +158,14 @@ export class BucketReader implements FileSource {
     return byRpc();
   }
 
-  #list(): Promise<Listing> {
+  #list(): Promise<RemoteTree> {
     this.#listing ??= this.#client
-      .callAny("static-bucket-file_list", { name: this.#bucket })
-      .then(
-        (files) =>
-          new Map(
-            (files as ({ path: string } & { size: number; mtime: number })[]).map((file) => [
-              file.path,
-              file,
-            ]),
-          ),
-      );
+      .call("static-bucket-file_list", { name: this.#bucket })
+      .then((files) => new Map(files.map((file) => [file.path, file])));
     return this.#listing;
   }
 
-  async #listIfAllowed(): Promise<Listing | undefined> {
+  async #listIfAllowed(): Promise<RemoteTree | undefined> {
     try {
       return await this.#list();
     } catch (error) {
@@ -215,10 +204,7 @@ export class BucketReader implements FileSource {
   }
 }
 
-function fileEntry(
-  name: string,
-  { size, mtime }: { readonly size: number; readonly mtime: number },
-): BucketEntry {
+function fileEntry(name: string, { size, mtime }: RemoteFile): BucketEntry {
   return { name, folder: false, size, modified: new Date(mtime), etag: "" };
 }
 

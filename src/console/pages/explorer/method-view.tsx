@@ -50,7 +50,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
     const controller = new AbortController();
     leave.current = controller;
     setBusy(true);
-    const answered = await timed(() => client.callAny(method.name, params, controller.signal));
+    const answered = await timed(() => client.callAny(method.name, params, { signal: controller.signal }));
     if (!controller.signal.aborted) setAnswer(answered);
     setBusy(false);
   };
