@@ -35,13 +35,15 @@ export type OptionRow = readonly [
 
 /**
  * Outcome is what a command has for standard output at its end: with `--json` the value, else the table or the text. What people
- * should read beside it has gone to standard error by then (`ctx.say`).
+ * should read before it has gone to standard error by then (`ctx.say`).
  */
 export interface Outcome {
   readonly json?: unknown;
   readonly table?: Listing;
   /** An address or a secret, which a script can take as it is. */
   readonly text?: string;
+  /** Lines for people that sum it up, after it. */
+  readonly after?: readonly string[];
   /** The exit code; `done` unless it is given. */
   readonly code?: number;
 }
@@ -204,9 +206,10 @@ export async function printOutcome(
   outcome: Outcome = {},
   asJson: boolean | undefined,
 ): Promise<number> {
-  const { table, text = "", code = exitCodes.done } = outcome;
+  const { table, text = "", after = [], code = exitCodes.done } = outcome;
   if (asJson && "json" in outcome) await ctx.printJson(outcome.json);
   else if (table !== undefined) await printTable(ctx, table);
   else await ctx.print(text);
+  for (const line of after) ctx.say(line);
   return code;
 }

@@ -106,7 +106,7 @@ story(
     expect(await user.does(list)).toBe('["alpha"]\n');
     expect(await user.run([...list, "-s", "constructor"])).toMatchObject({ code: 2, stdout: "" });
     await user.does(["logout"]);
-    expect(await user.does(["servers"])).toBe(`  second  ${second.url}\n`);
+    expect(await user.does(["servers"])).toBe(`\tsecond\t${second.url}\n`);
     expect(await Bun.file(user.file(kept)).text()).not.toContain(first.superToken);
     const unsure = await user.run(list);
     expect(unsure.code).toBe(1);

@@ -43,13 +43,13 @@ async function restoreAll(
   return interruptible(ctx, notice, async (signal) => {
     const { missing, existing } = await findMissing(client, subject, signal);
     if (dryRun) {
-      ctx.say(
-        `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
-      );
       const restores = missing.map(({ path, version }) => ({ path, version }));
       return {
         json: { dry_run: true, restores, existing },
         text: missing.map(({ path, version }) => `restore\t${visible(path)}\t${version}\n`).join(""),
+        after: [
+          `would restore ${countText(missing.length, "file")}; ${numberText(existing)} with versions already exist; nothing was done`,
+        ],
       };
     }
     const copy: CopyJob<Version>["copy"] = async ({ path, version, size }, { meter }) => {

@@ -24,7 +24,6 @@ export const nodes = command({
       uuid === answered_by.uuid && boot === answered_by.boot;
     // The clock of the database, not of this machine.
     const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
-    for (const warning of answer.warnings) ctx.say(visible(warningText(warning, nodes)));
     return {
       json: answer,
       table: {
@@ -40,6 +39,7 @@ export const nodes = command({
           node.uuid,
         ]),
       },
+      after: answer.warnings.map((warning) => visible(warningText(warning, nodes))),
     };
   },
 });

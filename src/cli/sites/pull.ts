@@ -197,11 +197,9 @@ function showPlan(
   const downloads = files.map(({ path, size }) => ({ path, size }));
   const deletes = gone.map(({ path }) => path);
   reportOmitted(ctx, "not pulled", omitted);
-  ctx.say(
-    `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
-  );
   const json = { dry_run: true, downloads, deletes, unchanged, left_out: omitted };
-  return { json, text: planText("download", downloads, deletes) };
+  const sum = `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`;
+  return { json, text: planText("download", downloads, deletes), after: [sum] };
 }
 
 function report(ctx: Context, bucket: string, summary: PullSummary): Outcome {

@@ -147,9 +147,6 @@ async function showPlan(
   reportOmitted(ctx, "not pushed", local.omitted);
   reportSkipped(ctx, local.skipped, { verbose });
   reportSkippedThere(ctx, site.bucket, plan.skippedThere);
-  ctx.say(
-    `would upload ${countText(uploads.length, "file")} (${sizeText(sizeOf(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
-  );
   const json = {
     dry_run: true,
     uploads,
@@ -159,7 +156,8 @@ async function showPlan(
     skipped: local.skipped,
     skipped_there: plan.skippedThere,
   };
-  return { json, text: planText("upload", uploads, deletes) };
+  const sum = `would upload ${countText(uploads.length, "file")} (${sizeText(sizeOf(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`;
+  return { json, text: planText("upload", uploads, deletes), after: [sum] };
 }
 
 function report(ctx: Context, site: Site, summary: PushSummary, { watch }: PushOptions): Outcome {

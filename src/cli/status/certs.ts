@@ -24,7 +24,6 @@ const list = command({
     const found = await client.call("node-server_certificates");
     const time = (at: number | null) => (at === null ? "-" : timeCell(ctx, at));
     if (found.length === 0) ctx.say(await whyNone(client));
-    for (const one of found) if (one.problem !== null) ctx.say(visible(problemText(one, one.problem)));
     return {
       json: found,
       table: {
@@ -38,6 +37,9 @@ const list = command({
           problem?.reason ?? "-",
         ]),
       },
+      after: found.flatMap(({ name, problem }) =>
+        problem === null ? [] : [visible(problemText({ name }, problem))],
+      ),
     };
   },
 });
@@ -49,7 +51,10 @@ async function whyNone(client: NodeServerClient): Promise<string> {
     : "the server orders no certificates: write auto = true and server_name below [tls] in its configuration (`node-server status` shows when the certificate of tls_cert ends)";
 }
 
-function problemText({ name }: Certificate, { advice, detail }: NonNullable<Certificate["problem"]>): string {
+function problemText(
+  { name }: Pick<Certificate, "name">,
+  { advice, detail }: NonNullable<Certificate["problem"]>,
+): string {
   return `${name}: ${advice} (${detail})`;
 }
 

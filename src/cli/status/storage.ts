@@ -27,13 +27,13 @@ export const storage = command({
         "█".repeat(Math.round((bytes / largest) * barWidth)),
       ];
     };
-    ctx.say(`all tables: ${sizeText(total)}`);
     return {
       json: { tables: Object.fromEntries(sorted), total },
       table: {
         head: ["TABLE", "     SIZE", "  SHARE", ""],
         rows: sorted.map(([name, bytes]) => row(name, bytes)),
       },
+      after: [`all tables: ${sizeText(total)}`],
     };
   },
 });
