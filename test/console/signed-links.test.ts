@@ -117,7 +117,6 @@ inChromium(
       "link-used-up": used.address,
       "drop-box": box.address,
       "no-file": "/node/static/nowhere/x",
-      "private-file": "/node/static/site/report-2026.pdf",
       placeholder: "/",
     };
     await using tab = await Tab.open(node, { expected: /status of 4/ });

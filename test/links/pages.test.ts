@@ -81,16 +81,6 @@ test("people see a page where a bucket has no file, unless it has its own, and n
   expect([own.status, own.title]).toEqual([404, "Ours"]);
 });
 
-test("a private bucket says to a person that it is not public, for files that exist and for others", async () => {
-  await using node = await sharedNode();
-  const { ask } = await linkSite(node, { "a.txt": "a" });
-  for (const name of ["a.txt", "missing"]) {
-    const page = await shown(await ask(`/node/static/${node.bucket}/${name}`, { headers: visitor() }));
-    expect([name, page.status, page.title]).toEqual([name, 401, "This is not public"]);
-    expect(page.headers.get("cache-control")).toContain("no-store");
-  }
-});
-
 eachStore(
   "the note of a link is on its page, with name, size and end, before a download",
   async (options) => {

@@ -114,17 +114,7 @@ export function wantsPage({ method, headers }: Request): boolean {
   return method !== "PUT" && headers.get("accept")?.includes("text/html") === true;
 }
 
-type Why =
-  | LinkEnd
-  | "nowhere"
-  | "no_file"
-  | "no_link"
-  | "no_preview"
-  | "private"
-  | "forbidden"
-  | "busy"
-  | "later"
-  | "broken";
+type Why = LinkEnd | "nowhere" | "no_file" | "no_link" | "no_preview" | "busy" | "later" | "broken";
 
 /** A title and a sentence for each reason why a stranger gets nothing. */
 const refusals: Readonly<Record<Language, Readonly<Record<Why, readonly [title: string, text: string]>>>> = {
@@ -146,8 +136,6 @@ const refusals: Readonly<Record<Language, Readonly<Record<Why, readonly [title: 
       "It was good for a limited number of uses. Ask its sender for a new one.",
     ],
     ended: ["This preview has ended", "Ask for another link."],
-    private: ["This is not public", "Sign in to see what is here, or ask for a link to it."],
-    forbidden: ["You may not see this", "Your user may not see what is here. Ask whoever runs this server."],
     busy: ["Somebody is working on this", "Try again in a moment."],
     later: ["The server is busy", "Try again in a moment."],
     broken: [
@@ -164,8 +152,6 @@ const refusals: Readonly<Record<Language, Readonly<Record<Why, readonly [title: 
     revoked: ["这个链接已被撤销", "链接的所有者已将它终止。请向发送者索取新链接。"],
     used_up: ["这个链接已用完", "链接的使用次数有限。请向发送者索取新链接。"],
     ended: ["这个预览已结束", "请索取新链接。"],
-    private: ["这里不公开", "请登录后查看，或索取一个链接。"],
-    forbidden: ["您无权查看", "您的用户无权查看这里的内容。请联系服务器的管理员。"],
     busy: ["有人正在处理", "请稍后再试。"],
     later: ["服务器繁忙", "请稍后再试。"],
     broken: ["出了点问题", "服务器现在无法显示这里的内容。请稍后再试，或联系服务器的管理员。"],
@@ -175,10 +161,6 @@ const refusals: Readonly<Record<Language, Readonly<Record<Why, readonly [title: 
 /** whyOf returns the reason that a status alone tells; undefined if it is not one that a stranger can do something about. */
 function whyOf(status: number, subject: PageSubject): Why | undefined {
   switch (status) {
-    case 401:
-      return "private";
-    case 403:
-      return "forbidden";
     case 404:
       return ({ server: "nowhere", file: "no_file", link: "no_link", preview: "no_preview" } as const)[
         subject

@@ -204,7 +204,7 @@ const placeholders: Readonly<Record<Language, PlaceholderTexts>> = {
 
 /** The link is relative, so that it is right behind a proxy that adds a prefix. */
 function linkToConsole(path: string) {
-  const top = "../".repeat(Math.max(path.split("/").length - 2, 0)) || "./";
+  const top = "../".repeat(Math.max(path.split("/").length - 2, 0));
   return (text: string) => `<a href="${top}node/console/">${text}</a>`;
 }
 
