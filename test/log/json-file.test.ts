@@ -128,7 +128,7 @@ test("a full disk does not stop the work: it is told once on the terminal, and a
     return;
   }
   const script = `
-    import { JsonFileSink } from ${JSON.stringify(`${source}json-file.ts`)};
+    import { JsonFileSink } from ${JSON.stringify(`${source}sinks.ts`)};
     import { parseFilter } from ${JSON.stringify(`${source}filter.ts`)};
     const sink = new JsonFileSink("/dev/full", parseFilter("info"));
     for (let i = 0; i < 3; i += 1) {

@@ -108,7 +108,7 @@ story("a link key that this user cannot read is found by check, as by a start", 
       args,
       1,
       expect.stringMatching(
-        /link_key_file: the link key \S+\/config\.link-key cannot be read: it belongs to \w+ with mode 0000, and this runs as \w+; run `ch(own \w+|mod u\+r) \S+\/config\.link-key`/,
+        /link_key_file: the link key \S+\/config\.link-key cannot be read: it belongs to \w+ with mode 0000, and this runs as \w+; (run this as \w+ \(`sudo -u \w+`\), or )?run `ch(own \w+|mod u\+r) \S+\/config\.link-key`/,
       ),
     ]);
   }

@@ -142,7 +142,7 @@ story("a database that can be read and not written is refused with owner, mode a
         `toml:6:16: database.database_url: the database ${file}${folder} cannot be written: it belongs to `,
       );
       expect(stderr).toContain(` with mode 0${mode.toString(8)}, and this runs as `);
-      expect(stderr).toMatch(/; run `ch(own (-R )?\w+|mod u\+w) /);
+      expect(stderr).toMatch(/; (run this as \w+ \(`sudo -u \w+`\), or )?run `ch(own (-R )?\w+|mod u\+w) /);
     }
     await chmod(home.file(name), 0o755);
   }
@@ -162,7 +162,7 @@ story(
         `node-server: the configuration ${home.configPath} cannot be read: it belongs to `,
       );
       expect(stderr).toMatch(
-        / with mode 0000, and this runs as \w+; run `ch(own \w+|mod u\+r) \/\S+\/config\.toml`\n$/,
+        / with mode 0000, and this runs as \w+; (run this as \w+ \(`sudo -u \w+`\), or )?run `ch(own \w+|mod u\+r) \/\S+\/config\.toml`\n$/,
       );
     }
   },
