@@ -54,8 +54,10 @@ if (opened !== undefined) {
             kill();
             return new Response(null, { status: 500 });
           }
-          // Once the authority has worked on it.
-          pebble.answered = kill;
+          // Once the authority has worked on it, which may be the second time: it refuses some requests for their nonce.
+          pebble.answered = (answered) => {
+            if (answered === path) kill();
+          };
           return undefined;
         };
         await within(`the server is killed at ${step}`, killed.child.exited);

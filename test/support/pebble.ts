@@ -27,7 +27,7 @@ export interface Pebble extends AsyncDisposable {
   /** Asked before each request; undefined passes all. */
   intercept: Intercept | undefined;
   /** Called after the next request that was passed on has been answered, before the answer is sent. */
-  answered: (() => void) | undefined;
+  answered: ((path: string) => void) | undefined;
   /** Adds a field to the directory. */
   advertise: Record<string, string>;
   /** The address at which the DNS server is told what to answer. */
@@ -117,9 +117,11 @@ export async function openPebble({ externalAccounts }: PebbleOptions = {}): Prom
         headers: { ...Object.fromEntries(request.headers), host: `127.0.0.1:${relay.port}` },
         ...(body === "" ? {} : { body }),
       });
-      if (response.status === 400 && (await response.clone().text()).includes("badNonce"))
+      if (response.status === 400 && (await response.clone().text()).includes("badNonce")) {
         requests.splice(requests.lastIndexOf(pathname), 1);
-      pebble.answered?.();
+        return response;
+      }
+      pebble.answered?.(pathname);
       if (pathname !== "/dir") return response;
       return Response.json({ ...((await response.json()) as object), ...pebble.advertise });
     },
