@@ -634,8 +634,10 @@ export class Certificates {
     let key = await store.read(file);
     if (key === undefined) {
       const { crypto } = await import("acme-client");
-      const left = secret === undefined || folder === undefined ? undefined : folderStore(folder).read(file);
-      key = this.#accountKeys.get(file) ?? (await left) ?? (await crypto.createPrivateEcdsaKey()).toString();
+      const isMoved = secret !== undefined && folder !== undefined;
+      const known =
+        this.#accountKeys.get(file) ?? (isMoved ? await folderStore(folder).read(file) : undefined);
+      key = known ?? (await crypto.createPrivateEcdsaKey()).toString();
       await store.write(file, key);
     }
     this.#accountKeys.set(file, key);
