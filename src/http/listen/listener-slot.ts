@@ -63,9 +63,24 @@ export class ListenerSlot {
     try {
       const { commit, discard } = await this.#prepare(address);
       return {
-        commit: () => void end(commit()),
+        // Whatever fails, the next change goes on.
+        commit: () => {
+          let rest: Promise<void> | undefined;
+          try {
+            rest = commit() ?? undefined;
+          } finally {
+            end(rest);
+          }
+        },
         // The reload does not wait for the connections of what it has discarded.
-        discard: async () => void end((await discard())?.ended),
+        discard: async () => {
+          let rest: Promise<void> | undefined;
+          try {
+            rest = (await discard())?.ended;
+          } finally {
+            end(rest);
+          }
+        },
       };
     } catch (error) {
       end();
