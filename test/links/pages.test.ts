@@ -142,6 +142,10 @@ eachStore(
     expect(await send("", "_headers", top.address)).toBe(403);
     expect(await send("/", "_headers", top.address)).toBe(403);
     expect(await send("album", "_headers", top.address)).toBe(201);
+    // Folders of these names would keep the owner from making the file, or prove to an authority whose the host name is.
+    for (const folder of ["_headers", "_Redirects/x", ".well-known/acme-challenge"])
+      expect([folder, await send(folder, "a.txt", top.address)]).toEqual([folder, 403]);
+    expect(await send(Array(33).fill("a").join("/"), "a.txt")).toBe(400);
   },
 );
 

@@ -166,7 +166,7 @@ function whyOf(status: number, subject: PageSubject): Why | undefined {
         subject
       ];
     case 410:
-      return "ended";
+      return subject === "file" ? "no_file" : "ended";
     case 423:
       return "busy";
     case 429:

@@ -19,8 +19,10 @@ import { HttpError } from "../request/http-error.ts";
 import { countUse, type LinkRequest } from "./link-request.ts";
 import { linkFacts } from "./page.ts";
 
-/** These change how a bucket is served. */
-const reservedAtTop = new Set(["_headers", "_redirects"]);
+/** These change how a bucket is served, or prove to others whose it is. */
+const reservedAtTop = new Set(["_headers", "_redirects", ".well-known"]);
+/** The deepest folder below a drop box that an upload can name. */
+const maxFoldersBelow = 32;
 
 /**
  * addFile stores the body of a request as a new file of a drop box. It never replaces one. `?in=album/2026` names folders below the
@@ -32,7 +34,8 @@ export async function addFile(
   name: Segment,
 ): Promise<Response> {
   const folder = folderBelow(top, received.request);
-  if (folder === treeRoot && reservedAtTop.has(name.toLowerCase()))
+  const path = childPath(folder, name);
+  if (top === treeRoot && reservedAtTop.has((path.split("/")[0] ?? "").toLowerCase()))
     throw new HttpError(
       403,
       "a file of this name changes how the bucket is served; it cannot be uploaded by a link",
@@ -42,7 +45,6 @@ export async function addFile(
       403,
       "a file of this name could be served instead of the one without the extension; use another name, such as files.zip or files.tgz",
     );
-  const path = childPath(folder, name);
   const conditions: WriteConditions = { grant, noneMatch: "*" };
   await countUse({ links, link });
   try {
@@ -72,6 +74,8 @@ function folderBelow(top: TreePath, { url }: Request): TreePath {
   const { searchParams } = new URL(url, "http://localhost");
   const below = folderPath(searchParams.get("in") ?? "");
   if (below === treeRoot) return top;
+  if (below.split("/").length > maxFoldersBelow)
+    throw new HttpError(400, `an upload can name at most ${maxFoldersBelow} folders below a drop box`);
   return top === treeRoot ? below : treePath(`${top}/${below}`);
 }
 
@@ -86,6 +90,7 @@ interface ScriptTexts {
   readonly lost: string;
   readonly unreadable: string;
   readonly taken: string;
+  readonly maybe: string;
   readonly again: string;
   readonly waiting: string;
   readonly sum: string;
@@ -115,6 +120,8 @@ const texts: Readonly<Record<Language, DropBoxTexts>> = {
       lost: "The connection was lost.",
       unreadable: "This file cannot be read any more.",
       taken: "There are too many files of this name.",
+      maybe:
+        "A file of this name is there; it may be this one, because the connection was lost as it had been sent.",
       again: "Try again",
       waiting: "It is sent again soon.",
       sum: "{done} of {all} files are uploaded.",
@@ -132,6 +139,7 @@ const texts: Readonly<Record<Language, DropBoxTexts>> = {
       lost: "连接已断开。",
       unreadable: "无法再读取这个文件。",
       taken: "同名文件太多。",
+      maybe: "已有同名文件；它可能就是这个文件，因为发送完毕时连接断开了。",
       again: "重试",
       waiting: "稍后会自动重新发送。",
       sum: "已上传 {done} 个文件，共 {all} 个。",
@@ -211,14 +219,16 @@ function send(file, address, onProgress) {
     const request = new XMLHttpRequest();
     request.open("PUT", address);
     if (password !== null && password.value !== "") request.setRequestHeader("authorization", basic(password.value));
+    let isSent = false;
+    request.upload.onload = () => { isSent = true; };
     request.upload.onprogress = ({ loaded, total }) => onProgress(total === 0 ? 1 : loaded / total);
     request.onload = () => {
       const { status, responseText } = request;
-      resolve({ status, said: responseText.trim(), passes: [429, 502, 503, 504].includes(status) });
+      resolve({ status, said: responseText.trim(), passes: [429, 502, 503, 504].includes(status), isUnsure: [502, 504].includes(status) });
     };
     request.onerror = async () => {
       const isReadable = await file.slice(0, 1).arrayBuffer().then(() => true, () => false);
-      resolve({ status: 0, said: isReadable ? text.lost : text.unreadable, passes: isReadable });
+      resolve({ status: 0, said: isReadable ? text.lost : text.unreadable, passes: isReadable, isUnsure: isSent });
     };
     request.send(file);
   });
@@ -254,14 +264,20 @@ async function upload(item, row) {
   const name = file.name.replace(/[\\/\0]/g, "_");
   const shown = (one) => (folder === "" ? "" : folder + "/") + one;
   let pauses = 0;
+  let isUnsure = false;
   for (let number = 1; number <= maxNumber; ) {
     row.textContent = shown(name);
     row.className = "";
     const bar = row.appendChild(document.createElement("progress"));
     const stored = numbered(name, number);
     const query = folder === "" ? "" : "?in=" + encodeURIComponent(folder);
-    const { status, said, passes } = await send(file, base + encodeURIComponent(stored) + query, (part) => { bar.value = part; });
+    const { status, said, passes, isUnsure: isLost } = await send(file, base + encodeURIComponent(stored) + query, (part) => { bar.value = part; });
+    if (status === 409 && isUnsure) {
+      showProblem(row, shown(stored) + ": " + text.maybe).then(() => enqueue(item, row));
+      return;
+    }
     if (status === 409) { number += 1; continue; }
+    isUnsure = isLost;
     if (status === 201) {
       row.textContent = shown(stored) + " \u2713";
       row.className = "stored";
@@ -303,7 +319,7 @@ function add(items) {
 
 // Files in the folder that was chosen name the folders above them.
 function itemOf(file) {
-  const above = (file.webkitRelativePath ?? "").split("/").slice(0, -1).join("/");
+  const above = (file.webkitRelativePath ?? "").split("/").slice(0, -1).join("/").replace(/[\\\0]/g, "_");
   return { file, folder: above };
 }
 
@@ -324,7 +340,8 @@ function entriesIn(folder) {
 
 async function itemsIn(entry, folder) {
   if (entry.isFile) return [{ file: await new Promise((resolve, reject) => entry.file(resolve, reject)), folder }];
-  const below = folder === "" ? entry.name : folder + "/" + entry.name;
+  const name = entry.name.replace(/[\\\0]/g, "_");
+  const below = folder === "" ? name : folder + "/" + name;
   const items = [];
   for (const one of await entriesIn(entry)) items.push(...(await itemsIn(one, below)));
   return items;
