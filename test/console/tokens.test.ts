@@ -177,6 +177,7 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
   expect(await tab.page.getByRole("menuitem").allInnerTexts()).toEqual([
     "What can this token do?",
     "Rotate secret",
+    "Show S3 keys",
     "Change password",
   ]);
   await tab.page.keyboard.press("Escape");
