@@ -39,3 +39,23 @@ test("a path that looks like a signature does not open a bucket to pages of othe
     "4",
   ]);
 });
+
+test("strangers read nothing for which _headers asks for a password, and not the password", async () => {
+  const { node, url, path } = await openPublic();
+  await using _ = node;
+  const site = path.split("/", 2).join("/");
+  const upload = (path: string, body: string) =>
+    node.call("static-bucket-file_upload", { token: node.superToken, name: site.slice(1), path, body });
+  await upload("locked/a.txt", "hush-hush");
+  await upload("_headers", "/locked/*\n  Basic-Auth: bob:hush-hush\n");
+  for (const [key, status] of Object.entries({
+    "locked/a.txt": 403,
+    _headers: 403,
+    "X-Amz-Signature=/a": 200,
+  }))
+    for (const method of ["GET", "HEAD"]) {
+      const answer = await fetch(`${url}${site}/${key}`, { method });
+      expect([method, key, answer.status]).toEqual([method, key, status]);
+      expect(await answer.text()).not.toContain("hush-hush");
+    }
+});

@@ -95,6 +95,18 @@ everyStore("what a policy does not allow is refused, and nothing is stored", asy
   const refused: readonly string[] = await Promise.all([
     send({ ...good, key: "in/b" }),
     send({ ...good, "content-type": "image/png, text/html" }),
+    send(
+      form(
+        { ...fields, key: " in/a" },
+        {
+          conditions: [
+            { bucket },
+            ["starts-with", "$key", "in/"],
+            ["starts-with", "$content-type", "image/"],
+          ],
+        },
+      ),
+    ),
     send({ ...good, "x-amz-meta-a": "1" }),
     send({ ...good, bucket: "other" }),
     send(form(fields, { conditions: exact })),
@@ -118,10 +130,11 @@ everyStore("what a policy does not allow is refused, and nothing is stored", asy
     send(form({ ...fields, key: "../a" })),
     send(form({ ...fields, "x-amz-meta-a b": "1" })),
     send(form({ ...fields, "x-amz-checksum-crc32": "AAAAAA==" })),
+    send(form({ ...fields, "content-disposition": "a".repeat(5000) })),
     send(fields),
   ]);
   expect(refused).toEqual([
-    ...Array.from({ length: 10 }, () => "403 AccessDenied"),
+    ...Array.from({ length: 11 }, () => "403 AccessDenied"),
     "400 EntityTooSmall",
     "400 EntityTooLarge",
     ...Array.from({ length: 3 }, () => "400 InvalidPolicyDocument"),
@@ -131,6 +144,7 @@ everyStore("what a policy does not allow is refused, and nothing is stored", asy
     "501 NotImplemented",
     ...Array.from({ length: 3 }, () => "400 InvalidArgument"),
     "400 BadDigest",
+    "400 MetadataTooLarge",
     "403 AccessDenied",
   ]);
   expect(textsIn(await (await s3({ path: `/${bucket}` })).text(), "Key")).toEqual([]);

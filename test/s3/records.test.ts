@@ -171,6 +171,9 @@ everyStore("plain HTTP, WebDAV and links show the headers that a file was put wi
   for (const type of [
     "text/html",
     "Image/SVG+xml; a=b",
+    "text/xsl",
+    "text/x+xml",
+    "image/rdf+xml",
     "text/javascript",
     "text/css",
     "a/b, text/html",

@@ -36,7 +36,7 @@ export function mediaTypeOf(name: string): MediaType {
 }
 
 /** Types that a browser would run. */
-const active = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/;
+const active = /^(?:text\/html|application\/xhtml|image\/svg|text\/(?:xsl|rdf)|[^/]+\/(?:[^;]+\+)?xml)/;
 
 /** Types that a page can use as code. */
 const code = /script|^text\/css|^application\/(?:wasm|x-shockwave)|^multipart\/|^message\//;

@@ -1,4 +1,5 @@
 import { crc32 } from "node:zlib";
+import { Pacer } from "../../base/turns.ts";
 import { S3Error } from "./errors.ts";
 
 /** Hasher computes a checksum piece by piece. */
@@ -167,7 +168,10 @@ export interface PartChecksum {
  * combined returns the checksum of parts one after the other, in base64, without their content: to append so many bytes multiplies what
  * was computed before them by a power of x, as in zlib's crc32_combine. Undefined for hashes.
  */
-export function combined(name: ChecksumName, parts: readonly PartChecksum[]): string | undefined {
+export async function combined(
+  name: ChecksumName,
+  parts: readonly PartChecksum[],
+): Promise<string | undefined> {
   if (name === "sha1" || name === "sha256") return undefined;
   const { polynomial, bytes } = divisions[name];
   const one = 1n << BigInt(8 * bytes - 1);
@@ -179,23 +183,28 @@ export function combined(name: ChecksumName, parts: readonly PartChecksum[]): st
     }
     return product;
   };
+  // x to the eighth (one byte), its square, the square of that, and so on.
+  const squares = [one >> 8n];
+  const squareAt = (at: number): bigint => {
+    for (let last = squares.length - 1; last < at; last += 1)
+      squares.push(times(squares[last] ?? one, squares[last] ?? one));
+    return squares[at] ?? one;
+  };
   // Parts are mostly of one size.
   const powers = new Map<number, bigint>();
   const powerFor = (size: number): bigint => {
     let power = powers.get(size);
     if (power !== undefined) return power;
     power = one;
-    // x to the eighth: one byte.
-    let square = one >> 8n;
-    for (let rest = BigInt(size); rest > 0n; rest >>= 1n) {
-      if (rest & 1n) power = times(square, power);
-      square = times(square, square);
-    }
+    for (let [rest, at] = [BigInt(size), 0]; rest > 0n; rest >>= 1n, at += 1)
+      if (rest & 1n) power = times(squareAt(at), power);
     powers.set(size, power);
     return power;
   };
   let sum = 0n;
+  const pacer = new Pacer();
   for (const { value, size } of parts) {
+    if (pacer.isDue) await pacer.nextTurn();
     const own = BigInt(`0x${Buffer.from(value, "base64").toString("hex").padStart(1, "0")}`);
     sum = times(powerFor(size), sum) ^ own;
   }

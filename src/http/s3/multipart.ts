@@ -282,7 +282,7 @@ export async function completeUpload(call: S3Call): Promise<Response> {
     },
   };
   assertSize(call, wanted);
-  const whole = new WholeObject(checksumOf(upload, request.headers), wanted);
+  const whole = await WholeObject.of(checksumOf(upload, request.headers), wanted);
   const finish = () => {
     const record = { ...whole.finish(), headers: upload.multipart.headers };
     assertChecksums(request.headers, record.checksums);
@@ -413,17 +413,28 @@ class WholeObject {
   readonly #combined: string | undefined;
   readonly #hasher: ReturnType<typeof openChecksum> | undefined;
 
-  constructor({ algorithm, isComposite }: WantedChecksum, parts: readonly NumberedPart[]) {
+  private constructor(
+    { algorithm, isComposite }: WantedChecksum,
+    parts: readonly NumberedPart[],
+    ofParts: string | undefined,
+  ) {
     this.#parts = parts;
     this.#algorithm = algorithm;
     this.isComposite = isComposite;
-    if (algorithm === undefined || isComposite) return;
+    this.#combined = ofParts;
+    if (algorithm !== undefined && !isComposite && ofParts === undefined)
+      this.#hasher = openChecksum(algorithm);
+  }
+
+  static async of(checksum: WantedChecksum, parts: readonly NumberedPart[]): Promise<WholeObject> {
+    const { algorithm, isComposite } = checksum;
+    if (algorithm === undefined || isComposite) return new WholeObject(checksum, parts, undefined);
     const known = parts.flatMap(({ size, checksums }) => {
       const value = checksums[algorithm];
       return value === undefined ? [] : [{ value, size }];
     });
-    if (known.length === parts.length) this.#combined = combined(algorithm, known);
-    if (this.#combined === undefined) this.#hasher = openChecksum(algorithm);
+    const ofParts = known.length === parts.length ? await combined(algorithm, known) : undefined;
+    return new WholeObject(checksum, parts, ofParts);
   }
 
   /** Whether the parts must be read to know their checksum. */

@@ -8,6 +8,8 @@ import { S3Error } from "./errors.ts";
 
 /** User metadata of one object: names and values together. */
 const maxMetadataBytes = 8 * 1024;
+/** Of the headers about the content. */
+const maxContentHeaderBytes = 4 * 1024;
 /** Headers of a PUT that a GET answers. */
 const contentHeaders = [
   "cache-control",
@@ -271,7 +273,7 @@ export function headersOverHttp(
 /** recordHeaders returns the content headers and the metadata of a request that puts an object. */
 export function recordHeaders(headers: Iterable<readonly [string, string]>): Record<string, string> {
   const kept: Record<string, string> = {};
-  let bytes = 0;
+  let [bytes, contentBytes] = [0, 0];
   for (const [name, value] of headers) {
     if (name.startsWith(metadataPrefix)) {
       kept[name] = value;
@@ -279,6 +281,7 @@ export function recordHeaders(headers: Iterable<readonly [string, string]>): Rec
     } else if ((contentHeaders as readonly string[]).includes(name)) {
       const shown = name === "content-encoding" ? withoutChunks(value) : value;
       if (shown !== "") kept[name] = shown;
+      contentBytes += shown.length;
     }
   }
   const unreadable = Object.entries(kept).find(
@@ -288,6 +291,11 @@ export function recordHeaders(headers: Iterable<readonly [string, string]>): Rec
     throw new S3Error("InvalidArgument", `${unreadable[0]} has a character that headers cannot have`);
   if (bytes > maxMetadataBytes)
     throw new S3Error("MetadataTooLarge", `x-amz-meta-* may have ${maxMetadataBytes} bytes together`);
+  if (contentBytes > maxContentHeaderBytes)
+    throw new S3Error(
+      "MetadataTooLarge",
+      `headers about the content may have ${maxContentHeaderBytes} bytes together`,
+    );
   return kept;
 }
 

@@ -189,7 +189,8 @@ export function assertPolicy({ fields }: PostedForm, bucket: string, nowMs: numb
 /** Of several types in one field each must begin as it should. */
 function isMet(operator: string, given: readonly string[], value: string): boolean {
   if (operator === "eq") return given.join(",") === value;
-  if (operator === "starts-with") return given.every((text) => text.trimStart().startsWith(value));
+  if (operator === "starts-with")
+    return given.every((text, at) => (at === 0 ? text : text.trimStart()).startsWith(value));
   throw invalidPolicy("a condition is none of eq, starts-with and content-length-range");
 }
 

@@ -8,11 +8,13 @@
 import { anonymous, type Caller, whoFields } from "../../auth/caller.ts";
 import { authorise, inBucket, isAuthorised, type Need } from "../../auth/need.ts";
 import type { Permission } from "../../auth/permission.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { isBucketName } from "../../buckets/record.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Services } from "../../services.ts";
+import { siteFiles } from "../../sites/site-rules.ts";
 import { openBucket, type Protocol, type ReceivedRequest } from "../pipeline.ts";
 import { holdBack } from "../request/authentication.ts";
 import { hostNameOf, type S3Settings } from "../request/host-name.ts";
@@ -341,6 +343,7 @@ async function answer(
     signature === undefined
       ? await openPublic(buckets, name)
       : await openBucket(received, caller, { name, permissions: needs });
+  if (signature === undefined) await requireUnlocked(opened.files, key);
   const call: S3Call = {
     ...change,
     form,
@@ -381,6 +384,13 @@ async function openPublic(
   if (bucket === undefined || !bucket.enable || !bucket.public) throw unsigned();
   const grant = { assertStillValid: () => Promise.reject(unsigned()) };
   return { bucket, files: buckets.filesOf(bucket), grant };
+}
+
+/** As over plain HTTP: files for which `_headers` asks for a password are not for strangers, and neither are the passwords. */
+async function requireUnlocked({ site }: BucketFiles, key: string): Promise<void> {
+  if (key === "") return;
+  const { rules } = await site.rules();
+  if ((siteFiles as readonly string[]).includes(key) || rules.headers.isLocked(key)) throw unsigned();
 }
 
 /** The bucket is the first part of the path, or of the host name. */
