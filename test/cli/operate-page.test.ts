@@ -59,6 +59,8 @@ story(
           );
         },
       },
+      // The page's own address, where an authority can ask.
+      "email =": { env: { NODE_SERVER_WS_LISTENER: "0.0.0.0:443" } },
       "tls_cert =": {
         before: () =>
           page.shell("openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=x -keyout key.pem -out cert.pem"),

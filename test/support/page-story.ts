@@ -149,7 +149,7 @@ export class PageRun implements AsyncDisposable {
   async #prove({ language, text }: Block, { env, isApplied, shows }: Handling): Promise<string> {
     if (language === "sh") return this.shell(this.#here(text), env);
     if (language === "console") return this.#runSteps(text, env);
-    if (language === "toml") return this.#checkToml(this.#here(text), isApplied ?? false);
+    if (language === "toml") return this.#checkToml(this.#here(text), isApplied ?? false, env);
     if (language === "yaml" && /^scrape_configs:/m.test(text))
       return this.#accepts("promtool", "prometheus", this.#here(text), (path) => ["check", "config", path]);
     if (language === "nginx")
@@ -230,12 +230,12 @@ export class PageRun implements AsyncDisposable {
   }
 
   /** Adds the lines to the server's configuration and has `check` read it. */
-  async #checkToml(lines: string, isApplied: boolean): Promise<string> {
+  async #checkToml(lines: string, isApplied: boolean, env?: Handling["env"]): Promise<string> {
     const path = join(this.#serverFolder, "config.toml");
     const text = withLines(await readFile(path, "utf8"), lines);
     const beside = join(this.#serverFolder, isApplied ? "config.toml" : "documented.toml");
     await writeFile(beside, text, { mode: 0o600 });
-    const printed = await this.shell(`node-server check -c '${beside}'`);
+    const printed = await this.shell(`node-server check -c '${beside}'`, env);
     if (printed.includes("warning:")) throw new Error(`\`check\` warns:\n${printed}`);
     return printed;
   }
