@@ -32,6 +32,8 @@ const progressIntervalMs = 15_000;
 const maxEndMs = 10_000;
 /** When more stories than this fail, something is broken, and running them once more says nothing. */
 const maxRepeated = 20;
+/** How much of what a failed story printed is shown again at the end. */
+const maxMessageLines = 12;
 /** The exit code of a run in which every story has passed, but some only the second time. */
 const flakyCode = 3;
 /** A story that is run once more has more time, so that one which was only slow does not count as broken. */
@@ -100,6 +102,8 @@ const env = {
 const skipped = new Set<string>();
 /** Files that ran no story: they could not be loaded, their process ended, or they declare none in this tier. */
 const empty: string[] = [];
+/** What the first run of a story that failed printed, by its file and title. */
+const messages = new Map<string, string>();
 let finished = 0;
 /** The file whose name was printed last. */
 let shownFile = "";
@@ -296,12 +300,21 @@ async function repeated(failed: readonly Story[]): Promise<readonly Story[]> {
     for (const [file, stories = []] of Object.entries(Object.groupBy(own, (story) => story.file))) {
       console.log(`once more: ${stories.length} of ${file}`);
       const pattern = stories.map(({ title }) => RegExp.escape(title)).join("|");
-      const flags = ["--test-name-pattern", `(${pattern})$`];
+      const hook = stories.find(isHook);
+      // A hook runs with all stories of its file.
+      const flags = hook ? [] : ["--test-name-pattern", `(${pattern})$`];
       const results = await run([file], { flags, browser, timeFactor: repeatedTimeFactor });
       again.push(...results.filter(({ title }) => stories.some((story) => story.title === title)));
+      // A hook that does not fail is not reported.
+      if (hook && results.length > 0 && !results.some(isHook)) again.push({ ...hook, hasFailed: false });
     }
   }
   return again;
+}
+
+/** Whether a result is that of a hook, such as `beforeAll`, which Bun reports only when it has failed. */
+function isHook({ title }: Story): boolean {
+  return title === "(unnamed)";
 }
 
 /** The stories of a JUnit report. It is not read as XML: the messages of failures may hold characters that XML does not allow. */
@@ -335,11 +348,18 @@ function unescapeXml(text: string): string {
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
   let file = "";
+  /** What was printed since the last story ended. */
+  let said: string[] = [];
   const show = (line: string) => {
-    if (/^\((pass|fail)\)/.test(line)) finished += 1;
+    const [, ended, title = ""] = /^\((pass|fail)\) (.*?)(?: \[[\d.]+m?s\])?$/.exec(line) ?? [];
+    if (ended !== undefined) finished += 1;
+    const story = `${file.slice(0, -1)}: ${title}`;
+    if (ended === "fail" && !messages.has(story)) messages.set(story, said.join("\n"));
     if (/^test\/.*\.test\.ts:$/.test(line)) file = line;
+    if (ended !== undefined || line === file) said = [];
     if (line.startsWith("SKIPPED:")) skipped.add(line);
     if (isNoise(line)) return;
+    said = [...said.slice(1 - maxMessageLines), line];
     if (file !== shownFile) to.write(`\n${file}\n`);
     shownFile = file;
     to.write(`${line}\n`);
@@ -378,8 +398,9 @@ function report(): number {
   for (const line of skipped) console.log(line);
   for (const file of empty) console.log(`EMPTY: ${file} ran no story`);
   const nameOf = ({ file, title, browser }: Story) => `${file}: ${title}${browser ? ` in ${browser}` : ""}`;
-  for (const story of broken) console.log(`FAILED: ${nameOf(story)}`);
-  for (const story of flaky) console.log(`FLAKY: ${nameOf(story)} (failed, then passed)`);
+  for (const story of broken) console.log(`FAILED: ${nameOf(story)}\n${messageOf(story)}`);
+  for (const story of flaky)
+    console.log(`FLAKY: ${nameOf(story)} (failed, then passed)\n${messageOf(story)}`);
   const left = killLeft();
   if (left.length > 0) console.log(`LEFT: processes ${left.join(", ")} are still running`);
   const seconds = processorTime.seconds + (processorTime.isExact ? 0 : serviceSeconds);
@@ -388,6 +409,11 @@ function report(): number {
   console.log(`${passed} passed, ${broken.length} failed`);
   if (broken.length > 0 || empty.length > 0 || left.length > 0) return 1;
   return flaky.length > 0 && tier !== "fast" ? flakyCode : 0;
+}
+
+/** What a story printed when it failed, set off from the list of stories. */
+function messageOf({ file, title }: Story): string {
+  return (messages.get(`${file}: ${title}`) ?? "").replaceAll(/^/gm, "    ");
 }
 
 /** Writes the seconds of every story, the slowest first, for those who look for what to make faster. */

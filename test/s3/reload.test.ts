@@ -1,10 +1,16 @@
 import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
-import { testNode } from "../support/node.ts";
+import { type TestNode, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { clientWith, codeOf, type S3Request, s3Site, signed } from "../support/s3.ts";
 import { test } from "../support/test.ts";
 import { until } from "../support/until.ts";
+
+/** How many uploads a node is taking. */
+function uploadsOf({ node }: TestNode): number | undefined {
+  const family = node.families.find(({ name }) => name === "node_server_uploads_in_progress");
+  return family === undefined || family.type === "histogram" ? undefined : [...family.samples()][0]?.value;
+}
 
 test("a reload adds, moves and removes the listener of S3, and changes its host", async () => {
   await using node = await testNode();
@@ -44,7 +50,7 @@ test("a reload adds, moves and removes the listener of S3, and changes its host"
     headers: signed(keys, { ...slow, host: first }),
     body,
   });
-  await until("the upload has begun", () => node.node.ring !== undefined && release.name !== "release");
+  await until("the upload has begun", () => uploadsOf(node) === 1);
   await reload(`listener = "${second}"\n`);
   expect(await listener(second)).toBe("200");
   release();

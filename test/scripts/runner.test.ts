@@ -51,7 +51,10 @@ test("the runner passes when every story does, and ends with counts and processo
 test("a story that fails twice is a failure in every tier", async () => {
   for (const tier of ["fast", "all"]) {
     const { code, stdout, stderr } = await run({ "a/one.test.ts": failing }, "--tier", tier);
-    expect([code, stdout]).toEqual([1, expect.stringContaining("FAILED: test/a/one.test.ts: fails\n")]);
+    expect([code, stdout]).toEqual([
+      1,
+      expect.stringMatching(/^FAILED: test\/a\/one\.test\.ts: fails\n(.*\n)* +Expected: 2$/m),
+    ]);
     expect(stdout).toEndWith("0 passed, 1 failed\n");
     expect(stderr).toContain("Expected: 2");
   }
@@ -69,12 +72,24 @@ test("a story that fails once is flaky: a warning in the fast tier, a failure in
   }
 });
 
+test("a hook that fails is run once more, with all stories of its file", async () => {
+  const hook = (failing: string) =>
+    `${head}import { beforeAll } from "bun:test";\nbeforeAll(() => { if (${failing}) throw new Error("not ready"); writeFileSync("ran", ""); });\n${passing.slice(head.length)}`;
+  const always = await run({ "a/one.test.ts": hook("true") }, "--tier", "all");
+  expect([always.code, always.stdout]).toEqual([1, expect.stringContaining("not ready")]);
+  const once = hook('!existsSync("ran") && !writeFileSync("ran", "")');
+  const { code, stdout } = await run({ "a/one.test.ts": once }, "--tier", "all");
+  expect(stdout).toContain("FLAKY: test/a/one.test.ts: (unnamed)");
+  expect(code).toBe(3);
+});
+
 test("after the fast tier, on the same sources, only the stories are run that it did not prove", async () => {
   await using project = await tempFolder();
   const telling = (titles: string) => `import { appendFileSync } from "node:fs";
-import { beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
 const isFast = process.env.TEST_TIER === "fast";
 beforeAll(() => appendFileSync("ran", "prepared "));
+afterAll(() => appendFileSync("ran", "closed "));
 for (const title of ${titles}) test.if(true)(title, () => {
   appendFileSync("ran", title + " ");
   if (title === "flaky") expect([isFast, process.env.TEST_TIME_FACTOR]).not.toEqual([true, "1"]);
@@ -91,8 +106,11 @@ for (const title of ${titles}) test.if(true)(title, () => {
     return [code, text.trim().split(" ").sort().join(" ")];
   };
   expect(await ran("--tier", "all", "--after-fast")).toEqual([2, ""]);
-  expect(await ran()).toEqual([0, "always flaky flaky prepared prepared prepared sqlite"]);
-  expect(await ran("--tier", "all", "--after-fast")).toEqual([0, "flaky postgres prepared"]);
+  expect(await ran()).toEqual([
+    0,
+    "always closed closed closed flaky flaky prepared prepared prepared sqlite",
+  ]);
+  expect(await ran("--tier", "all", "--after-fast")).toEqual([0, "closed flaky postgres prepared"]);
   await Bun.write(join(project.path, "src/one.ts"), "");
   expect(await ran("--tier", "all", "--after-fast")).toEqual([2, ""]);
 });

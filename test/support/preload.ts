@@ -14,7 +14,7 @@ const proven =
 
 type Declare = (title: string, ...rest: never[]) => unknown;
 
-/** Files that have declared a story which is not left out. Only their stories are prepared (`beforeAll`). */
+/** Files that have declared a story which is not left out. Only their hooks run (`beforeAll`, `afterAll`). */
 const needed = new Set<string>();
 
 /** Declares a story with `declare`, unless it is left out. */
@@ -27,7 +27,7 @@ function unlessProven(declare: Declare): Declare {
 }
 
 if (proven !== undefined) {
-  const { test, beforeAll } = { ...tests };
+  const { test, beforeAll, afterAll } = { ...tests };
   const declare = Object.assign(unlessProven(test as Declare), {
     concurrent: unlessProven((...story) => test.concurrent(...(story as unknown as Parameters<typeof test>))),
     if: (isOn: boolean) => unlessProven(test.if(isOn) as Declare),
@@ -38,7 +38,10 @@ if (proven !== undefined) {
       return test.each(...table);
     },
   });
-  const prepare = (hook: () => unknown, ...rest: [number?]) =>
-    beforeAll(() => (needed.has(Bun.main) ? (hook() as Promise<void>) : undefined), ...rest);
-  tests.mock.module("bun:test", () => ({ ...tests, test: declare, beforeAll: prepare }));
+  const ifNeeded =
+    (declareHook: typeof beforeAll) =>
+    (hook: () => unknown, ...rest: [number?]) =>
+      declareHook(() => (needed.has(Bun.main) ? (hook() as Promise<void>) : undefined), ...rest);
+  const hooks = { beforeAll: ifNeeded(beforeAll), afterAll: ifNeeded(afterAll) };
+  tests.mock.module("bun:test", () => ({ ...tests, test: declare, ...hooks }));
 }
