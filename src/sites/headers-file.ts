@@ -52,11 +52,10 @@ export class HeaderRules {
 
   /**
    * isLocked returns whether the files at a path are meant for those who know a password, which the server does not ask for: they must
-   * not be public. Nor must the file with the passwords.
+   * not be public.
    */
   isLocked(path: string): boolean {
-    if (this.#locked.size === 0) return false;
-    return path === "_headers" || this.#locked.first(path) !== undefined;
+    return this.#locked.size > 0 && this.#locked.first(path) !== undefined;
   }
 
   /**

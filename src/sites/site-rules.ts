@@ -19,6 +19,13 @@ export interface SiteRules {
 /** siteFiles are the files with rules; they are in the top folder of a bucket. */
 export const siteFiles: readonly SiteFile[] = ["_headers", "_redirects"];
 
+const siteFileNames: ReadonlySet<string> = new Set(siteFiles);
+
+/** isSiteFile returns whether a path is that of a file with rules. Some disks do not distinguish upper and lower case. */
+export function isSiteFile(path: string): boolean {
+  return path.startsWith("_") && siteFileNames.has(path.toLowerCase());
+}
+
 /** SitePart is what one of the files says. */
 export type SitePart = Partial<SiteRules> & Pick<SiteRules, "problems">;
 

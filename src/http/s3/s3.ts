@@ -14,7 +14,7 @@ import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { isBucketName } from "../../buckets/record.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Services } from "../../services.ts";
-import { siteFiles } from "../../sites/site-rules.ts";
+import { isSiteFile } from "../../sites/site-rules.ts";
 import { openBucket, type Protocol, type ReceivedRequest } from "../pipeline.ts";
 import { holdBack } from "../request/authentication.ts";
 import { hostNameOf, type S3Settings } from "../request/host-name.ts";
@@ -386,11 +386,11 @@ async function openPublic(
   return { bucket, files: buckets.filesOf(bucket), grant };
 }
 
-/** As over plain HTTP: files for which `_headers` asks for a password are not for strangers, and neither are the passwords. */
+/** As over plain HTTP: the files with rules are not for strangers, nor are files for which `_headers` asks for a password. */
 async function requireUnlocked({ site }: BucketFiles, key: string): Promise<void> {
   if (key === "") return;
   const { rules } = await site.rules();
-  if ((siteFiles as readonly string[]).includes(key) || rules.headers.isLocked(key)) throw unsigned();
+  if (isSiteFile(key) || rules.headers.isLocked(key)) throw unsigned();
 }
 
 /** The bucket is the first part of the path, or of the host name. */

@@ -16,6 +16,7 @@ import type { BucketState } from "../../buckets/record.ts";
 import type { LoadedRules } from "../../buckets/site-files.ts";
 import type { Match } from "../../sites/path-pattern.ts";
 import { encodePath, isPageStatus, locationOf, pathOf, type Redirect } from "../../sites/redirects-file.ts";
+import { isSiteFile } from "../../sites/site-rules.ts";
 import { type Compression, encodingsFor } from "../content/compression.ts";
 import {
   allowedMethods,
@@ -104,9 +105,13 @@ export async function serveBucket(target: StaticRequest, options: StaticOptions)
   }
 }
 
-/** Existing files come first, except before rules that are forced: the order that Netlify has. */
+/**
+ * Existing files come first, except before rules that are forced: the order that Netlify has. The files with the rules do not exist for
+ * visitors, and no rule applies to them.
+ */
 async function serveSite(target: SiteRequest, options: StaticOptions): Promise<Response> {
   const { decoded, site } = target;
+  if (isSiteFile(decoded.path)) return missing(target);
   const { redirects } = site.rules;
   const first = redirects.first(decoded.text);
   const forced = first?.value.isForced ? await applyRule(target, first, options) : undefined;
@@ -318,6 +323,7 @@ async function findContent(
   { path }: DecodedPath,
   { cleanUrls }: PageOptions,
 ): Promise<Page | undefined> {
+  if (isSiteFile(path)) return undefined;
   const entry = await reader.find(path);
   if (entry?.kind === "file") return pageOf(entry);
   const index = entry && (await reader.find(childPath(entry.path, indexPage)));
