@@ -127,6 +127,7 @@ const boundRows: Readonly<
   maxLinkSeconds: ["static-bucket-file_link", "expires_in", "maximum"],
   maxLinkPaths: ["static-bucket-file_link", "paths", "maxItems"],
   maxLinkPathsBytes: maxPathsBytes,
+  maxManyPaths: ["static-bucket-file_delete_many", "paths", "maxItems"],
   maxVersions: ["static-bucket-file_history", "limit", "maximum"],
 };
 

@@ -1,4 +1,8 @@
+import { forEachConcurrently } from "../base/concurrency.ts";
+import { Fault } from "../base/fault.ts";
+import { nextTurn } from "../base/turns.ts";
 import type { DatabaseTransaction } from "../db/dialect.ts";
+import { isTaken } from "./history/faults.ts";
 import {
   type AffectedPath,
   covers,
@@ -8,11 +12,10 @@ import {
   mayUseLock,
 } from "./metadata/locks.ts";
 import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata.ts";
-import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
+import { isBelow, splitPath, type TreePath, treeRoot, withAncestors } from "./path.ts";
 import {
   type BucketView,
   type Failure,
-  type FileEntry,
   type FileReader,
   type FileStats,
   type FileVersion,
@@ -23,6 +26,7 @@ import {
   ParentMissing,
   type PutOptions,
   type RecordOf,
+  type Removal,
   type ResolvedPath,
   type StagedFile,
   type Times,
@@ -56,8 +60,39 @@ interface TransferOptions {
   /** Whether what exists at the target is replaced. */
   readonly overwrite: boolean;
   readonly conditions: WriteConditions;
+  /** Whether missing folders above the target are created; default: false. */
+  readonly makeParents?: boolean;
   /** Ends a copy that nobody waits for any more; what it made so far is removed. */
   readonly signal: AbortSignal;
+}
+
+/** Outcome is what became of one of many changes: `fault` says why nothing, or not everything, was done. */
+export type Outcome<T> = { readonly done: T } | { readonly fault: Fault };
+
+interface ManyOptions {
+  readonly conditions: ManyConditions;
+  /** Asked before each group but the first: true ends the changes there. */
+  readonly isOver: () => boolean;
+}
+
+/** ManyConditions are those that hold for all paths of a call. */
+type ManyConditions = Pick<WriteConditions, "grant" | "holder">;
+
+/** PathPair is where something is and where it is to be. */
+export interface PathPair {
+  readonly from: TreePath;
+  readonly to: TreePath;
+}
+
+/** WantedVersion is a version and the path at which it is to be restored. */
+export interface WantedVersion extends VersionName {
+  readonly to: TreePath;
+}
+
+/** ManyChange is one change of many, in the turn of a group of them. */
+interface ManyChange<I, T> {
+  readonly pathsOf: (item: I) => readonly TreePath[];
+  run(turn: Turn, item: I, resolved: readonly ResolvedPath[]): Promise<T>;
 }
 
 /**
@@ -77,6 +112,11 @@ interface Description {
 }
 
 const neverAborted = new AbortController().signal;
+
+/** Changes of one group, which have one turn: others wait for some ten milliseconds at most. */
+const maxPerGroup = 128;
+/** Changes of a group that a disk makes at once: they share the syncs of their folders. */
+const maxAtOnce = 32;
 
 /** FileActivity counts the work that is under way in all buckets. */
 export interface FileActivity {
@@ -212,8 +252,7 @@ export class BucketFiles implements BucketView {
       if (entry?.kind !== "folder") return false;
       await transaction.metadata.locks.assertUnlocked(conditions.holder, { path: at, changesParent: true });
       if ((await firstEntries(transaction.reader, at)).length > 0) return false;
-      const [failure] = await transaction.remove(entry);
-      if (failure !== undefined) throw failure.fault;
+      assertWhole((await transaction.remove(entry)).failures);
       await forgetMetadata(transaction.metadata, at);
       return true;
     });
@@ -222,16 +261,33 @@ export class BucketFiles implements BucketView {
   /** remove removes a file, or a folder with its content, and returns what could not be removed. */
   async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
     return this.#change(path, conditions, async (transaction, target) => {
-      if (target.entry === undefined) throw notFound(path);
-      await transaction.metadata.locks.assertUnlocked(conditions.holder, {
-        path: target.path,
-        recursive: true,
-        changesParent: true,
-      });
-      const failures = await transaction.remove(target.entry);
-      if (failures.length === 0) await forgetMetadata(transaction.metadata, target.path);
-      return failures;
+      const turn = { transaction, metadata: transaction.metadata };
+      return (await this.#remove(turn, target, conditions)).failures;
     });
+  }
+
+  /** removeMany removes files, and folders with their content. It returns the outcomes of as many as it got to. */
+  removeMany(paths: readonly TreePath[], options: ManyOptions): Promise<ReadonlyArray<Outcome<Removal>>> {
+    return this.#changeMany(paths, options, {
+      pathsOf: (path) => [path],
+      run: async (turn, _, [target]) => {
+        const removal = await this.#remove(turn, target as ResolvedPath, options.conditions);
+        assertWhole(removal.failures);
+        return removal;
+      },
+    });
+  }
+
+  async #remove(
+    { transaction, metadata }: Turn,
+    { path, requested, entry }: ResolvedPath,
+    conditions: WriteConditions,
+  ): Promise<Removal> {
+    if (entry === undefined) throw notFound(requested);
+    await metadata.locks.assertUnlocked(conditions.holder, { path, recursive: true, changesParent: true });
+    const removal = await transaction.remove(entry);
+    if (removal.failures.length === 0) await forgetMetadata(metadata, path);
+    return removal;
   }
 
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
@@ -258,13 +314,25 @@ export class BucketFiles implements BucketView {
 
   /** move moves a file or folder to a path that is neither above nor below it. */
   async move(from: TreePath, to: TreePath, options: TransferOptions): Promise<TransferResult> {
-    const { signal } = options;
-    return this.#transfer([from, to], { ...options, removesSource: true }, async (work) => {
-      const { transaction, entry, target } = work;
-      const failures = await transaction.move(entry, target, { makeParents: false, signal });
-      if (failures.length === 0) await moveMetadata(transaction.metadata, entry.path, target);
-      return failures;
-    });
+    return this.#transferOne({ from, to }, options, "move");
+  }
+
+  /**
+   * moveMany moves files and folders, each to a path that is neither above nor below it. It returns the outcomes of as many as it got to.
+   */
+  moveMany(
+    moves: readonly PathPair[],
+    options: ManyOptions & TransferOptions,
+  ): Promise<ReadonlyArray<Outcome<void>>> {
+    return this.#transferMany(moves, options, "move");
+  }
+
+  /** copyMany does for copies, of folders with their content, what `moveMany` does for moves. */
+  copyMany(
+    copies: readonly PathPair[],
+    options: ManyOptions & TransferOptions,
+  ): Promise<ReadonlyArray<Outcome<void>>> {
+    return this.#transferMany(copies, options, "copy");
   }
 
   /** copy copies a file, or a folder (with its content if `recursive`), to a path that is neither above nor below it. */
@@ -273,13 +341,7 @@ export class BucketFiles implements BucketView {
     to: TreePath,
     options: TransferOptions & { readonly recursive: boolean },
   ): Promise<TransferResult> {
-    const { recursive, signal } = options;
-    return this.#transfer([from, to], { ...options, removesSource: false }, async (work) => {
-      const { transaction, entry, target } = work;
-      const failures = await transaction.copy(entry, target, { recursive, signal });
-      await transaction.metadata.properties.copy(entry.path, target, { recursive });
-      return failures;
-    });
+    return this.#transferOne({ from, to }, options, options.recursive ? "copy" : "copyAlone");
   }
 
   /** describe changes dead properties and times of a resource; NotFound when there is none. */
@@ -322,6 +384,29 @@ export class BucketFiles implements BucketView {
     });
   }
 
+  /** restoreMany puts versions back, each at a path that must be free. It returns the outcomes of as many as it got to. */
+  restoreMany(
+    wanted: readonly WantedVersion[],
+    options: ManyOptions,
+  ): Promise<ReadonlyArray<Outcome<FileVersion["kind"]>>> {
+    return this.#changeMany(wanted, options, {
+      // A version that lies in a folder is found by the path that it had.
+      pathsOf: ({ to, path }) => [to, path],
+      run: async ({ transaction, metadata }, { version, path: from }, [target]) => {
+        const { path, entry } = target as ResolvedPath;
+        if (entry !== undefined) throw isTaken(path);
+        const affected = await firstMissing(transaction.reader, target as ResolvedPath);
+        await metadata.locks.assertUnlocked(options.conditions.holder, {
+          path: affected,
+          changesParent: true,
+        });
+        const kind = await transaction.restoreVersion({ version, path: from }, path);
+        await forgetMetadata(metadata, path);
+        return kind;
+      },
+    });
+  }
+
   /** Runs `work` on a path in its turn, if the preconditions hold then. */
   #change<T>(
     path: TreePath,
@@ -334,33 +419,178 @@ export class BucketFiles implements BucketView {
     });
   }
 
-  async #transfer(
-    paths: readonly [from: TreePath, to: TreePath],
-    { overwrite, conditions, signal, removesSource }: TransferOptions & { readonly removesSource: boolean },
-    work: (transfer: {
-      readonly transaction: WriteTransaction;
-      readonly entry: FileEntry;
-      readonly target: TreePath;
-    }) => Promise<readonly Failure[]>,
+  #transferOne(
+    { from, to }: PathPair,
+    options: TransferOptions,
+    kind: TransferKind,
   ): Promise<TransferResult> {
-    return this.#tree.transact(paths, async (transaction, [source, target]) => {
-      await assertConditions(conditions, source, transaction);
-      const [from, to] = [source.path, target.path];
-      if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
-      // The client may have left while this waited for its turn.
-      signal.throwIfAborted();
-      if (source.entry === undefined) throw notFound(paths[0]);
-      const replaced = target.entry !== undefined;
-      const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
-      if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
-      await transaction.metadata.locks.assertUnlocked(conditions.holder, ...affected);
-      if (replaced && !overwrite) return "exists";
-      const failures = await work({ transaction, entry: source.entry, target: to });
-      // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
-      if (failures.length === 0) await transaction.metadata.locks.forgetBelow(to);
-      return { replaced, failures };
+    return this.#tree.transact([from, to], (transaction, [source, target]) => {
+      const { metadata } = transaction;
+      return this.#transfer({ transaction, metadata, kind }, [source, target], options);
     });
   }
+
+  #transferMany(
+    pairs: readonly PathPair[],
+    options: ManyOptions & TransferOptions,
+    kind: TransferKind,
+  ): Promise<ReadonlyArray<Outcome<void>>> {
+    return this.#changeMany(pairs, options, {
+      pathsOf: ({ from, to }) => [from, to],
+      run: async (turn, { to }, [source, target]) => {
+        const resolved = [source as ResolvedPath, target as ResolvedPath] as const;
+        const done = await this.#transfer({ ...turn, kind }, resolved, {
+          ...options,
+          conditions: { ...options.conditions, grant: alreadyChecked },
+        });
+        if (done === "exists") throw isTaken(to);
+        if (done === "overlap") throw overlaps(to);
+        assertWhole(done.failures);
+      },
+    });
+  }
+
+  async #transfer(
+    { transaction, metadata, kind }: Turn & { readonly kind: TransferKind },
+    [source, target]: readonly [source: ResolvedPath, target: ResolvedPath],
+    { overwrite, makeParents = false, conditions, signal }: TransferOptions,
+  ): Promise<TransferResult> {
+    await assertConditions(conditions, source, transaction);
+    const [from, to] = [source.path, target.path];
+    if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
+    // The client may have left while this waited for its turn.
+    signal.throwIfAborted();
+    const { entry } = source;
+    if (entry === undefined) throw notFound(source.requested);
+    const replaced = target.entry !== undefined;
+    const at = replaced || !makeParents ? to : await firstMissing(transaction.reader, target);
+    const affected: AffectedPath[] = [{ path: at, recursive: true, changesParent: !replaced }];
+    if (kind === "move") affected.push({ path: from, recursive: true, changesParent: true });
+    await metadata.locks.assertUnlocked(conditions.holder, ...affected);
+    if (replaced && !overwrite) return "exists";
+    const recursive = kind !== "copyAlone";
+    const failures =
+      kind === "move"
+        ? await transaction.move(entry, to, { makeParents, signal })
+        : await transaction.copy(entry, to, { recursive, makeParents, signal });
+    if (kind !== "move") await metadata.properties.copy(from, to, { recursive });
+    else if (failures.length === 0) await moveMetadata(metadata, from, to);
+    // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
+    if (failures.length === 0) await metadata.locks.forgetBelow(to);
+    return { replaced, failures };
+  }
+
+  /** Runs changes in groups, each in one turn, until the options say that it is over. A failure of the first group is thrown. */
+  async #changeMany<I, T>(
+    items: readonly I[],
+    { conditions, isOver }: ManyOptions,
+    change: ManyChange<I, T>,
+  ): Promise<ReadonlyArray<Outcome<T>>> {
+    const outcomes: Outcome<T>[] = [];
+    while (outcomes.length < items.length) {
+      if (outcomes.length > 0) {
+        await nextTurn();
+        if (isOver()) break;
+      }
+      const group = firstApart(items, outcomes.length, change.pathsOf);
+      try {
+        outcomes.push(...(await this.#changeGroup(group, conditions, change)));
+      } catch (error) {
+        // What the earlier groups did is to be answered. Whoever goes on from there gets the error.
+        if (outcomes.length === 0) throw error;
+        break;
+      }
+    }
+    return outcomes;
+  }
+
+  async #changeGroup<I, T>(
+    group: readonly I[],
+    conditions: ManyConditions,
+    change: ManyChange<I, T>,
+  ): Promise<Outcome<T>[]> {
+    const paths = group.map(change.pathsOf);
+    const done = await this.#tree.transact(paths.flat(), async (transaction, all) => {
+      const rest = [...all];
+      const resolved = paths.map(({ length }) => rest.splice(0, length));
+      const found = resolved.map((some) => some.map(({ path }) => path));
+      // By links, or by Unicode forms of names, two paths can lead to one resource.
+      if (group.length > 1 && firstApart(found, 0, (some) => some).length < group.length) return undefined;
+      await conditions.grant.assertStillValid();
+      const turn = { transaction, metadata: transaction.metadata.inTurn() };
+      const outcomes: Outcome<T>[] = [];
+      const limit = transaction.database === undefined ? maxAtOnce : 1;
+      await forEachConcurrently(entriesOf(group), limit, async ([at, item]) => {
+        outcomes[at] = await outcomeOf(() => change.run(turn, item, resolved[at] ?? []));
+      });
+      return outcomes;
+    });
+    return done ?? this.#changeGroup(group.slice(0, 1), conditions, change);
+  }
+}
+
+/** Turn is what a change of one path, or of many, runs with. */
+interface Turn {
+  readonly transaction: WriteTransaction;
+  readonly metadata: Metadata;
+}
+
+/** `copyAlone` is the copy of a folder without its content. */
+type TransferKind = "move" | "copy" | "copyAlone";
+
+/** The right was checked for the whole group, in its turn. */
+const alreadyChecked = { assertStillValid: async () => {} };
+
+/** firstApart returns items from `begin` on, as many as one group may have: none of their paths is another's, or above or below it. */
+function firstApart<I>(
+  items: readonly I[],
+  begin: number,
+  pathsOf: (item: I) => readonly TreePath[],
+): readonly I[] {
+  const taken = new Set<TreePath>();
+  const above = new Set<TreePath>();
+  let end = begin;
+  for (; end < items.length && end - begin < maxPerGroup; end += 1) {
+    const paths = pathsOf(items[end] as I);
+    if (paths.some((path) => above.has(path) || withAncestors(path).some((at) => taken.has(at)))) break;
+    for (const path of paths) {
+      taken.add(path);
+      for (const at of withAncestors(path)) above.add(at);
+    }
+  }
+  return items.slice(begin, Math.max(end, begin + 1));
+}
+
+async function* entriesOf<T>(items: readonly T[]): AsyncGenerator<[at: number, item: T]> {
+  yield* items.entries();
+}
+
+/** What went wrong with one of many is its outcome; a failure of the store or of the database is that of all. */
+async function outcomeOf<T>(run: () => Promise<T>): Promise<Outcome<T>> {
+  try {
+    return { done: await run() };
+  } catch (error) {
+    if (error instanceof Fault && concernsOne.has(error.kind)) return { fault: error };
+    throw error;
+  }
+}
+
+/** Kinds of what can go wrong with one of many paths, and not with the others. */
+const concernsOne: ReadonlySet<string> = new Set(["NotFound", "InvalidInput", "Other", "IoError"]);
+
+function assertWhole([failure]: readonly Failure[]): void {
+  if (failure !== undefined) throw failure.fault;
+}
+
+function overlaps(path: TreePath): Fault {
+  return new Fault(
+    "InvalidInput",
+    "a file or folder cannot be moved or copied into itself, or over what it is in",
+    {
+      path,
+      reason: "path_taken",
+    },
+  );
 }
 
 /** assertCanPut throws where no file can be put: a folder exists there, or what is above is not a folder. */

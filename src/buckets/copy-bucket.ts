@@ -83,10 +83,10 @@ class BucketCopy {
     if (!deletesOthers) return;
     for (const path of this.#others.splice(0))
       await this.#attempt(path, async () => {
-        const failures = await target.transact([path], async (transaction, [{ entry }]) =>
-          entry === undefined ? [] : transaction.remove(entry),
+        const removal = await target.transact([path], async (transaction, [{ entry }]) =>
+          entry === undefined ? undefined : transaction.remove(entry),
         );
-        this.#failures.push(...failures);
+        this.#failures.push(...(removal?.failures ?? []));
       });
   }
 

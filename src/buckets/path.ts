@@ -150,3 +150,10 @@ function problemInName(name: string): string | undefined {
 export function isAscii(path: string): boolean {
   return /^[\x20-\x7e]*$/.test(path);
 }
+
+/** commonFolder returns the deepest folder that is at or above both folders. */
+export function commonFolder(a: TreePath, b: TreePath): TreePath {
+  let common = a;
+  while (common !== treeRoot && common !== b && !isBelow(b, common)) common = splitPath(common).folder;
+  return common;
+}

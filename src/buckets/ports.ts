@@ -294,6 +294,14 @@ export interface Failure {
   readonly fault: Fault;
 }
 
+/** Removal is what became of a file or folder that was to be removed. */
+export interface Removal {
+  /** What could not be removed. */
+  readonly failures: readonly Failure[];
+  /** By which it can be restored; undefined if it is not kept. */
+  readonly version?: number | undefined;
+}
+
 export interface PutOptions extends Times {
   /** Whether missing folders above the path are created; NotFound otherwise. */
   readonly makeParents: boolean;
@@ -324,7 +332,7 @@ export interface WriteTransaction extends BucketView {
   /** Creates a folder in one that exists; false when the path is taken. */
   makeFolder(path: TreePath, times: Times): Promise<boolean>;
   /** Removes a file, or a folder with its content. With failures, the folder stays with what could not be removed. */
-  remove(entry: FileEntry): Promise<Failure[]>;
+  remove(entry: FileEntry): Promise<Removal>;
   /**
    * Moves a file or folder; what exists at `to` is replaced as a whole. With failures it is not moved, except to another file system:
    * there the copy exists beside what could not be removed.
@@ -350,6 +358,7 @@ export interface MoveOptions {
 export interface CopyOptions {
   /** Whether a folder is copied with its content (WebDAV: Depth infinity). */
   readonly recursive: boolean;
+  readonly makeParents: boolean;
   /** Ends the copy; nothing is changed then. */
   readonly signal: AbortSignal;
 }
@@ -366,7 +375,10 @@ export interface TreeFiles {
     path: TreePath,
     record?: RecordOf,
   ): Promise<StagedFile>;
-  /** Runs `work` in turn: after all earlier work on the paths, above them and below them. It gets them as resolved in its turn. */
+  /**
+   * Runs `work` in turn: after all earlier work on the paths, above them and below them. It gets them as resolved in its turn. In a store
+   * whose names are rows, the rows of many paths are read and written together.
+   */
   transact<const P extends readonly TreePath[], T>(
     paths: P,
     work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,

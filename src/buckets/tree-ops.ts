@@ -77,7 +77,9 @@ export async function removeAll(tree: TreeFiles): Promise<void> {
     if (entries.length === 0) return;
     await tree.transact([treeRoot], async (transaction) => {
       for (const entry of entries) {
-        const [failure] = await transaction.remove(entry);
+        const {
+          failures: [failure],
+        } = await transaction.remove(entry);
         if (failure !== undefined) throw failure.fault;
       }
     });

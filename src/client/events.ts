@@ -159,22 +159,22 @@ export interface ServerEvents {
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** A bucket was deleted; its files stay where they are. With `files`, its files, deploys and kept versions were deleted too. */
   "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string; files?: true };
-  /** A file was written. In the memory of the log, one entry about files can stand for `count` files below `folder`; `path` is then the last of them. */
-  "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; bytes: number };
+  /** A file was written. One entry about files can stand for `count` files. Of one call, `path` is the first of them, and `paths` are the first ten. In the memory of the log, they are below `folder`, and `path` is the last of them. */
+  "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; bytes: number };
   /** A file, or a folder with its content, was deleted. `failures` is the number of entries that could not be deleted. */
-  "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; failures?: number };
+  "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; failures?: number };
   /** A file or a folder was moved to `to`. */
-  "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
+  "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; to: string; failures?: number };
   /** A file or a folder was copied to `to`. */
-  "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; to: string; failures?: number };
+  "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; to: string; failures?: number };
   /** A version of a file, or a deleted folder, was restored. `version` is the change that had removed it; `from` is its former path, if that was different. */
-  "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; version: number; from?: string };
+  "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; version: number; from?: string; failures?: number };
   /** All kept versions of deleted and replaced files of a bucket were purged; `versions` is their number. */
   "file.purged": { token_key?: string; username?: string; address: string; bucket: string; versions: number };
   /** Properties or times of a file or a folder were changed. */
-  "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
+  "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[] };
   /** A folder was created. */
-  "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string };
+  "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[] };
   /** A program began to change the site of a bucket as a whole; `what` names it, such as `push`. */
   "transfer.begun": { token_key?: string; username?: string; address: string; bucket: string; what: string };
   /** A program finished changing the site of a bucket as a whole. */
@@ -182,7 +182,7 @@ export interface ServerEvents {
   /** A signed link was made. It is valid until `expires`; `link` is its id, if it is stored. */
   "link.made": { token_key?: string; username?: string; address: string; bucket: string; path: string; kind: "download" | "upload" | "zip"; expires: number; link?: string };
   /** A signed link was used: a stored link for a download, or any link for an upload. `token_key` is the token that made the link, `address` the client that used it. */
-  "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; kind: "download" | "upload" | "zip"; link?: string };
+  "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; folder?: string; paths?: string[]; kind: "download" | "upload" | "zip"; link?: string };
   /** The secret of signed links was replaced, which ended all links and previews of all buckets. */
   "link.secret_rolled": { token_key?: string; username?: string; address: string };
   /** A signed link was revoked; without `link`, all links of the bucket were. */

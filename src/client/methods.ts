@@ -16,6 +16,8 @@ export type Deploy = { deploy: string; state: "open" | "ready" | "published" | "
 
 export type Effect = "reads" | "changes" | "destroys";
 
+export type FailedPath = { path: string; kind: string; reason?: string; why: string };
+
 export type FileVersion = { version: number; path: string; kind: "file" | "folder"; size: number; mtime: number; removed_at: number; kept_until: number };
 
 export type FoundEntry = { path: string; kind: "file" | "folder"; size: number; mtime: number };
@@ -32,6 +34,8 @@ export type MetricHistory = { step_seconds: number; start: number | null; series
 
 export type OpenRpcDocument = { openrpc: string; info: { title: string; version: string; license: { name: string } }; methods: MethodDescription[] };
 
+export type PathPair = { from: string; to: string };
+
 export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "read_logs" | "read_storage" | "metrics" | "read_nodes" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
 
 export type PublishedDeploy = { deploy: string; replaced: string | null; problems: { file: "_headers" | "_redirects"; line: number; level: "error" | "warning"; why: string }[]; host: string | null; at_root: boolean };
@@ -45,6 +49,8 @@ export type StatusReason = { code: "database" | "schema" | "store" | "readOnly" 
 export type StoredLink = { id: string; kind: "download" | "upload" | "zip"; path: string; selected?: number; by: string; created: number; expires: number; password: boolean; note?: string; max_downloads?: number; downloads?: number };
 
 export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null; created_by: string | null; name: string | null; created_at: number | null; last_used_at: number | null; super?: true };
+
+export type VersionName = { version: number; path: string };
 
 export type VersionRecord = { binary_type: string; build_time: string; cargo_target_triple: string; cargo_version: string; git_branch: string; git_commit_date: string; git_commit_message: string; git_commit_sha: string; rustc_channel: string; rustc_commit_date: string; rustc_commit_hash: string; rustc_llvm_version: string; rustc_version: string };
 
@@ -132,6 +138,14 @@ export interface Methods {
   "static-bucket-file_retention": { readonly params: { token?: string | undefined; name: string; measure?: boolean | null | undefined }; readonly result: { days: number; versions?: number; bytes?: number }; };
   /** Purges all kept versions of deleted and replaced files of a bucket, and returns their number. Plain files are deleted at once. An object store deletes their content in its next daily maintenance, unless another file has the same content. */
   "static-bucket-file_purge": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true; versions: number }; };
+  /** Deletes many files, and folders with their content. `versions` are what `static-bucket-file_restore_many` takes to undo it; it is empty if the store keeps no versions. It handles them in their order and ends after 10 seconds, or when the client disconnects: `handled` says how many it has handled, so that the next call can begin there. `failed` has those that were not changed, each with its reason, such as a lock; the others are done, also if the connection is lost. */
+  "static-bucket-file_delete_many": { readonly params: { token?: string | undefined; name: string; paths: string[] }; readonly result: { handled: number; done: number; failed: FailedPath[]; versions: VersionName[] }; };
+  /** Moves many files and folders of a bucket, each to its path `to`. Missing folders are created. It handles them in their order and ends after 10 seconds, or when the client disconnects: `handled` says how many it has handled, so that the next call can begin there. `failed` has those that were not changed, each with its reason, such as a lock; the others are done, also if the connection is lost. */
+  "static-bucket-file_move_many": { readonly params: { token?: string | undefined; name: string; moves: PathPair[]; overwrite?: boolean | null | undefined }; readonly result: { handled: number; done: number; failed: FailedPath[] }; };
+  /** Copies many files, and folders with their content, in a bucket, each to its path `to`. Missing folders are created. It handles them in their order and ends after 10 seconds, or when the client disconnects: `handled` says how many it has handled, so that the next call can begin there. `failed` has those that were not changed, each with its reason, such as a lock; the others are done, also if the connection is lost. */
+  "static-bucket-file_copy_many": { readonly params: { token?: string | undefined; name: string; copies: PathPair[]; overwrite?: boolean | null | undefined }; readonly result: { handled: number; done: number; failed: FailedPath[] }; };
+  /** Restores many versions of `static-bucket-file_history`, each at its own path or at `to`. Missing folders are created. Nothing is replaced: a path at which something exists is reported in `failed`. It handles them in their order and ends after 10 seconds, or when the client disconnects: `handled` says how many it has handled, so that the next call can begin there. `failed` has those that were not changed, each with its reason, such as a lock; the others are done, also if the connection is lost. */
+  "static-bucket-file_restore_many": { readonly params: { token?: string | undefined; name: string; versions: { version: number; path: string; to?: string | null }[] }; readonly result: { handled: number; done: number; failed: FailedPath[] }; };
   /** Begins a deploy: an empty tree beside the bucket's files, which visitors do not see until it is published. Fill it with `static-bucket_deploy_add` and over WebDAV (`PUT /node/static-webdav/<bucket>@<deploy>/<path>`). A deploy that gets no file for 24 hours is removed. A bucket can have at most 100 deploys that wait for their publication. */
   "static-bucket_deploy_begin": { readonly params: { token?: string | undefined; name: string; note?: string | null | undefined; force?: boolean | null | undefined }; readonly result: Deploy; };
   /** Declares files of a deploy. If the bucket already has the content of a file, at any path, the deploy reuses it; `missing` lists the files to upload. Call it again after the uploads, with the files that were missing, to check that all of them arrived intact. On a disk the second call also gives them the entity tags of their content. */
@@ -232,6 +246,10 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_restore": "token",
   "static-bucket-file_retention": "token",
   "static-bucket-file_purge": "token",
+  "static-bucket-file_delete_many": "token",
+  "static-bucket-file_move_many": "token",
+  "static-bucket-file_copy_many": "token",
+  "static-bucket-file_restore_many": "token",
   "static-bucket_deploy_begin": "token",
   "static-bucket_deploy_add": "token",
   "static-bucket_deploy_preview": "token",
@@ -390,6 +408,18 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   "static-bucket-file_purge": [
     {"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
+  "static-bucket-file_delete_many": [
+    {"kind":"all","permissions":[{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_move_many": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_copy_many": [
+    {"kind":"all","permissions":[{"static_bucket_file":"read"},{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
+  "static-bucket-file_restore_many": [
+    {"kind":"all","permissions":[{"static_bucket_file":"write"}],"scope":{"kind":"static_bucket","param":"name"}},
+  ],
   "static-bucket_deploy_begin": [
     {"kind":"all","permissions":[{"static_bucket_file":"write"},{"static_bucket_file":"delete"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
@@ -509,6 +539,7 @@ export const bounds = {
   maxLinkSeconds: 31622400,
   maxLinkPaths: 2000,
   maxLinkPathsBytes: 65536,
+  maxManyPaths: 10000,
   maxVersions: 10000,
 } as const;
 

@@ -11,7 +11,12 @@ const actor = {
 };
 const file = { bucket: text, path: text };
 const deploy = { bucket: text, deploy: text };
-const bulk = { ...file, count: z.int().optional(), folder: text.optional() };
+const bulk = {
+  ...file,
+  count: z.int().optional(),
+  folder: text.optional(),
+  paths: z.array(text).optional(),
+};
 const failures = z.int().optional();
 const settings = z.record(text, z.unknown());
 
@@ -39,7 +44,7 @@ export const auditEvents = {
     { bucket: text, files: z.literal(true).optional() },
   ),
   "file.written": audited(
-    "A file was written. In the memory of the log, one entry about files can stand for `count` files below `folder`; `path` is then the last of them.",
+    "A file was written. One entry about files can stand for `count` files. Of one call, `path` is the first of them, and `paths` are the first ten. In the memory of the log, they are below `folder`, and `path` is the last of them.",
     { ...bulk, bytes: z.int() },
   ),
   "file.deleted": audited(
@@ -53,7 +58,7 @@ export const auditEvents = {
   "file.copied": audited("A file or a folder was copied to `to`.", { ...bulk, to: text, failures }),
   "file.restored": audited(
     "A version of a file, or a deleted folder, was restored. `version` is the change that had removed it; `from` is its former path, if that was different.",
-    { ...bulk, version: z.int(), from: text.optional() },
+    { ...bulk, version: z.int(), from: text.optional(), failures },
   ),
   "file.purged": audited(
     "All kept versions of deleted and replaced files of a bucket were purged; `versions` is their number.",

@@ -104,7 +104,9 @@ class BulkRuns {
     const path = String(fields.path);
     run.folder = run.folder === undefined ? folderOf(path) : commonFolder(run.folder, path);
     const { folder } = run;
-    const rest = { ...entry, timestamp, fields: { ...fields, count: run.entries - maxSingle, folder } };
+    const { paths: _, ...one } = fields;
+    const count = countOf(run.rest) + (countOf(entry) || 1);
+    const rest = { ...entry, timestamp, fields: { ...one, count, folder } };
     return Object.assign(run, { rest });
   }
 
@@ -129,6 +131,12 @@ class BulkRuns {
     if (this.#runs.size > maxRuns && oldest !== undefined) this.#runs.delete(oldest);
     return run;
   }
+}
+
+/** The number of files that an entry stands for, if it says so. */
+function countOf(entry: LogEntry | undefined): number {
+  const count = entry?.fields.count;
+  return typeof count === "number" ? count : 0;
 }
 
 function folderOf(path: string): string {

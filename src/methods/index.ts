@@ -25,7 +25,7 @@ import { auditMethods, log, nodeLog } from "./node-log.ts";
 import { nodeMetrics } from "./node-metrics.ts";
 import { nodeDatabase, nodeSql, storage } from "./node-sql.ts";
 import { bucketFacts, staticBucket, transfers } from "./static-bucket.ts";
-import { fileSearch, fileVersions, staticBucketFile } from "./static-bucket-file.ts";
+import { fileSearch, fileVersions, manyFiles, staticBucketFile } from "./static-bucket-file.ts";
 import { token, tokenExplain } from "./token.ts";
 
 const namespaces = {
@@ -43,6 +43,7 @@ const namespaces = {
   ...staticBucketFile,
   ...fileSearch,
   ...fileVersions,
+  ...manyFiles,
   ...deploys,
   ...links,
   ...transfers,

@@ -3,9 +3,9 @@ import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { RawJson } from "../base/json.ts";
 import { nextTurn } from "../base/turns.ts";
-import type { BucketFiles } from "../buckets/bucket-files.ts";
+import type { BucketFiles, Outcome, PathPair, WantedVersion } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import { folderPath, treePath } from "../buckets/path.ts";
+import { commonFolder, folderPath, splitPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { ListedFile, OpenFile } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
 import { FileSearch } from "../buckets/search.ts";
@@ -533,3 +533,247 @@ export const fileVersions = {
     },
   }),
 };
+
+/** Paths of one call about many. */
+const maxManyPaths = 10_000;
+/** The time after which a call about many begins nothing more. */
+const maxManyMs = 10_000;
+/** The first paths of a call about many, which the audit log names. */
+const maxAuditedPaths = 10;
+/** The bytes of an answer about one path, beside the path, which it has three times at most. */
+const maxBytesBesidePath = 512;
+
+const many = (what: string) =>
+  `${what} It handles them in their order and ends after 10 seconds, or when the client disconnects: \`handled\` says how many it has handled, so that the next call can begin there. \`failed\` has those that were not changed, each with its reason, such as a lock; the others are done, also if the connection is lost.`;
+
+const failedPath = z
+  .object({ path: z.string(), kind: z.string(), reason: z.string().optional(), why: z.string() })
+  .meta({ id: "FailedPath" });
+const manyResult = { handled: z.int(), done: z.int(), failed: z.array(failedPath) };
+const noPaths = { handled: 1, done: 1, failed: [] };
+const counted = (list: readonly unknown[]) => list.length;
+
+const manyPairs = z
+  .array(z.object({ from: z.string(), to: z.string() }).meta({ id: "PathPair" }))
+  .min(1)
+  .max(maxManyPaths);
+const overwrite = z
+  .boolean()
+  .nullish()
+  .describe("true: replace what exists at `to`; default: false, which reports it in `failed`");
+
+/** `manyFiles` are the methods that change many files and folders in one call. */
+export const manyFiles = {
+  "static-bucket-file_delete_many": method({
+    doc: many(
+      "Deletes many files, and folders with their content. `versions` are what `static-bucket-file_restore_many` takes to undo it; it is empty if the store keeps no versions.",
+    ),
+    need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "The files can be restored only if the store keeps versions, and only for some days.",
+    params: { name, paths: z.array(z.string()).min(1).max(maxManyPaths).describe("files and folders") },
+    logged: { name: (name) => name, paths: counted },
+    result: z.object({
+      ...manyResult,
+      versions: z.array(z.object({ version: z.int(), path: z.string() }).meta({ id: "VersionName" })),
+    }),
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", paths: ["hello.txt"] },
+      result: { ...noPaths, versions: [{ version: 2, path: "hello.txt" }] },
+    },
+    run: async (call, { name, paths }) => {
+      const { items, ...options } = await openForMany(call, name, paths.map(treePath), (path) => path);
+      const outcomes = await options.files.removeMany(items, options);
+      const done = doneOf(items, outcomes);
+      auditMany(call, "file.deleted", { bucket: name }, { done, path: (path) => path, outcomes });
+      const versions = outcomes.flatMap((outcome, at) => {
+        const version = "done" in outcome ? outcome.done.version : undefined;
+        return version === undefined ? [] : [{ version, path: items[at] ?? "" }];
+      });
+      return { ...resultOf(items, outcomes, (path) => path), versions };
+    },
+  }),
+  "static-bucket-file_move_many": method({
+    doc: many(
+      "Moves many files and folders of a bucket, each to its path `to`. Missing folders are created.",
+    ),
+    need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "With `overwrite`, what exists at the new paths is replaced.",
+    params: { name, moves: manyPairs, overwrite },
+    logged: { name: (name) => name, moves: counted, overwrite: (value) => value },
+    result: z.object(manyResult),
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", moves: [{ from: "hello.txt", to: "old/hello.txt" }] },
+      result: noPaths,
+    },
+    run: (call, { name, moves, overwrite }) => transferMany(call, "move", { name, pairs: moves, overwrite }),
+  }),
+  "static-bucket-file_copy_many": method({
+    doc: many(
+      "Copies many files, and folders with their content, in a bucket, each to its path `to`. Missing folders are created.",
+    ),
+    need: ({ name }) => inBucket(name, "static_bucket_file.read", "static_bucket_file.write"),
+    effect: "destroys",
+    warning: "With `overwrite`, what exists at the new paths is replaced.",
+    params: { name, copies: manyPairs, overwrite },
+    logged: { name: (name) => name, copies: counted, overwrite: (value) => value },
+    result: z.object(manyResult),
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", copies: [{ from: "hello.txt", to: "copy.txt" }] },
+      result: noPaths,
+    },
+    run: (call, { name, copies, overwrite }) =>
+      transferMany(call, "copy", { name, pairs: copies, overwrite }),
+  }),
+  "static-bucket-file_restore_many": method({
+    doc: many(
+      "Restores many versions of `static-bucket-file_history`, each at its own path or at `to`. Missing folders are created. Nothing is replaced: a path at which something exists is reported in `failed`.",
+    ),
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "changes",
+    params: {
+      name,
+      versions: z
+        .array(
+          z.object({
+            version: z.int().min(1),
+            path: z.string(),
+            to: z.string().nullish().describe("default: its own path"),
+          }),
+        )
+        .min(1)
+        .max(maxManyPaths),
+    },
+    logged: { name: (name) => name, versions: counted },
+    result: z.object(manyResult),
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", versions: [{ version: 2, path: "hello.txt" }] },
+      result: noPaths,
+    },
+    run: async (call, { name, versions }) => {
+      const wanted = versions.map(({ version, path, to }): WantedVersion => {
+        const from = treePath(path);
+        return { version, path: from, to: to == null ? from : treePath(to) };
+      });
+      const { items, ...options } = await openForMany(call, name, wanted, ({ to }) => to);
+      const outcomes = await options.files.restoreMany(items, options);
+      const done = doneOf(items, outcomes);
+      const [first] = done;
+      if (first !== undefined) {
+        const { version, path, to } = first;
+        const fields = { bucket: name, version, ...(path !== to && { from: path }) };
+        auditMany(call, "file.restored", fields, { done, path: ({ to }) => to, outcomes });
+      }
+      return resultOf(items, outcomes, ({ path }) => path);
+    },
+  }),
+};
+
+async function transferMany(
+  call: Services & CallContext,
+  kind: "move" | "copy",
+  {
+    name,
+    pairs,
+    overwrite,
+  }: {
+    readonly name: string;
+    readonly pairs: ReadonlyArray<{ readonly from: string; readonly to: string }>;
+    readonly overwrite: boolean | null | undefined;
+  },
+) {
+  const wanted = pairs.map(({ from, to }): PathPair => ({ from: treePath(from), to: treePath(to) }));
+  const { items, files, ...options } = await openForMany(call, name, wanted, ({ from, to }) => from + to);
+  const transfer = {
+    ...options,
+    overwrite: overwrite ?? false,
+    makeParents: true,
+    signal: call.disconnected,
+  };
+  const outcomes = await (kind === "move"
+    ? files.moveMany(items, transfer)
+    : files.copyMany(items, transfer));
+  const done = doneOf(items, outcomes);
+  const [first] = done;
+  if (first !== undefined)
+    auditMany(
+      call,
+      kind === "move" ? "file.moved" : "file.copied",
+      { bucket: name, to: first.to },
+      { done, path: ({ from }) => from, outcomes },
+    );
+  return resultOf(items, outcomes, ({ from }) => from);
+}
+
+/** `openForMany` does what `openForChange` does, and leaves out what an answer could not name. */
+async function openForMany<I>(
+  call: Services & CallContext,
+  name: string,
+  all: readonly I[],
+  pathsOf: (item: I) => string,
+) {
+  const until = performance.now() + maxManyMs;
+  const { files, conditions } = await openForChange(call, name);
+  let bytes = 0;
+  const tooMany = all.findIndex((item, at) => {
+    bytes += 3 * Buffer.byteLength(pathsOf(item)) + maxBytesBesidePath;
+    return at > 0 && bytes > call.resultBudgetBytes;
+  });
+  const items = tooMany < 0 ? all : all.slice(0, tooMany);
+  return { files, conditions, items, isOver: () => call.disconnected.aborted || performance.now() > until };
+}
+
+function doneOf<I>(items: readonly I[], outcomes: ReadonlyArray<Outcome<unknown>>): readonly I[] {
+  return items.filter((_, at) => {
+    const outcome = outcomes[at];
+    return outcome !== undefined && "done" in outcome;
+  });
+}
+
+function resultOf<I>(
+  items: readonly I[],
+  outcomes: ReadonlyArray<Outcome<unknown>>,
+  pathOf: (item: I) => string,
+) {
+  const failed = outcomes.flatMap((outcome, at) => {
+    const item = items[at];
+    if (!("fault" in outcome) || item === undefined) return [];
+    const { kind, data, detail } = outcome.fault;
+    return [{ path: pathOf(item), kind, ...(data.reason && { reason: data.reason }), why: detail }];
+  });
+  return { handled: outcomes.length, done: outcomes.length - failed.length, failed };
+}
+
+/** `auditMany` writes one record about all that a call has changed. */
+function auditMany<C extends "file.deleted" | "file.moved" | "file.copied" | "file.restored", I>(
+  { audit }: CallContext,
+  code: C,
+  fields: Readonly<Record<string, unknown>>,
+  {
+    done,
+    path,
+    outcomes,
+  }: {
+    readonly done: readonly I[];
+    readonly path: (item: I) => TreePath;
+    readonly outcomes: readonly unknown[];
+  },
+): void {
+  const [first] = done;
+  if (first === undefined) return;
+  const failures = outcomes.length - done.length;
+  const paths = done.slice(0, maxAuditedPaths).map(path);
+  const folder = done.map((item) => splitPath(path(item)).folder).reduce(commonFolder);
+  const all = {
+    ...fields,
+    path: path(first),
+    ...(done.length > 1 && { count: done.length, folder, paths }),
+    ...(failures > 0 && { failures }),
+  };
+  audit(code, all as unknown as Parameters<typeof audit<C>>[1]);
+}

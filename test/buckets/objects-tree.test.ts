@@ -27,7 +27,7 @@ function move(store: RowTree, from: string, to: string, makeParents = false) {
 function copy(store: RowTree, from: string, to: string, recursive = true) {
   return store.transact([at(from), at(to)], async (transaction, [source, target]) => {
     if (source.entry === undefined) throw new Error(`${from} is missing`);
-    return transaction.copy(source.entry, target.path, { recursive, signal });
+    return transaction.copy(source.entry, target.path, { recursive, makeParents: false, signal });
   });
 }
 

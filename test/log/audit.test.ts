@@ -82,7 +82,31 @@ function changes(
       "file.restored",
       { ...site, path: "c.txt", from: "b.txt", version: 3 },
     ],
-    ["static-bucket-file_purge", { token, name: "site" }, "file.purged", { ...site, versions: 1 }],
+    [
+      "static-bucket-file_copy_many",
+      { token, name: "site", copies: [{ from: "c.txt", to: "d.txt" }] },
+      "file.copied",
+      { ...site, path: "c.txt", to: "d.txt" },
+    ],
+    [
+      "static-bucket-file_move_many",
+      { token, name: "site", moves: [{ from: "d.txt", to: "e.txt" }] },
+      "file.moved",
+      { ...site, path: "d.txt", to: "e.txt" },
+    ],
+    [
+      "static-bucket-file_delete_many",
+      { token, name: "site", paths: ["c.txt", "e.txt"] },
+      "file.deleted",
+      { ...site, path: "c.txt", count: 2, folder: "", paths: ["c.txt", "e.txt"] },
+    ],
+    [
+      "static-bucket-file_restore_many",
+      { token, name: "site", versions: [{ version: 8, path: "e.txt" }] },
+      "file.restored",
+      { ...site, path: "e.txt", version: 8 },
+    ],
+    ["static-bucket-file_purge", { token, name: "site" }, "file.purged", { ...site, versions: 3 }],
     ["static-bucket_delete", { token, name: "site" }, "bucket.deleted", site],
     [
       "node-server_exec_sql",

@@ -88,6 +88,11 @@ export class Locks {
     return new Locks(rows, this.#namespace, this.#counts);
   }
 
+  /** inTurn returns the same locks for one turn (`KvRows.inTurn`). */
+  inTurn(): Locks {
+    return this.within({ ...this.#rows, kv: this.#rows.kv.inTurn() });
+  }
+
   /** now returns the time by which these locks expire, in Unix milliseconds. */
   now(): number {
     return this.#rows.now();

@@ -30,6 +30,11 @@ export class Metadata {
   within(rows: MetadataRows): Metadata {
     return new Metadata(this.locks.within(rows), this.properties.within(rows.kv));
   }
+
+  /** inTurn returns the same metadata for one turn that has the paths of many resources: it asks once whether the bucket has any. */
+  inTurn(): Metadata {
+    return new Metadata(this.locks.inTurn(), this.properties.inTurn());
+  }
 }
 
 /** moveMetadata follows a MOVE (RFC 4918 §7.6): it takes the properties along; the locks of the source end. */

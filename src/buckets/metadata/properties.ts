@@ -53,6 +53,11 @@ export class PropertyRecords {
     return new PropertyRecords(rows, this.#namespace);
   }
 
+  /** inTurn returns the same properties for one turn (`KvRows.inTurn`). */
+  inTurn(): PropertyRecords {
+    return this.within(this.#rows.inTurn());
+  }
+
   /** Whether no resource of the bucket is known to have properties, without waiting. */
   get isKnownEmpty(): boolean {
     return this.#rows.isKnownEmpty(this.#namespace);

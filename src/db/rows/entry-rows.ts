@@ -107,6 +107,11 @@ export class EntryRows {
     return new EntryRows(this.#dialect, transaction, this);
   }
 
+  /** Does what `within` does. The result can hold the rows of many paths in memory. */
+  held(transaction: Transaction<Schema>): HeldEntries {
+    return new HeldEntries(this.#dialect, transaction, this);
+  }
+
   /** Follows names from the top of a bucket, in one statement unless they are many; undefined if the bucket has no head. */
   async follow(bucketPath: string, names: readonly string[]): Promise<FollowedPath | undefined> {
     const rows = await this.#steps("head", bucketPath, names.slice(0, maxNamesAtOnce));
@@ -193,8 +198,9 @@ export class EntryRows {
         .execute();
   }
 
-  async delete(folder: string, name: string): Promise<void> {
-    await this.#in(folder).delete(name);
+  async delete(folder: string, ...names: readonly string[]): Promise<void> {
+    for (let at = 0; at < names.length; at += rowsPerInsert)
+      await this.#in(folder).delete(...names.slice(at, at + rowsPerInsert));
   }
 
   /** Copies the files of a folder, without its folders, into another one that is empty. `changes` replace members of their values. */
@@ -266,6 +272,151 @@ export class EntryRows {
 
   #toEntry({ name, value }: { readonly name: string; readonly value: unknown }): EntryRow {
     return { name, value: this.#dialect.fromJson(value) as EntryValue };
+  }
+}
+
+/**
+ * HeldEntries are the rows of a tree within a transaction. Between `hold` and `release` those that it reads by name stay in memory, and
+ * what it changes is there until `flush`: a change of many paths takes a few statements, and not some for each path. Whatever
+ * reads or copies a whole folder is written to the database first.
+ */
+export class HeldEntries extends EntryRows {
+  #head: HeadValue | undefined;
+  /** Folder → name → what is there; undefined if nothing is. */
+  readonly #known = new Map<string, Map<string, EntryValue | undefined>>();
+  readonly #written = new Map<string, TreeRow>();
+  readonly #deleted = new Map<string, Set<string>>();
+
+  /** hold reads what is on the way to these paths, level by level. `head` is that of the bucket, as the transaction has locked it. */
+  async hold(head: HeadValue, paths: ReadonlyArray<readonly string[]>): Promise<void> {
+    this.#head = head;
+    let open = paths.map((names) => ({ folder: head.root, names }));
+    for (let depth = 0; open.length > 0; depth += 1) {
+      const level = open.filter(({ names }) => depth < names.length);
+      for (const [folder, inside] of Map.groupBy(level, ({ folder }) => folder))
+        await this.#load(
+          folder,
+          inside.map(({ names }) => names[depth] ?? ""),
+        );
+      open = level.flatMap(({ folder, names }) => {
+        const value = this.#known.get(folder)?.get(names[depth] ?? "");
+        return value !== undefined && isFolderValue(value) ? [{ folder: value.id, names }] : [];
+      });
+    }
+  }
+
+  /** release forgets everything, also what was not written. */
+  release(): void {
+    this.#head = undefined;
+    this.#known.clear();
+    this.#written.clear();
+    this.#deleted.clear();
+  }
+
+  /** flush writes what was changed. */
+  async flush(): Promise<void> {
+    for (const [folder, names] of this.#deleted) await super.delete(folder, ...names);
+    this.#deleted.clear();
+    const rows = [...this.#written.values()];
+    this.#written.clear();
+    await super.write(rows);
+  }
+
+  override async follow(bucketPath: string, names: readonly string[]): Promise<FollowedPath | undefined> {
+    const head = this.#head;
+    if (head === undefined) return super.follow(bucketPath, names);
+    return { head, entries: await this.followFrom(head.root, names) };
+  }
+
+  override async followFrom(folder: string, names: readonly string[]): Promise<EntryRow[]> {
+    if (this.#head === undefined) return super.followFrom(folder, names);
+    const found: EntryRow[] = [];
+    let at = folder;
+    for (const name of names) {
+      const [row] = await this.some(at, [name]);
+      if (row === undefined) break;
+      found.push(row);
+      if (!isFolderValue(row.value)) break;
+      at = row.value.id;
+    }
+    return found;
+  }
+
+  override async some(folder: string, names: readonly string[]): Promise<EntryRow[]> {
+    if (this.#head === undefined) return super.some(folder, names);
+    const known = await this.#load(folder, names);
+    return names.flatMap((name) => {
+      const value = known.get(name);
+      return value === undefined ? [] : [{ name, value }];
+    });
+  }
+
+  override async write(rows: readonly TreeRow[]): Promise<void> {
+    if (this.#head === undefined) return super.write(rows);
+    for (const row of rows) {
+      this.#written.set(`${row.namespace}\n${row.key}`, row);
+      if ("entry" in row.value) continue;
+      const folder = row.namespace.slice(filesPrefix.length);
+      this.#deleted.get(folder)?.delete(row.key);
+      this.#knownOf(folder).set(row.key, row.value);
+    }
+  }
+
+  override async delete(folder: string, ...names: readonly string[]): Promise<void> {
+    if (this.#head === undefined) return super.delete(folder, ...names);
+    const deleted = this.#deleted.get(folder) ?? new Set();
+    this.#deleted.set(folder, deleted);
+    for (const name of names) {
+      this.#written.delete(`${folderNamespace(folder)}\n${name}`);
+      deleted.add(name);
+      this.#knownOf(folder).set(name, undefined);
+    }
+  }
+
+  override async *list(folder: string): AsyncGenerator<EntryRow[]> {
+    await this.flush();
+    yield* super.list(folder);
+  }
+
+  override async *listAfter(folder: string, after: string): AsyncGenerator<EntryRow[]> {
+    await this.flush();
+    yield* super.listAfter(folder, after);
+  }
+
+  override async folders(folder: string): Promise<Array<EntryRow & { readonly value: FolderValue }>> {
+    await this.flush();
+    return super.folders(folder);
+  }
+
+  override async isEmpty(folder: string): Promise<boolean> {
+    await this.flush();
+    return super.isEmpty(folder);
+  }
+
+  override async copyFiles(from: string, to: string, changes: Partial<EntryValue>): Promise<void> {
+    await this.flush();
+    this.#known.delete(to);
+    await super.copyFiles(from, to, changes);
+  }
+
+  async #load(
+    folder: string,
+    names: readonly string[],
+  ): Promise<ReadonlyMap<string, EntryValue | undefined>> {
+    const known = this.#knownOf(folder);
+    const missing = [...new Set(names)].filter((name) => !known.has(name));
+    for (let at = 0; at < missing.length; at += rowsPerInsert) {
+      const some = missing.slice(at, at + rowsPerInsert);
+      const found = new Map((await super.some(folder, some)).map(({ name, value }) => [name, value]));
+      for (const name of some) known.set(name, found.get(name));
+    }
+    return known;
+  }
+
+  #knownOf(folder: string): Map<string, EntryValue | undefined> {
+    const known = this.#known.get(folder) ?? new Map<string, EntryValue | undefined>();
+    this.#known.set(folder, known);
+    return known;
   }
 }
 

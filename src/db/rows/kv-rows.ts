@@ -22,9 +22,9 @@ interface KvRow {
   readonly value: unknown;
 }
 
-/** BoundTo is the transaction that all statements of a KvRows run in. */
+/** BoundTo is the transaction that all statements of a KvRows run in, or undefined for a turn without one. */
 interface BoundTo {
-  readonly transaction: Transaction<Schema>;
+  readonly transaction: Transaction<Schema> | undefined;
   readonly anyIn: CompiledQuery<unknown>;
 }
 
@@ -39,16 +39,17 @@ export class KvRows {
   /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
   readonly #emptiness: RowCache<boolean>;
   /**
-   * The same as the transaction sees it. One that it wrote to counts as filled from then on, because a savepoint may undo what
-   * emptied it.
+   * The same as the transaction, or the turn, sees it; undefined outside of both. A namespace that it wrote to counts as filled from
+   * then on, because a savepoint may undo what emptied it.
    */
-  readonly #emptinessInside = new Map<string, boolean>();
+  readonly #emptinessInside: Map<string, boolean> | undefined;
   /** Compiled once. Its parameters are the namespace and the number of rows. */
   readonly #anyIn: CompiledQuery<unknown>;
 
   constructor(dialect: Dialect, bound?: BoundTo) {
     this.#dialect = dialect;
     this.#transaction = bound?.transaction;
+    this.#emptinessInside = bound && new Map();
     this.#query = bound?.transaction ?? dialect.query;
     this.#emptiness = new RowCache(dialect, { maxValues: maxCachedNamespaces });
     this.#anyIn =
@@ -62,6 +63,11 @@ export class KvRows {
    */
   within(transaction: Transaction<Schema>): KvRows {
     return new KvRows(this.#dialect, { transaction, anyIn: this.#anyIn });
+  }
+
+  /** Returns the same rows for one turn, in which nobody else fills a namespace that it reads. It asks once whether that is empty. */
+  inTurn(): KvRows {
+    return new KvRows(this.#dialect, { transaction: this.#transaction, anyIn: this.#anyIn });
   }
 
   async getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
@@ -126,20 +132,21 @@ export class KvRows {
       const { rows } = await this.#query.executeQuery({ ...this.#anyIn, parameters: [namespace, 1] });
       return rows.length === 0;
     };
-    if (this.#transaction === undefined) return this.#emptiness.read(namespace, hasNone);
-    const isEmpty = this.#emptinessInside.get(namespace) ?? (await hasNone());
-    this.#emptinessInside.set(namespace, isEmpty);
+    const inside = this.#emptinessInside;
+    if (inside === undefined) return this.#emptiness.read(namespace, hasNone);
+    const isEmpty = inside.get(namespace) ?? (await hasNone());
+    inside.set(namespace, isEmpty);
     return isEmpty;
   }
 
   /** isKnownEmpty returns whether a namespace is known to be empty, without waiting. */
   isKnownEmpty(namespace: string): boolean {
-    return this.#transaction === undefined && this.#emptiness.get(namespace) === true;
+    return (this.#emptinessInside ?? this.#emptiness).get(namespace) === true;
   }
 
   /** Asks whether a namespace is empty, but only where the answer can be cached: elsewhere that would cost a second query. */
   async #isEmptyByCache(namespace: string): Promise<boolean> {
-    const canCache = this.#transaction !== undefined || this.#dialect.dataVersion !== undefined;
+    const canCache = this.#emptinessInside !== undefined || this.#dialect.dataVersion !== undefined;
     return canCache && this.isEmpty(namespace);
   }
 
@@ -233,7 +240,7 @@ export class KvRows {
 
   async #write(query: Query, namespace: string, key: string, value: unknown): Promise<void> {
     if (value === undefined) return void (await this.#in(namespace, query).delete(key));
-    this.#emptinessInside.set(namespace, false);
+    this.#emptinessInside?.set(namespace, false);
     await this.#in(namespace, query).put(key, value);
   }
 

@@ -26,6 +26,12 @@ interface TrashItem extends TrashName {
   readonly retainedUntilMs: number;
 }
 
+/** Retained is something that was put into the trash. */
+export interface Retained {
+  readonly version: number;
+  readonly diskPath: string;
+}
+
 /** FoundItem is an item with the path that it had, and what lies there now: a file, a folder or, by another program, anything else. */
 export interface FoundItem {
   readonly item: TrashItem;
@@ -74,20 +80,21 @@ export class BucketTrash {
     return this.#options.clock.now();
   }
 
-  /** put makes `move` move or link something into the trash, at a disk path where nothing exists, and returns that path. */
-  async put(path: TreePath, move: (diskPath: string) => Promise<void>): Promise<string> {
+  /** put makes `move` move or link something into the trash, at a disk path where nothing exists. */
+  async put(path: TreePath, move: (diskPath: string) => Promise<void>): Promise<Retained> {
     const { folder, days } = this.#options;
     const daysFolder = join(folder, daysPrefix + days);
     if ((await statOrUndefined(daysFolder, lstat)) === undefined)
       await mkdir(daysFolder, { recursive: true, mode: 0o700 });
     for (let attempt = 1; ; attempt += 1) {
-      const names = trashNames({ version: await this.#nextVersion(), path });
+      const version = await this.#nextVersion();
+      const names = trashNames({ version, path });
       const diskPath = join(daysFolder, ...names);
       try {
         if (names.length > 1) await mkdir(dirname(diskPath), { recursive: true, mode: 0o700 });
         await move(diskPath);
         await this.#synced(dirname(diskPath));
-        return diskPath;
+        return { version, diskPath };
       } catch (error) {
         // Another process that shares the folder took the same version.
         const mayBeTaken = ["EEXIST", "ENOTEMPTY", "ENOTDIR"].includes(codeOf(error) ?? "");

@@ -23,7 +23,7 @@ import { DiskReader } from "../../trees/disk/read.ts";
 import { type NameInFolder, PathResolver, refuseTooDeep } from "../../trees/disk/resolve.ts";
 import { DiskStagedFile, type Staging } from "../../trees/disk/staging.ts";
 import { isTaken, keepsNoVersions, noSuchVersion } from "../faults.ts";
-import type { BucketTrash, FoundItem } from "./bucket-trash.ts";
+import type { BucketTrash, FoundItem, Retained } from "./bucket-trash.ts";
 
 /** Something in an item, at the path that it had. */
 interface Part {
@@ -278,32 +278,36 @@ export class TrashWriter {
   }
 
   /**
-   * retainDuring links the file at a name into the trash, if there is one, and runs `change`, which removes or replaces the file. If
-   * `change` throws, the trash keeps nothing.
+   * retainDuring links the file at a name into the trash, if there is one, and runs `change`, which removes or replaces the file. It gets
+   * the version, if there is one. If `change` throws, the trash keeps nothing.
    */
   async retainDuring<T>(
     target: NameInFolder,
     options: { readonly removes: boolean },
-    change: () => Promise<T>,
+    change: (version: number | undefined) => Promise<T>,
   ): Promise<T> {
     const retained = await this.#unlessImpossible(target.path, options, () => this.#retainFile(target));
     try {
-      return await change();
+      return await change(retained?.version);
     } catch (error) {
-      if (retained !== undefined) await rm(retained, { force: true });
+      if (retained !== undefined) await rm(retained.diskPath, { force: true });
       throw error;
     }
   }
 
   /**
-   * retainFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is the new disk path;
+   * retainFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is where it is now;
    * undefined if the folder is still in its place. With `failures`, some of it cannot be retained, and it must stay. `beforeMove`
    * is called with the disk path before the folder is moved there.
    */
   async retainFolder(
     { parent, name, path }: NameInFolder,
     options: { readonly removes: boolean; readonly beforeMove?: (at: string) => Promise<void> },
-  ): Promise<{ readonly moved?: string; readonly failures: Failure[] }> {
+  ): Promise<{
+    readonly moved?: Retained;
+    readonly version?: number | undefined;
+    readonly failures: Failure[];
+  }> {
     const { trash } = this.#options;
     const retained = await this.#unlessImpossible(path, options, async () => {
       try {
@@ -311,17 +315,17 @@ export class TrashWriter {
           await options.beforeMove?.(at);
           await rename(parent.at(name), at);
         });
-        return { moved, failures: [] };
+        return { moved, version: moved.version, failures: [] };
       } catch (error) {
         if (!crossesDisks(error)) throw error;
-        return { failures: await this.#copyFolder(path) };
+        return await this.#copyFolder(path);
       }
     });
     return retained ?? { failures: [] };
   }
 
-  /** The disk path of the version; undefined if there is no file. */
-  async #retainFile({ parent, name, path }: NameInFolder): Promise<string | undefined> {
+  /** Undefined if there is no file. */
+  async #retainFile({ parent, name, path }: NameInFolder): Promise<Retained | undefined> {
     const { trash, calls } = this.#options;
     const from = parent.at(name);
     // A symbolic link has no content of its own.
@@ -335,7 +339,7 @@ export class TrashWriter {
     }
   }
 
-  async #copyFile(path: TreePath): Promise<string> {
+  async #copyFile(path: TreePath): Promise<Retained> {
     const { trash, reader, staging, sync, stopping: signal } = this.#options;
     const copy = await staging.allocate();
     try {
@@ -351,15 +355,17 @@ export class TrashWriter {
     }
   }
 
-  async #copyFolder(path: TreePath): Promise<Failure[]> {
+  async #copyFolder(
+    path: TreePath,
+  ): Promise<{ readonly version?: number | undefined; readonly failures: Failure[] }> {
     const { trash, reader, staging, sync, stopping: signal } = this.#options;
     const entry = await reader.find(path);
-    if (entry === undefined) return [];
+    if (entry === undefined) return { failures: [] };
     const diskPath = await staging.allocate();
     try {
       const failures = await copyTree(reader, entry, { diskPath, to: path, recursive: true, sync, signal });
-      if (failures.length === 0) await trash.put(path, (to) => rename(diskPath, to));
-      return failures;
+      const kept = failures.length > 0 ? undefined : await trash.put(path, (to) => rename(diskPath, to));
+      return { version: kept?.version, failures };
     } finally {
       await rm(diskPath, { recursive: true, force: true });
     }

@@ -19,6 +19,7 @@ import {
   type MoveOptions,
   notFound,
   type PutOptions,
+  type Removal,
   type StagedFile,
   type Times,
   type VersionName,
@@ -168,37 +169,43 @@ export class DiskWriter implements WriteTransaction {
     );
   }
 
-  async remove(entry: FileEntry): Promise<Failure[]> {
+  async remove(entry: FileEntry): Promise<Removal> {
     return this.#remove(entry, this.#trashWriter);
   }
 
-  async #remove(entry: FileEntry, trashWriter: TreeHistory["trashWriter"]): Promise<Failure[]> {
+  async #remove(entry: FileEntry, trashWriter: TreeHistory["trashWriter"]): Promise<Removal> {
     const { path } = entry;
     const { folder, name } = splitPath(path);
     if (entry.kind === "file") return this.#removeFile(path, trashWriter);
     return this.#attempt(path, () =>
       this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        const failures = await removeFolder({ parent, name, path }, { staging: this.#staging, trashWriter });
+        const removal = await removeFolder({ parent, name, path }, { staging: this.#staging, trashWriter });
         await this.#synced(parent);
-        return failures;
+        return removal;
       }),
     );
   }
 
   /** Folders that this leaves empty stay. A file that another program removed meanwhile is not a failure. */
-  async #removeFile(path: TreePath, trashWriter: TreeHistory["trashWriter"]): Promise<Failure[]> {
+  async #removeFile(path: TreePath, trashWriter: TreeHistory["trashWriter"]): Promise<Removal> {
     const { folder, name } = splitPath(path);
     try {
-      await this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        const unlink = async () => this.#changes.unlink(parent.at(name));
-        if (trashWriter === undefined) await unlink();
-        else await trashWriter.retainDuring({ parent, name, path }, { removes: true }, unlink);
+      return await this.#paths.inFolder(folder, { create: false }, async (parent) => {
+        const unlink = async (version?: number) => {
+          await this.#changes.unlink(parent.at(name));
+          return version;
+        };
+        const version =
+          trashWriter === undefined
+            ? await unlink()
+            : await trashWriter.retainDuring({ parent, name, path }, { removes: true }, unlink);
         await this.#synced(parent);
+        return { failures: [], version };
       });
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw toTreeFault(error, path);
+      return { failures: [] };
     }
-    return [];
   }
 
   async move(entry: FileEntry, to: TreePath, { makeParents, signal }: MoveOptions): Promise<Failure[]> {
@@ -223,9 +230,10 @@ export class DiskWriter implements WriteTransaction {
     } catch (error) {
       if (!crossesDisks(error)) throw toTreeFault(error, entry.path);
     }
-    const failures = await this.#copy(entry, to, { recursive: true, whole: true, signal });
+    const failures = await this.#copy(entry, to, { recursive: true, makeParents, whole: true, signal });
+    if (failures.length > 0) return failures;
     // What was moved is not kept at the path that it had.
-    return failures.length > 0 ? failures : this.#remove(entry, undefined);
+    return [...(await this.#remove(entry, undefined)).failures];
   }
 
   copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]> {
@@ -236,13 +244,13 @@ export class DiskWriter implements WriteTransaction {
   async #copy(
     entry: FileEntry,
     to: TreePath,
-    { recursive, whole, signal }: CopyOptions & { readonly whole: boolean },
+    { recursive, makeParents, whole, signal }: CopyOptions & { readonly whole: boolean },
   ): Promise<Failure[]> {
     const stop = AbortSignal.any([signal, this.#stopping]);
     this.#paths.assertFits(to);
     const { folder, name } = splitPath(to);
     return this.#attempt(to, () =>
-      this.#paths.inFolder(folder, { create: false }, async (parent) => {
+      this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         const staged = await this.#staging.allocateBeside(parent);
         try {
           if (recursive) await refuseTooDeep(this.#paths, entry, [this.#paths.diskPath(to), staged.path]);
@@ -369,7 +377,7 @@ async function replaceFolder(
     try {
       return await rest();
     } catch (error) {
-      if (moved !== undefined) await rename(moved, parent.at(name));
+      if (moved !== undefined) await rename(moved.diskPath, parent.at(name));
       throw error;
     }
   } finally {
@@ -409,11 +417,13 @@ interface RemoveFolderOptions {
 async function removeFolder(
   removed: NameInFolder,
   { staging, trashWriter }: RemoveFolderOptions,
-): Promise<Failure[]> {
+): Promise<Removal> {
   const { parent, name, path } = removed;
+  let version: number | undefined;
   if (trashWriter !== undefined) {
-    const { moved, failures } = await trashWriter.retainFolder(removed, { removes: true });
-    if (moved !== undefined || failures.length > 0) return failures;
+    const kept = await trashWriter.retainFolder(removed, { removes: true });
+    if (kept.moved !== undefined || kept.failures.length > 0) return kept;
+    ({ version } = kept);
   }
   const staged = await staging.allocateBeside(parent);
   try {
@@ -422,10 +432,10 @@ async function removeFolder(
     await staged.done();
     // Another file system is mounted there: delete it in place.
     if (!crossesDisks(error)) throw error;
-    return removeTree(parent, name, path);
+    return { failures: await removeTree(parent, name, path), version };
   }
   const failures = await removeTreeAt(dirname(staged.path), basename(staged.path), path);
   if (failures.length > 0) await rename(staged.path, parent.at(name));
   await staged.done();
-  return failures;
+  return { failures, version };
 }

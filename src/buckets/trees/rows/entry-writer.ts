@@ -4,6 +4,7 @@ import {
   type EntryRows,
   entryRow,
   folderNamespace,
+  type HeldEntries,
   isFolderValue,
   removedRow,
   type TreeRow,
@@ -13,7 +14,7 @@ import { isTaken, noSuchVersion } from "../../history/faults.ts";
 import type { FoundVersion } from "../../history/rows/versions.ts";
 import { refuseLate } from "../../maintenance/sweep.ts";
 import type { Metadata } from "../../metadata/metadata.ts";
-import type { TreePath } from "../../path.ts";
+import { segmentsOf, type TreePath } from "../../path.ts";
 import {
   type CopyOptions,
   type Failure,
@@ -24,6 +25,7 @@ import {
   type MoveOptions,
   notFound,
   type PutOptions,
+  type Removal,
   type StagedFile,
   type Times,
   type VersionName,
@@ -41,7 +43,7 @@ interface EntryWriterOptions {
   readonly metadata: Metadata;
   readonly transaction: DatabaseTransaction;
   /** The rows as the transaction sees and changes them. */
-  readonly entries: EntryRows;
+  readonly entries: HeldEntries;
   /** What the reader remembers, to be cleared with every change. */
   readonly located: Map<TreePath, LocatedPath>;
   readonly head: HeadValue;
@@ -77,7 +79,7 @@ export class EntryWriter implements WriteTransaction {
   readonly metadata: Metadata;
   readonly database: DatabaseTransaction;
   readonly #options: EntryWriterOptions;
-  readonly #rows: EntryRows;
+  readonly #rows: HeldEntries;
   #written: WriteState;
   /** Rows of the present operation, which are written together at its end. */
   readonly #pending: TreeRow[] = [];
@@ -100,6 +102,19 @@ export class EntryWriter implements WriteTransaction {
     this.#options.located.clear();
     this.#pending.length = 0;
     this.#written = unwritten(head, this.#options.head);
+  }
+
+  /** holding runs `work`, during which the rows on the way to these paths are in memory, and writes what it changed at its end. */
+  async holding<T>(paths: readonly TreePath[], work: () => Promise<T>): Promise<T> {
+    const { head } = this.#options;
+    await this.#rows.hold(head, paths.map(segmentsOf));
+    try {
+      const result = await work();
+      await this.#rows.flush();
+      return result;
+    } finally {
+      this.#rows.release();
+    }
   }
 
   async put(staged: StagedFile, to: TreePath, options: PutOptions): Promise<FileStats> {
@@ -136,15 +151,16 @@ export class EntryWriter implements WriteTransaction {
     return true;
   }
 
-  async remove(entry: FileEntry): Promise<Failure[]> {
+  async remove(entry: FileEntry): Promise<Removal> {
     const located = await this.reader.locate(entry.path);
     const value = entryOf(located);
-    if (value === undefined) return [];
+    if (value === undefined) return { failures: [] };
     const { folder, name } = positionOf(located);
-    this.#keep(located.path, value, this.#nextVersion());
+    const version = this.#nextVersion();
+    this.#keep(located.path, value, version);
     await this.#delete(folder.id, name);
     await this.#touch(located);
-    return [];
+    return { failures: [], version: this.#options.keepRemovedMs > 0 ? version : undefined };
   }
 
   /** Changes one row, whatever the folder contains: what is in it belongs to its id. */
@@ -160,10 +176,14 @@ export class EntryWriter implements WriteTransaction {
     return [];
   }
 
-  async copy(entry: FileEntry, to: TreePath, { recursive, signal }: CopyOptions): Promise<Failure[]> {
+  async copy(
+    entry: FileEntry,
+    to: TreePath,
+    { recursive, makeParents, signal }: CopyOptions,
+  ): Promise<Failure[]> {
     const value = entryOf(await this.reader.locate(entry.path));
     if (value === undefined) throw notFound(entry.path);
-    const { folder, name, version, located } = await this.#makeRoom(to, { makeParents: false });
+    const { folder, name, version, located } = await this.#makeRoom(to, { makeParents });
     const { nowMs, stopping } = this.#options;
     const changes = { version, created: nowMs };
     const id = Bun.randomUUIDv7();

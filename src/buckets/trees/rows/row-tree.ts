@@ -36,6 +36,9 @@ const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */
 const neverAborted = new AbortController().signal;
 
+/** From this number of paths on, a change reads and writes their rows together. */
+const minHeld = 4;
+
 /** RowTreeDeps is what the trees of all buckets share. */
 export interface RowTreeDeps {
   readonly database: Database;
@@ -135,10 +138,13 @@ export class RowTree implements Tree {
     paths: P,
     work: (transaction: WriteTransaction, resolved: ResolvedPaths<P>) => Promise<T>,
   ): Promise<T> {
-    return this.#changes.run(async (writer) => {
-      const resolved: ResolvedPath[] = [];
-      for (const path of paths) resolved.push(await writer.reader.resolve(path));
-      return work(writer, resolved as ResolvedPaths<P>);
+    return this.#changes.run((writer) => {
+      const run = async () => {
+        const resolved: ResolvedPath[] = [];
+        for (const path of paths) resolved.push(await writer.reader.resolve(path));
+        return work(writer, resolved as ResolvedPaths<P>);
+      };
+      return paths.length < minHeld ? run() : writer.holding(paths, run);
     });
   }
 
@@ -198,7 +204,7 @@ export class RowTree implements Tree {
 
   #openWriter({ transaction, head, nowMs }: LockedBucket): EntryWriter {
     const { database, keepRemovedMs, stopping } = this.#deps;
-    const entries = database.entries.within(transaction);
+    const entries = database.entries.held(transaction);
     const located = new Map<TreePath, LocatedPath>();
     return new EntryWriter({
       bucketPath: this.#bucketPath,

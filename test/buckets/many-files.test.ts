@@ -1,0 +1,124 @@
+import { expect, test } from "bun:test";
+import { everyStore, type TestNode, testNode } from "../support/node.ts";
+import { storedFiles } from "../support/stored-site.ts";
+import { siteOf } from "../support/trash-site.ts";
+import { lockInfo } from "../support/webdav-locks.ts";
+
+interface Answer {
+  readonly handled: number;
+  readonly done: number;
+  readonly failed: ReadonlyArray<{ path: string; kind: string; reason?: string; why: string }>;
+  readonly versions: ReadonlyArray<{ version: number; path: string }>;
+}
+
+async function manyFiles(options: Parameters<typeof testNode>[0] = {}) {
+  const node = await testNode({
+    ...options,
+    top: "keep_removed_days = 30",
+    logging: 'memory_log_filter = "info"',
+  });
+  const site = await siteOf(node);
+  const call = (verb: string, more: object) =>
+    node.call(`static-bucket-file_${verb}_many`, site.params(more)) as Promise<Answer>;
+  return {
+    node,
+    ...site,
+    call,
+    stored: storedFiles(node),
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  };
+}
+
+const audited = ({ node }: TestNode, event: string) =>
+  node.ring.entries().filter(({ target, fields }) => target === "audit" && fields.event === event);
+
+everyStore("many files are deleted, restored, moved and copied by one call each", async (options) => {
+  await using at = await manyFiles(options);
+  const { dav, call, stored } = at;
+  const names = Array.from({ length: 132 }, (_, n) => `f/${n % 3}/${n}.txt`);
+  const contents = Object.fromEntries(names.map((name) => [name, name]));
+  await stored.write({ ...contents, "deep/a/b.txt": "b", "deep/c.txt": "c", "stays.txt": "stays" });
+  const before = await stored.tree();
+  const locked = await dav("LOCK", "/f/1/1.txt", {}, lockInfo);
+  expect(locked.status).toBe(200);
+
+  const paths = [...names, "deep", "nothing.txt"];
+  const removed = await call("delete", { paths });
+  expect(removed).toMatchObject({ handled: 134, done: 132 });
+  expect(removed.failed).toMatchObject([
+    { path: "f/1/1.txt", kind: "Other", reason: "locked" },
+    { path: "nothing.txt", kind: "NotFound" },
+  ]);
+  expect(removed.versions.map(({ path }) => path)).toEqual(
+    paths.filter((path) => path !== "f/1/1.txt" && path !== "nothing.txt"),
+  );
+  expect(await stored.paths()).toEqual(["f", "f/0", "f/1", "f/1/1.txt", "f/2", "stays.txt"]);
+
+  const back = await call("restore", { versions: removed.versions });
+  expect(back).toEqual({ handled: 132, done: 132, failed: [] } as unknown as Answer);
+  expect(await stored.tree()).toEqual(before);
+  // A file of an object store stays a version, but nothing is replaced by it.
+  const again = await call("restore", { versions: removed.versions.slice(0, 2) });
+  expect(again).toMatchObject({ handled: 2, done: 0 });
+
+  const pairs = [...names, "deep"].map((from) => ({ from, to: `new/${from}` }));
+  const copied = await call("copy", { copies: pairs });
+  expect(copied).toEqual({ handled: 133, done: 133, failed: [] } as unknown as Answer);
+  expect(await stored.text("new/f/2/131.txt")).toBe("f/2/131.txt");
+  expect(await stored.text("new/deep/a/b.txt")).toBe("b");
+  const moved = await call("move", { moves: pairs });
+  expect(moved).toMatchObject({ handled: 133, done: 0 });
+  expect(moved.failed.filter(({ reason }) => reason === "path_taken")).toHaveLength(132);
+  const replaced = await call("move", { moves: pairs, overwrite: true });
+  expect(replaced.failed).toMatchObject([{ path: "f/1/1.txt", reason: "locked" }]);
+  expect((await stored.paths()).filter((path) => !path.startsWith("new"))).toEqual([
+    "f",
+    "f/0",
+    "f/1",
+    "f/1/1.txt",
+    "f/2",
+    "stays.txt",
+  ]);
+  expect((await stored.paths()).filter((path) => path.startsWith("new"))).toHaveLength(132 + 9);
+
+  // One after the other, where one is in the way of the next.
+  const turns = await call("move", {
+    moves: [
+      { from: "stays.txt", to: "x/1.txt" },
+      { from: "x/1.txt", to: "x/2.txt" },
+      { from: "x", to: "y" },
+      { from: "y", to: "y/z" },
+    ],
+  });
+  expect(turns).toMatchObject({ handled: 4, done: 3, failed: [{ path: "y", reason: "path_taken" }] });
+  expect(await stored.text("y/2.txt")).toBe("stays");
+});
+
+test("a call about many files writes one record of the audit, and takes only paths of the bucket", async () => {
+  await using at = await manyFiles();
+  const { node, call, stored, params } = at;
+  const names = Array.from({ length: 12 }, (_, n) => `a/${n % 2 === 0 ? "b/" : ""}${n}.txt`);
+  await stored.write(Object.fromEntries(names.map((name) => [name, name])));
+  const { versions } = await call("delete", { paths: [...names, "nothing"] });
+  const [record, ...others] = audited(node, "file.deleted");
+  expect(others).toEqual([]);
+  expect(record?.fields).toMatchObject({
+    bucket: "site",
+    path: "a/b/0.txt",
+    count: 12,
+    folder: "a",
+    paths: names.slice(0, 10),
+    failures: 1,
+  });
+  await call("restore", { versions: versions.slice(0, 1).map((one) => ({ ...one, to: "c.txt" })) });
+  const [restored] = audited(node, "file.restored");
+  expect(restored?.fields).toMatchObject({ path: "c.txt", from: "a/b/0.txt", version: versions[0]?.version });
+  expect(restored?.fields).not.toHaveProperty("count");
+  for (const path of ["../x", "/x", "a//b"])
+    expect(
+      await node.refused("static-bucket-file_delete_many", params({ paths: ["c.txt", path] })),
+    ).toMatchObject({
+      data: { field: "path" },
+    });
+  expect(await stored.paths()).toContain("c.txt");
+});
