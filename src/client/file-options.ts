@@ -24,6 +24,11 @@ export interface Upload extends Transfer {
    */
   readonly resume?: string | true | undefined;
   /**
+   * Sends content of any size in the way that takes only the permission to write files: a resumable upload, which makes missing
+   * folders. A stream is read into memory first.
+   */
+  readonly writeOnly?: boolean | undefined;
+  /**
    * Whether failures of a connection or a busy server are waited for, up to three minutes. Default: only for content above 16
    * MiB. True does it for smaller content too, except for streams; an attempt whose answer was lost may then have stored the
    * file, so content that is already there counts as uploaded even with `ifMatch` or `onlyNew`. False is for a caller that tries

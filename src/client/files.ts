@@ -79,8 +79,8 @@ export class BucketFiles {
 
   /** Uploads a file. It is replaced atomically: readers see the old one or the new one. */
   async upload(path: string, content: Content, options: Upload = {}): Promise<Uploaded> {
-    const { signal, onProgress, modified, makeFolders, ifMatch, onlyNew } = options;
-    if (makeFolders) await this.makeFolder(path.split("/").slice(0, -1).join("/"), { signal });
+    const { signal, onProgress, modified, makeFolders, ifMatch, onlyNew, writeOnly } = options;
+    if (makeFolders && !writeOnly) await this.makeFolder(path.split("/").slice(0, -1).join("/"), { signal });
     const headers: Record<string, string> = {};
     if (modified !== undefined) headers["x-oc-mtime"] = String(modified.getTime() / 1000);
     if (ifMatch !== undefined) headers["if-match"] = ifMatch;
@@ -88,7 +88,7 @@ export class BucketFiles {
     // Browsers send streams over HTTP/2 only, if at all.
     const whole = isWhole(content)
       ? toBytes(content)
-      : isBrowser()
+      : isBrowser() || writeOnly
         ? await collect(content, signal)
         : undefined;
     const total = whole === undefined ? undefined : sizeOf(whole);
@@ -100,7 +100,7 @@ export class BucketFiles {
     };
     const sending = { ...options, headers, report: onProgress && report };
     const resumed =
-      whole !== undefined && sizeOf(whole) > minResumableBytes
+      whole !== undefined && (writeOnly || sizeOf(whole) > minResumableBytes)
         ? await this.#uploadResumably(path, whole, sending)
         : undefined;
     const { etag } =

@@ -1,6 +1,7 @@
-import { mayActFor } from "../auth/need.ts";
+import { authorise, inBucket, mayActFor } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { wholeNumber } from "../base/numbers.ts";
+import { parseDeployTarget } from "../buckets/history/deploy-record.ts";
 import { noUpload, tooManyBytes } from "../buckets/history/faults.ts";
 import type { NewUpload, Upload, UploadProgress, Uploads } from "../buckets/history/uploads.ts";
 import { childPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
@@ -44,8 +45,20 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 const uploadVerb = (serve: (dav: DavRequest) => Promise<Response>): Verb => ({
-  serve: (dav) => serve({ ...dav, makesParents: true }).catch(withReason),
+  async serve(dav) {
+    requireReadForConditions(dav);
+    return serve({ ...dav, makesParents: true }).catch(withReason);
+  },
 });
+
+/** Conditions about the content or the time of a file tell what it is, so they take the permission to read it. */
+function requireReadForConditions({ request: { headers }, caller, bucket }: DavRequest): void {
+  const isAsking =
+    (headers.get("if-none-match") ?? "*") !== "*" ||
+    ["if", "if-match", "if-unmodified-since"].some((name) => headers.has(name));
+  const { bucket: name } = parseDeployTarget(bucket.name);
+  if (isAsking) authorise(caller, inBucket(name, "static_bucket_file.read"));
+}
 
 const verbs: Readonly<Record<string, Verb>> = {
   POST: uploadVerb(create),
@@ -57,12 +70,13 @@ const verbs: Readonly<Record<string, Verb>> = {
 
 /**
  * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses
- * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT; folders above it that are missing are
- * made, because tus has no MKCOL.
+ * of files. It takes the permission to write alone, and shows nothing of the bucket. A file is put in place by the rules of PUT; folders
+ * above it that are missing are made, because tus has no MKCOL.
  */
 export const resumableUploads = fileProtocol({
   name: "upload",
   prefix: uploadPrefix,
+  permissions: ["static_bucket_file.write"],
   headers,
   options,
   verbs,

@@ -41,3 +41,29 @@ eachStore(
     expect([none.code, none.stdout, none.stderr]).toEqual([0, "", expect.stringContaining("docs-*")]);
   },
 );
+
+eachStore("a token that may only write copies files and folders into its bucket", async (store) => {
+  await using node = await testNode(store);
+  await using user = await User.open();
+  await node.call("static-bucket_create", [node.superToken, "site"]);
+  const scopes = [{ static_bucket: "site" }];
+  const token = await node.newToken([{ scopes, permissions: [{ static_bucket_file: "write" }] }]);
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: token };
+  await Bun.write(user.file("box/a.txt"), "one");
+  await Bun.write(user.file("box/sub/empty.txt"), "");
+  await user.does(["cp", "-r", "./box", "site/in/"], { env });
+  await user.does(["cp", "./box/a.txt", "site/named.txt"], { env });
+  await user.does(["cp", "-", "site/piped.txt"], { env, stdin: "piped" });
+  const files = storedFiles(node, "site");
+  expect(await files.text("in/box/a.txt")).toBe("one");
+  expect(await files.text("in/box/sub/empty.txt")).toBe("");
+  expect(await files.text("named.txt")).toBe("one");
+  expect(await files.text("piped.txt")).toBe("piped");
+  for (const refused of [
+    ["ls", "site"],
+    ["cat", "site/named.txt"],
+    ["rm", "-y", "site/named.txt"],
+    ["cp", "./box/a.txt", "other/"],
+  ])
+    expect([refused, (await user.run(refused, { env })).code]).toEqual([refused, 3]);
+});

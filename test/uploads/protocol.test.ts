@@ -181,3 +181,38 @@ eachStore("an upload makes the folders above its file when the file is put in pl
   expect((await begin(`${node.bucket}/new/folder/a.bin/b.bin`, 10)).status).toBe(409);
   expect((await begin(`${node.bucket}/other/empty.bin`, 0)).headers.get("upload-put-status")).toBe("201");
 });
+
+eachStore("a token that may only write uploads files, and learns nothing of what is there", async (store) => {
+  await using node = await sharedNode(store);
+  const site = await storedSite(node, { "secret.txt": "old" });
+  const limit = (...actions: string[]) => [
+    {
+      scopes: [{ static_bucket: node.bucket }],
+      permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
+    },
+  ];
+  const { ask, begin, append } = resumable(node.url, await node.newToken(limit("write")));
+  const bytes = distinctBytes(1000);
+  const begun = await begin(`${node.bucket}/in/box.bin`, 1000, { "if-none-match": "*" });
+  expect((await append(begun.headers.get("location") ?? "", 0, bytes)).headers.get("upload-put-status")).toBe(
+    "201",
+  );
+  expect(Buffer.from(bytes).equals(await site.bytes("in/box.bin"))).toBe(true);
+  expect((await begin(`${node.bucket}/secret.txt`, 1, { "if-none-match": "*" })).status).toBe(412);
+  const etag = (await site.dav("GET", "/secret.txt")).headers.get("etag") ?? "";
+  for (const guess of [
+    { "if-match": etag },
+    { "if-none-match": etag },
+    { "if-unmodified-since": new Date().toUTCString() },
+    { if: `([${etag}])` },
+  ])
+    expect([guess, (await begin(`${node.bucket}/secret.txt`, 1, guess)).status]).toEqual([guess, 403]);
+  for (const [method, address] of [
+    ["PUT", `/node/static-webdav/${node.bucket}/new.txt`],
+    ["PROPFIND", `/node/static-webdav/${node.bucket}/`],
+    ["GET", `/node/static-webdav/${node.bucket}/secret.txt`],
+  ] as const)
+    expect([method, (await ask(method, address)).status]).toEqual([method, 403]);
+  const others = resumable(node.url, await node.newToken(limit("read", "list", "delete")));
+  expect((await others.begin(`${node.bucket}/x.bin`, 10)).status).toBe(403);
+});

@@ -2,7 +2,7 @@ import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
+import { type BucketEntry, type BucketFiles, FileDenied, type NodeServerClient } from "../../client/index.ts";
 import { command, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
@@ -59,7 +59,7 @@ export const cp = command({
 Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../; - is standard input.
 If TO is an existing folder or ends with a slash, the copy goes into it under its own name.
 Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.
-A copy to this machine needs only to read and list files.`,
+A copy to this machine needs only to read and list files, and a copy from it only to write them: without a slash at its end, TO is then the file itself.`,
   async run({ from, to, ...options }, ctx) {
     const [source, target] = [parseLocation(from), parseLocation(to)];
     if (isLocal(source) && isLocal(target))
@@ -114,31 +114,32 @@ async function upload(
   options: CopyOptions,
   signal: AbortSignal,
 ): Promise<CopySummary> {
-  if (disk === "-") return uploadInput(ctx, client, { to, signal });
   const files = client.bucket(to.bucket);
+  const writeOnly = await isWriteOnly(client, to);
+  if (disk === "-") return uploadInput(ctx, files, { to, writeOnly, signal });
   const copy: CopyJob<LocalFile>["copy"] = async (file, tools, signal) => {
-    const sent = await sendFile(file, { files, ...tools }, signal);
+    const sent = await sendFile(file, { files, writeOnly, ...tools }, signal);
     // A file that was named and is gone was not copied.
     return "why" in sent ? { ...sent, harmless: false } : sent.stamp.size;
   };
   const copyAll = (local: readonly LocalFile[], paths: Iterable<string>) =>
     copyFiles(
       ctx,
-      { what: "copying", phases: [local], folders: { of: files, paths }, copy },
+      { what: "copying", phases: [local], ...(writeOnly ? {} : { folders: { of: files, paths } }), copy },
       newSummary(),
       signal,
     );
   const at = ctx.path(disk);
   const stats = statSync(at);
   if (!stats.isDirectory()) {
-    const path = await pathFor(client, to, localName(ctx, disk));
+    const path = await pathFor(client, to, localName(ctx, disk), writeOnly);
     return copyAll([{ path, disk: at, size: stats.size, stamp: stampOf(stats) }], foldersOf([path]));
   }
   if (!options.recursive) throw new Fault("InvalidInput", `${disk} is a folder; add -r to copy it`);
   const real = realFolder(ctx, disk);
   const tree = readLocalTree(real, SkipRules.read(real, options));
   reportSkipped(ctx, tree.skipped, options);
-  const top = await pathFor(client, to, localName(ctx, disk));
+  const top = await pathFor(client, to, localName(ctx, disk), writeOnly);
   const moved = [...tree.files.values()].map((file) => ({ ...file, path: pathIn(top, file.path) }));
   const done = await copyAll(
     moved,
@@ -152,22 +153,49 @@ async function upload(
  * The path of a copy: with the name of its source in a folder that exists, or that is named with a slash at its end; else the
  * path itself.
  */
-async function pathFor(client: NodeServerClient, to: BucketPath, name: string): Promise<string> {
+async function pathFor(
+  client: NodeServerClient,
+  to: BucketPath,
+  name: string,
+  writeOnly = false,
+): Promise<string> {
+  if (writeOnly) return to.isFolder || to.path === "" ? pathIn(to.path, name) : to.path;
   const entry = await client.bucket(to.bucket).find(to.path);
   if (entry === undefined && to.path === "") throw await missing(client, to);
   return entry?.folder || to.isFolder ? pathIn(to.path, name) : to.path;
 }
 
+/** isWriteOnly returns whether the token may write files of the bucket without WebDAV, which takes all four actions. */
+async function isWriteOnly(client: NodeServerClient, { bucket }: BucketPath): Promise<boolean> {
+  try {
+    await client.bucket(bucket).find("");
+    return false;
+  } catch (error) {
+    if (!(error instanceof FileDenied) || error.status !== 403) throw error;
+    const { allowed } = await client.call("token_explain", {
+      permission: { static_bucket_file: "write" },
+      scope: { static_bucket: bucket },
+    });
+    if (!allowed) throw error;
+    return true;
+  }
+}
+
 async function uploadInput(
   ctx: Context,
-  client: NodeServerClient,
-  { to, signal }: { readonly to: BucketPath; readonly signal: AbortSignal },
+  files: BucketFiles,
+  {
+    to,
+    writeOnly,
+    signal,
+  }: { readonly to: BucketPath; readonly writeOnly: boolean; readonly signal: AbortSignal },
 ): Promise<CopySummary> {
   if (to.isFolder)
     throw new Fault("InvalidInput", `${shown(to)} is a folder; name the file that standard input becomes`);
   let bytes = 0;
-  await client.bucket(to.bucket).upload(to.path, ctx.input(), {
+  await files.upload(to.path, ctx.input(), {
     makeFolders: true,
+    writeOnly,
     signal,
     onProgress: (sent) => {
       bytes = sent;

@@ -28,6 +28,8 @@ export interface CopyTools {
 /** Upload is what the uploads to one bucket share. */
 export interface Upload extends CopyTools {
   readonly files: BucketFiles;
+  /** Whether the token may write files and no more. */
+  readonly writeOnly?: boolean;
 }
 
 /** CopyRefusal is the cause why one file alone was not copied. */

@@ -30,7 +30,7 @@ type SendResult = Sent | (OmissionCause & { readonly harmless: boolean });
 /** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
 export async function sendFile(
   { path, disk }: LocalFile,
-  { files, meter, retry }: Upload,
+  { files, meter, retry, writeOnly }: Upload,
   signal: AbortSignal,
 ): Promise<SendResult> {
   try {
@@ -54,7 +54,7 @@ export async function sendFile(
   async function sendWhole(stamp: FileStamp, modified: Date): Promise<string | undefined> {
     const bytes = await Bun.file(disk).bytes();
     if (!sameStamp(stamp, stampOf(await stat(disk)))) return undefined;
-    await retry.attempt(signal, () => files.upload(path, bytes, { signal, modified }));
+    await retry.attempt(signal, () => files.upload(path, bytes, { signal, modified, writeOnly }));
     meter.add(bytes.length);
     return hashBytes(bytes);
   }
@@ -71,7 +71,7 @@ export async function sendFile(
       onProgress(0);
       // A second run goes on with what the first one could not finish.
       const again = { sha256: hash, resume: true, retry: false } as const;
-      return files.upload(path, Bun.file(disk), { signal, modified, onProgress, ...again });
+      return files.upload(path, Bun.file(disk), { signal, modified, onProgress, writeOnly, ...again });
     });
     if (sameStamp(stamp, stampOf(await stat(disk)))) return hash;
     onProgress(0);

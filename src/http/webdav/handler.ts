@@ -6,6 +6,7 @@
 
 import { type Caller, whoFields } from "../../auth/caller.ts";
 import { inBucket, isAuthorised } from "../../auth/need.ts";
+import type { Permission } from "../../auth/permission.ts";
 import { Fault } from "../../base/fault.ts";
 import { LockIndex } from "../../buckets/metadata/locks.ts";
 import { treeRoot } from "../../buckets/path.ts";
@@ -29,6 +30,8 @@ interface FileProtocol {
   readonly name: HandlerName;
   /** What its addresses begin with, without a slash at the end. */
   readonly prefix: string;
+  /** What it takes to open a bucket. */
+  readonly permissions: readonly Permission[];
   /** Added to every response but that of OPTIONS. */
   readonly headers: Readonly<Record<string, string>>;
   options(deps: PipelineDeps): Response;
@@ -49,7 +52,7 @@ const challenge: Challenge = {
 
 /** fileProtocol declares a protocol on addresses of files: who may use it, and what errors look like. */
 export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
-  const { name, prefix, verbs, methodOf = ({ method }) => method } = own;
+  const { name, prefix, permissions, verbs, methodOf = ({ method }) => method } = own;
   const headers = Object.entries(own.headers);
   return {
     name,
@@ -65,10 +68,7 @@ export function fileProtocol(own: FileProtocol): Protocol<Caller, DavPath> {
         return own.above(received, caller);
       }
       const { path, slash } = target;
-      const opened = await openBucket(received, caller, {
-        name: target.bucket,
-        permissions: filePermissions,
-      });
+      const opened = await openBucket(received, caller, { name: target.bucket, permissions });
       const method = methodOf(request);
       const verb = Object.hasOwn(verbs, method) ? verbs[method] : undefined;
       if (verb === undefined) return methodNotAllowed(methodsFor(verbs));
@@ -106,10 +106,19 @@ function methodsFor(verbs: FileProtocol["verbs"], target?: "file" | "folder"): r
 
 const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 
+/** Every verb needs all four, because clients mix them freely in one session. */
+const filePermissions = [
+  "static_bucket_file.read",
+  "static_bucket_file.write",
+  "static_bucket_file.delete",
+  "static_bucket_file.list",
+] as const;
+
 /** webdav is RFC 4918 on the files of buckets. */
 export const webdav = fileProtocol({
   name: "webdav",
   prefix: webdavPrefix,
+  permissions: filePermissions,
   headers: davCors,
   options,
   verbs,
@@ -123,14 +132,6 @@ export const webdav = fileProtocol({
 const methodsAboveBuckets = ["OPTIONS", "PROPFIND"] as const;
 
 const noLocks = new LockIndex([], 0);
-
-/** What it takes to open a bucket: every verb needs all four, because clients mix them freely in one session. */
-const filePermissions = [
-  "static_bucket_file.read",
-  "static_bucket_file.write",
-  "static_bucket_file.delete",
-  "static_bucket_file.list",
-] as const;
 
 /**
  * listAboveBuckets answers PROPFIND for `/node/static-webdav/`, which holds the buckets that the caller may open, and for `/node/`,
