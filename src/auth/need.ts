@@ -13,6 +13,8 @@ export type Need =
   | { readonly kind: "token" }
   /** Every one of the permissions, in this scope. */
   | { readonly kind: "all"; readonly permissions: readonly Permission[]; readonly scope: Scope }
+  /** At least one of the permissions, in this scope. */
+  | { readonly kind: "some"; readonly permissions: readonly Permission[]; readonly scope: Scope }
   /** At least one of the permissions, in any scope; the method shows what that scope covers. */
   | { readonly kind: "anywhere"; readonly permissions: readonly Permission[] };
 
@@ -28,6 +30,11 @@ export function globally(...permissions: Permission[]): Need {
 /** `inBucket` needs each of the permissions in the scope of one bucket. */
 export function inBucket(name: string, ...permissions: Permission[]): Need {
   return { kind: "all", permissions, scope: { in: "static_bucket", name } };
+}
+
+/** `someInBucket` needs at least one of the permissions in the scope of one bucket. */
+export function someInBucket(name: string, ...permissions: Permission[]): Need {
+  return { kind: "some", permissions, scope: { in: "static_bucket", name } };
 }
 
 export function anywhere(...permissions: Permission[]): Need {
@@ -54,6 +61,8 @@ export function describeNeed(need: Need): string {
       return "any valid token";
     case "all":
       return `${names(need.permissions).join(" and ")} in scope ${describeScope(need.scope)}`;
+    case "some":
+      return `${names(need.permissions).join(" or ")} in scope ${describeScope(need.scope)}`;
     case "anywhere":
       return `${names(need.permissions).join(" or ")} in any scope`;
   }
@@ -84,6 +93,15 @@ export function authorise(caller: Caller, need: Need): void {
         "missing_permission",
         `${permissionNames[first]} required in scope ${describeScope(scope)}`,
         { permissions: missing.map(permissionJson), scope: scopeJson(scope) },
+      );
+    }
+    case "some": {
+      const { permissions, scope } = need;
+      if (permissions.some((permission) => holds(caller.limits, permission, scope))) return;
+      throw new Denied(
+        "missing_permission",
+        `${permissions.map((name) => permissionNames[name]).join(" or ")} required in scope ${describeScope(scope)}`,
+        { permissions: permissions.map(permissionJson), scope: scopeJson(scope) },
       );
     }
     case "anywhere": {

@@ -50,6 +50,7 @@ export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
+  type BucketSite,
   type BucketUsage,
   bounds,
   type ConfigKey,

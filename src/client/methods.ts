@@ -2,6 +2,8 @@
 
 export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean; public?: false; hosts?: string[]; clean_urls?: true };
 
+export type BucketSite = { enable: boolean; public: boolean; is_http_root: boolean; hosts: string[] };
+
 export type BucketUsage = { files: number; bytes: number; newest: number | null };
 
 export type Certificate = { name: string; of: "server" | "bucket"; state: "waiting" | "issuing" | "issued" | "failed"; issuer: string | null; from: number | null; until: number | null; renew_at: number | null; problem: { reason: string; detail: string; advice: string; at: number; retry_at: number } | null };
@@ -40,7 +42,7 @@ export type Permission = { static_bucket_file: "read" | "write" | "delete" | "li
 
 export type PublishedDeploy = { deploy: string; replaced: string | null; problems: { file: "_headers" | "_redirects"; line: number; level: "error" | "warning"; why: string }[]; host: string | null; at_root: boolean };
 
-export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { kind: "all"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "anywhere"; permissions: Permission[] };
+export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { kind: "all"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "some"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "anywhere"; permissions: Permission[] };
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
@@ -114,6 +116,8 @@ export interface Methods {
   "static-bucket_delete": { readonly params: { token?: string | undefined; name: string; files?: boolean | null | undefined }; readonly result: { success: true; files_deleted?: true }; };
   /** Lists the names of all buckets, sorted. */
   "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
+  /** Returns what whoever works with the files of a bucket may know of its site: whether it is on, who reads it (`public` is false if reading over plain HTTP needs a token or a signed link), and where it is. Null if the bucket does not exist. */
+  "static-bucket_site": { readonly params: { token?: string | undefined; name: string }; readonly result: BucketSite | null; };
   /** Returns the number of files in a bucket, their size in bytes, and the time of the latest modification (`newest`, Unix milliseconds; null without files). The server counts in the background: some seconds after its own changes, within an hour after changes by other programs. The result is null until the bucket has been counted once. */
   "static-bucket_usage": { readonly params: { token?: string | undefined; name: string }; readonly result: BucketUsage | null; };
   /** Checks the `_headers` and `_redirects` files that a bucket has now, as `static-bucket_deploy_publish` does. `line` is 0 for a problem of the whole file. A line with an `error` is not applied as written. */
@@ -234,6 +238,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket_update": "token",
   "static-bucket_delete": "token",
   "static-bucket_list": "token",
+  "static-bucket_site": "token",
   "static-bucket_usage": "token",
   "static-bucket_site_problems": "token",
   "static-bucket-file_upload": "token",
@@ -371,6 +376,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
   ],
   "static-bucket_list": [
     {"kind":"super"},
+  ],
+  "static-bucket_site": [
+    {"kind":"some","permissions":[{"static_bucket":"read"},{"static_bucket_file":"read"},{"static_bucket_file":"write"},{"static_bucket_file":"delete"},{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},
   ],
   "static-bucket_usage": [
     {"kind":"all","permissions":[{"static_bucket_file":"list"}],"scope":{"kind":"static_bucket","param":"name"}},

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { globally, inBucket, type Need, superToken } from "../auth/need.ts";
+import { globally, inBucket, type Need, someInBucket, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/numbers.ts";
 import type { Bucket } from "../buckets/record.ts";
@@ -232,6 +232,40 @@ export const siteProblem = z.object({
 
 /** `bucketFacts` are the methods about what a bucket contains as a whole. */
 export const bucketFacts = {
+  "static-bucket_site": method({
+    doc: "Returns what whoever works with the files of a bucket may know of its site: whether it is on, who reads it (`public` is false if reading over plain HTTP needs a token or a signed link), and where it is. Null if the bucket does not exist.",
+    need: ({ name }) =>
+      someInBucket(
+        name,
+        "static_bucket.read",
+        "static_bucket_file.read",
+        "static_bucket_file.write",
+        "static_bucket_file.delete",
+        "static_bucket_file.list",
+      ),
+    effect: "reads",
+    params: { name },
+    logged: ["name"],
+    result: z
+      .object({
+        enable: z.boolean(),
+        public: z.boolean(),
+        is_http_root: z.boolean(),
+        hosts: z.array(z.string()).describe("host names that show this bucket at their root"),
+      })
+      .meta({ id: "BucketSite" })
+      .nullable(),
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site" },
+      result: { enable: true, public: true, is_http_root: false, hosts: [] },
+    },
+    run: async ({ buckets }, { name }) => {
+      const found = await buckets.get(name);
+      if (found === undefined) return null;
+      const { enable, public: isPublic, is_http_root, hosts } = found;
+      return { enable, public: isPublic, is_http_root, hosts: [...hosts] };
+    },
+  }),
   "static-bucket_usage": method({
     doc: "Returns the number of files in a bucket, their size in bytes, and the time of the latest modification (`newest`, Unix milliseconds; null without files). The server counts in the background: some seconds after its own changes, within an hour after changes by other programs. The result is null until the bucket has been counted once.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),

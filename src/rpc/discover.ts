@@ -5,17 +5,19 @@ import { type Permission, scopeNames } from "../auth/permission.ts";
 import { type FaultKind, faultKinds } from "../base/fault.ts";
 import { credentialParam, type Effect, effects, type Method, type MethodTable } from "./method.ts";
 
+const inScope = {
+  permissions: z.array(permissionJson),
+  scope: z.union([
+    z.object({ kind: z.literal("global") }),
+    z.object({ kind: z.enum(scopeNames), param: z.string() }),
+  ]),
+};
+
 const requirement = z
   .union([
     z.object({ kind: z.enum(["anyone", "owner", "super", "token"]) }),
-    z.object({
-      kind: z.literal("all"),
-      permissions: z.array(permissionJson),
-      scope: z.union([
-        z.object({ kind: z.literal("global") }),
-        z.object({ kind: z.enum(scopeNames), param: z.string() }),
-      ]),
-    }),
+    z.object({ kind: z.literal("all"), ...inScope }),
+    z.object({ kind: z.literal("some"), ...inScope }),
     z.object({ kind: z.literal("anywhere"), permissions: z.array(permissionJson) }),
   ])
   .meta({ id: "Requirement" });
@@ -149,7 +151,7 @@ function needsOf<S>({ needFor, accepts }: Method<S>): Need[] {
 
 function toRequirement(need: Need, params: readonly string[]): Requirement {
   if (need.kind === "anywhere") return { kind: need.kind, permissions: need.permissions.map(toJson) };
-  if (need.kind !== "all") return { kind: need.kind };
+  if (need.kind !== "all" && need.kind !== "some") return { kind: need.kind };
   const { scope } = need;
   const permissions = need.permissions.map(toJson);
   if (scope.in === "global") return { kind: need.kind, permissions, scope: { kind: "global" } };

@@ -1,6 +1,9 @@
 import { expect } from "bun:test";
 import type { BucketUsage } from "../../src/client/index.ts";
 import { eachDatabase, eachStore, testNode } from "../support/node.ts";
+import { sharedNodes } from "../support/shared-node.ts";
+
+const sharedNode = sharedNodes();
 
 eachDatabase(
   "the HTTP root is moved from one bucket to another at once, by a token for all buckets",
@@ -64,3 +67,28 @@ eachStore("the rules of a bucket's present files are checked, and its files are 
   expect((await node.refused("static-bucket_usage", { token: reader, name: "site" })).code).toBe(102);
   expect(await node.refused("static-bucket_usage", { token, name: "none" })).toMatchObject({ code: 105 });
 });
+
+eachDatabase(
+  "whoever has a right to files of a bucket learns where its site is, and no more",
+  async (database) => {
+    await using node = await sharedNode({ database });
+    const { bucket: name, superToken: token } = node;
+    const hosts = [`${name.toLowerCase().replace("_", "-")}.example.org`];
+    await node.call("static-bucket_create", { token, name, public: false, hosts });
+    const right = async (bucket: string, permission: object) =>
+      node.newToken([{ scopes: [{ static_bucket: bucket }], permissions: [permission] }]);
+    const site = { enable: true, public: false, is_http_root: false, hosts };
+    for (const action of ["read", "write", "delete", "list"])
+      expect(
+        await node.call("static-bucket_site", {
+          token: await right(name, { static_bucket_file: action }),
+          name,
+        }),
+      ).toEqual(site);
+    const own = await right(name, { static_bucket_file: "list" });
+    expect((await node.refused("static-bucket_read", { token: own, name })).code).toBe(102);
+    const elsewhere = await right("other", { static_bucket_file: "list" });
+    expect((await node.refused("static-bucket_site", { token: elsewhere, name })).code).toBe(102);
+    expect(await node.call("static-bucket_site", { token: elsewhere, name: "other" })).toBeNull();
+  },
+);

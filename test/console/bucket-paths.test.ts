@@ -29,29 +29,27 @@ test("a public address encodes every name for itself, and the HTTP root answers 
   expect(publicUrl("https://h", { name: "site", path: "a b/50%#1.txt" })).toBe(
     "https://h/node/static/site/a%20b/50%25%231.txt",
   );
-  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "" })).toBe(
+  expect(publicUrl("https://h", { name: "site", site: { is_http_root: true, hosts: [] }, path: "" })).toBe(
     "https://h/",
   );
-  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "img/x.png" })).toBe(
-    "https://h/img/x.png",
-  );
+  expect(
+    publicUrl("https://h", { name: "site", site: { is_http_root: true, hosts: [] }, path: "img/x.png" }),
+  ).toBe("https://h/img/x.png");
 });
 
 test("a file of the HTTP root that the server's own addresses hide is named by its bucket", () => {
-  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "node/x.js" })).toBe(
-    "https://h/node/static/site/node/x.js",
-  );
+  expect(
+    publicUrl("https://h", { name: "site", site: { is_http_root: true, hosts: [] }, path: "node/x.js" }),
+  ).toBe("https://h/node/static/site/node/x.js");
 });
 
 test("a bucket with a host name is found there, at the port of the server", () => {
-  const bucket = { is_http_root: true, hosts: ["docs.example.org", "www.example.org"] };
-  expect(publicUrl("https://h", { name: "site", bucket, path: "a b.txt" })).toBe(
+  const site = { is_http_root: true, hosts: ["docs.example.org", "www.example.org"] };
+  expect(publicUrl("https://h", { name: "site", site, path: "a b.txt" })).toBe(
     "https://docs.example.org/a%20b.txt",
   );
-  expect(publicUrl("http://h:2211", { name: "site", bucket, path: "" })).toBe(
-    "http://docs.example.org:2211/",
-  );
-  expect(publicUrl("https://h", { name: "site", bucket, path: "node/x" })).toBe(
+  expect(publicUrl("http://h:2211", { name: "site", site, path: "" })).toBe("http://docs.example.org:2211/");
+  expect(publicUrl("https://h", { name: "site", site, path: "node/x" })).toBe(
     "https://h/node/static/site/node/x",
   );
 });

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, sharedNode, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { check, failed, list, open } from "./file-page.ts";
 
 inBrowser("a token that may list and read is shown the files, no change, and why", async () => {
@@ -53,7 +54,7 @@ inBrowser("a bucket that is off is looked at, downloaded from, and not changed",
   }));
   const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions }]);
   await using other = await openConsole(node, { at: "/buckets/site", token, expected: failed });
-  await other.page.getByText("This bucket is off or does not exist").waitFor();
+  await other.page.getByText("This bucket is off").waitFor();
   await list(other.page).getByText("a.txt").waitFor();
 });
 
@@ -113,3 +114,57 @@ inBrowser("the files are readable by everybody", async () => {
   };
   expect(await lookAround(node, "files", "/buckets/site", settle)).toEqual([]);
 });
+
+inBrowser(
+  "a token that may only write uploads, and a name that exists is replaced only on request",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "a.txt": "old" });
+    const scopes = [{ static_bucket: "site" }];
+    const token = await node.newToken([{ scopes, permissions: [{ static_bucket_file: "write" }] }]);
+    await using tab = await openConsole(node, { at: "/buckets/site", token, expected: failed });
+    const { page } = tab;
+    await page.getByText("and not see what is in it").waitFor();
+    await page.getByText("Public").waitFor();
+    const file = (name: string, text: string) => ({
+      name,
+      mimeType: "text/plain",
+      buffer: Buffer.from(text),
+    });
+    await page
+      .locator("input[type=file]")
+      .first()
+      .setInputFiles([file("a.txt", "new"), file("b.txt", "b")]);
+    await page.getByText("A file with this name exists. Retry to replace it.").waitFor();
+    expect(await (await fetch(`${node.url}/node/static/site/b.txt`)).text()).toBe("b");
+    expect(await (await fetch(`${node.url}/node/static/site/a.txt`)).text()).toBe("old");
+    await page.getByRole("button", { name: "Retry" }).first().click();
+    await eventually(
+      "the file is replaced",
+      async () => (await (await fetch(`${node.url}/node/static/site/a.txt`)).text()) === "new",
+    );
+  },
+);
+
+inBrowser(
+  "a person for a bucket signs in with a password and opens, copies and recognises the site",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "index.html": "hello" });
+    await using admin = await openConsole(node, { at: "/tokens?preset=person&bucket=site" });
+    const { page: form } = admin;
+    await form.getByText("Choose a user name and a password.").waitFor();
+    await form.getByLabel("User name", { exact: true }).fill("anna");
+    await form.getByLabel("Password", { exact: true }).fill("correct horse");
+    await form.getByRole("button", { name: "Create token" }).click();
+    await form.getByText("The new token").waitFor();
+    await using tab = await openConsole(node, { at: "/buckets/site", token: "anna|correct horse" });
+    const { page } = tab;
+    await page.getByText("Public", { exact: true }).waitFor();
+    expect(await page.getByRole("link", { name: "Open site" }).getAttribute("href")).toBe(
+      `${node.url}/node/static/site/`,
+    );
+    await check(page, "index.html").check();
+    await page.getByRole("button", { name: "Copy URL" }).waitFor();
+  },
+);

@@ -40,6 +40,10 @@ export class Rights {
         if (requirement.scope.kind === "static_bucket" && bucket !== undefined)
           return this.inBucket(bucket, ...requirement.permissions);
         return requirement.permissions.every((permission) => this.anywhere(permission));
+      case "some":
+        return requirement.permissions.some((permission) =>
+          bucket === undefined ? this.anywhere(permission) : this.inBucket(bucket, permission),
+        );
       case "anywhere":
         return requirement.permissions.some((permission) => this.anywhere(permission));
       default:

@@ -1,21 +1,22 @@
 import {
   type Bucket,
   type BucketFiles,
+  type BucketSite,
   type BucketUsage,
   ClientError,
-  FileNotFound,
   type NodeServerClient,
 } from "../../../client/index.ts";
 import { type Session, serverUrl } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
 import { type Entry, entriesFrom } from "./files/model.ts";
-import { publicUrl } from "./path.ts";
 
 /** A bucket whose files are shown. */
 export interface OpenBucket {
   readonly name: string;
   /** Record; undefined when the token may not read it. */
   readonly bucket: Bucket | undefined;
+  /** Where the site is and who reads it; undefined when the token has no right in this bucket. */
+  readonly site: BucketSite | undefined;
   readonly access: BucketAccess;
 }
 
@@ -43,28 +44,30 @@ interface BucketAccess {
 
 type Readers = "anybody" | "tokens" | "nobody";
 
-function readersOf({ enable, public: isPublic }: Bucket): Readers {
+function readersOf({ enable, public: isPublic }: BucketSite): Readers {
   if (!enable) return "nobody";
-  return isPublic === false ? "tokens" : "anybody";
+  return isPublic ? "anybody" : "tokens";
 }
 
 /**
  * Whether an address of the bucket's files is of use to others: that of a private bucket is only at a host name of its own, where
  * browsers can sign in.
  */
-export function mayCopyUrl({ bucket, access }: OpenBucket): boolean {
-  return access.readers === "tokens" ? bucket?.hosts !== undefined : access.readers !== "nobody";
+export function mayCopyUrl({ site, access }: OpenBucket): boolean {
+  return access.readers === "tokens"
+    ? site !== undefined && site.hosts.length > 0
+    : access.readers !== "nobody";
 }
 
 /** Uses WebDAV when the token has all permissions for it, otherwise RPC calls, which only list and read. */
 export async function openAccess(
   { client, rights, fitsWebdav }: Session,
   name: string,
-  bucket: Bucket | undefined,
+  site: BucketSite | undefined,
 ): Promise<BucketAccess> {
   const files = client.bucket(name);
-  const readers = bucket && readersOf(bucket);
-  const readOnly = (why: string, readers: Readers | undefined) =>
+  const readers = site && readersOf(site);
+  const readOnly = (why: string) =>
     overRpc(client, name, {
       files: undefined,
       why,
@@ -72,34 +75,18 @@ export async function openAccess(
       mayRead: rights.may("static-bucket-file_read", name),
       readers,
     });
-  const switchedOff = (why: string) => readOnly(why, "nobody");
-  if (bucket?.enable === false) return switchedOff(t.buckets.switchedOff);
-  if (!rights.overWebdav(name)) return readOnly(t.buckets.needsAllFour, readers);
-  if (!fitsWebdav) return readOnly(t.buckets.colonName, readers);
-  if (bucket === undefined && !(await isServed(files))) return switchedOff(t.buckets.offOrMissing);
-  return overWebdav(files, readers ?? (await readersSeen(name)));
+  if (site?.enable === false) return readOnly(t.buckets.switchedOff);
+  if (!rights.overWebdav(name)) return readOnly(t.buckets.needsAllFour);
+  if (!fitsWebdav) return readOnly(t.buckets.colonName);
+  return overWebdav(files, readers);
 }
 
-/** Who can read the files, for a token that may not read the record. */
-async function readersSeen(name: string): Promise<Readers> {
-  // Without the slash at its end the address of a public bucket is a redirect, whatever the bucket contains.
-  const address = publicUrl(serverUrl, { name, path: "" }).replace(/\/$/, "");
-  const { status } = await fetch(address, { method: "HEAD", redirect: "manual" });
-  return status === 401 ? "tokens" : "anybody";
+/** siteOf returns what a record says about the site. */
+export function siteOf({ enable, public: isPublic, is_http_root, hosts = [] }: Bucket): BucketSite {
+  return { enable, public: isPublic !== false, is_http_root, hosts };
 }
 
-/** Whether the bucket exists and is on, for a token that may not read its record. */
-async function isServed(files: BucketFiles): Promise<boolean> {
-  try {
-    await files.list();
-    return true;
-  } catch (error) {
-    if (error instanceof FileNotFound) return false;
-    throw error;
-  }
-}
-
-function overWebdav(files: BucketFiles, readers: Readers): BucketAccess {
+function overWebdav(files: BucketFiles, readers: Readers | undefined): BucketAccess {
   return {
     files,
     why: "",
@@ -183,6 +170,8 @@ export interface BucketRecord {
   readonly name: string;
   /** Null: the bucket does not exist. Undefined: this token may not read the record. */
   readonly bucket: Bucket | null | undefined;
+  /** As of `OpenBucket`; null: the bucket does not exist. */
+  readonly site: BucketSite | null | undefined;
   /** Null: not counted yet. Undefined: this token may not list its files, or there is no bucket. */
   readonly usage: BucketUsage | null | undefined;
 }
@@ -195,22 +184,45 @@ export async function loadBuckets({ client, rights }: Session, signal: AbortSign
   const names = rights.may("static-bucket_list")
     ? await client.call("static-bucket_list", {}, { signal })
     : rights.namedBuckets;
-  const readable = names.filter((name) => rights.may("static-bucket_read", name));
-  const known = new Map<string, Bucket | null>();
-  for (let at = 0; at < readable.length; at += batchSize) {
-    const part = readable.slice(at, at + batchSize);
-    const answers = await client.batch(
-      part.map((name) => ["static-bucket_read", { name }] as const),
+  const [readable, others] = [true, false].map((isReadable) =>
+    names.filter((name) => rights.may("static-bucket_read", name) === isReadable),
+  ) as [string[], string[]];
+  const records = await inBatches(readable, (names) =>
+    client.batch(
+      names.map((name) => ["static-bucket_read", { name }] as const),
       { signal },
-    );
-    for (const [index, answer] of answers.entries()) {
+    ),
+  );
+  const shown = others.filter((name) => rights.may("static-bucket_site", name));
+  const sites = await inBatches(shown, (names) =>
+    client.batch(
+      names.map((name) => ["static-bucket_site", { name }] as const),
+      { signal },
+    ),
+  );
+  for (const [name, record] of records) sites.set(name, record && siteOf(record));
+  const present = names.filter((name) => sites.get(name) !== null);
+  const usage = await loadUsage({ client, rights }, present, signal);
+  return names.map((name) => {
+    const site = sites.get(name);
+    return { name, site, bucket: site === null ? null : records.get(name), usage: usage.get(name) };
+  });
+}
+
+/** Asks about each of these buckets. */
+async function inBatches<T extends object | null>(
+  names: readonly string[],
+  ask: (names: readonly string[]) => Promise<readonly (T | ClientError)[]>,
+): Promise<Map<string, T>> {
+  const known = new Map<string, T>();
+  for (let at = 0; at < names.length; at += batchSize) {
+    const part = names.slice(at, at + batchSize);
+    for (const [index, answer] of (await ask(part)).entries()) {
       if (answer instanceof ClientError) throw answer;
       known.set(part[index] ?? "", answer);
     }
   }
-  const present = names.filter((name) => known.get(name) !== null);
-  const usage = await loadUsage({ client, rights }, present, signal);
-  return names.map((name) => ({ name, bucket: known.get(name), usage: usage.get(name) }));
+  return known;
 }
 
 /** Counts of the buckets whose files the token may list. One that cannot be counted is left out: the rest of its row is of use. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Bucket } from "../../../client/index.ts";
+import type { BucketSite } from "../../../client/index.ts";
 import { ago, bytes, number, time } from "../../format.ts";
 import { closeTo, go, linkTo, replaceRoute, route } from "../../route.ts";
 import { type Session, serverUrl, useSession } from "../../session/session.ts";
@@ -88,7 +88,7 @@ function Table({ records, onCreate, onChange }: TableProps) {
   const columns = columnsOf(session, onCreate, onChange);
   const view = useTableView(byName, {
     columns,
-    text: ({ name, bucket }) => [name, ...(bucket?.hosts ?? [])].join(" ").toLowerCase(),
+    text: ({ name, site }) => [name, ...(site?.hosts ?? [])].join(" ").toLowerCase(),
     initial: { column: "name", isDown: false },
   });
   const mounted = bucketToMount();
@@ -179,10 +179,10 @@ function columnsOf(
       id: "access",
       title: t.buckets.access,
       stacked: "line",
-      cell: ({ bucket }) =>
-        bucket !== undefined && (
+      cell: (record) =>
+        record.site !== undefined && (
           <span class="row">
-            <Badges bucket={bucket} />
+            <Badges {...record} />
           </span>
         ),
     },
@@ -190,7 +190,7 @@ function columnsOf(
       id: "address",
       title: t.buckets.address,
       stacked: "line",
-      cell: ({ bucket, name }) => bucket != null && <Addresses name={name} bucket={bucket} />,
+      cell: ({ site, name }) => site != null && <Addresses name={name} site={site} />,
     },
     {
       id: "actions",
@@ -208,11 +208,12 @@ function columnsOf(
 }
 
 /** Every address of the bucket; each opens the site if a browser can. */
-function Addresses({ name, bucket }: { readonly name: string; readonly bucket: Bucket }) {
-  const open = siteUrl({ name, bucket });
-  const urls = bucket.hosts?.map((host) => `${onHost(serverUrl, host)}/`) ?? [
-    publicUrl(serverUrl, { name, bucket, path: "" }),
-  ];
+function Addresses({ name, site }: { readonly name: string; readonly site: BucketSite }) {
+  const open = siteUrl({ name, site });
+  const urls =
+    site.hosts.length > 0
+      ? site.hosts.map((host) => `${onHost(serverUrl, host)}/`)
+      : [publicUrl(serverUrl, { name, site, path: "" })];
   return (
     <span class="buckets-urls">
       {urls.map((url) =>
@@ -239,21 +240,21 @@ function Addresses({ name, bucket }: { readonly name: string; readonly bucket: B
 
 function actionsOf(
   { client, rights }: Session,
-  { name, bucket }: BucketRecord,
+  { name, site, bucket }: BucketRecord,
   onChange: () => void,
 ): MenuItem[] {
-  if (bucket === null) return [];
+  if (site === null) return [];
   const actions: MenuItem[] = [{ label: t.buckets.mount, icon: "drive", onSelect: () => openMount(name) }];
-  if (bucket?.enable !== false)
+  if (site?.enable !== false)
     actions.push({
       label: t.buckets.copyAddress,
       icon: "copy",
       onSelect: async () => {
-        await toClipboard(publicUrl(serverUrl, { name, bucket, path: "" }));
+        await toClipboard(publicUrl(serverUrl, { name, site, path: "" }));
         toast(t.buckets.addressCopied);
       },
     });
-  if (bucket === undefined) return actions;
+  if (bucket == null) return actions;
   if (rights.may("static-bucket_update", name))
     actions.unshift({
       label: t.buckets.settings,
@@ -311,9 +312,9 @@ function isFree(): boolean {
 }
 
 /** Reason why nothing can be uploaded into the bucket; undefined when it can. */
-function refusal({ name, bucket }: BucketRecord, mayWrite: boolean): string | undefined {
-  if (bucket === null) return t.buckets.missingForDrop(name);
-  if (bucket?.enable === false) return t.buckets.offForDrop(name);
+function refusal({ name, site }: BucketRecord, mayWrite: boolean): string | undefined {
+  if (site === null) return t.buckets.missingForDrop(name);
+  if (site?.enable === false) return t.buckets.offForDrop(name);
   if (!mayWrite) return t.buckets.deniedForDrop(name);
   return undefined;
 }

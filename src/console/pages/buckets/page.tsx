@@ -8,18 +8,20 @@ import { FileName } from "../../ui/file-name.tsx";
 import { Page } from "../../ui/page.tsx";
 import { TabLinks } from "../../ui/tabs.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
-import { type OpenBucket, openAccess } from "./bucket-access.ts";
+import { type OpenBucket, openAccess, siteOf } from "./bucket-access.ts";
 import { BucketList } from "./bucket-list.tsx";
 import { bucketTabs, linkToTab, type TabName } from "./bucket-tabs.ts";
 import { DeploysTab } from "./deploys-tab.tsx";
-import { Folder } from "./files/folder.tsx";
+import { Chooser, Folder } from "./files/folder.tsx";
 import { currentView } from "./files/view.ts";
 import { LinksTab } from "./links/links-tab.tsx";
 import { Badges, Breadcrumbs, OpenSite, type Totals, totalsText } from "./parts.tsx";
 import { nameOf } from "./path.ts";
 import { SettingsTab } from "./settings-tab.tsx";
 import { TrashTab } from "./trash-tab.tsx";
+import type { DropContents } from "./uploads/drop.ts";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
+import { runOrShowError, useDrop, useUpload } from "./uploads/use-upload.tsx";
 import "./buckets.css";
 import "./files/files.css";
 import "./files/tiles.css";
@@ -43,8 +45,12 @@ function BucketPage({ name }: { readonly name: string }) {
       const bucket = rights.may("static-bucket_read", name)
         ? await client.call("static-bucket_read", { name }, { signal })
         : undefined;
-      if (bucket === null) throw new Error(t.buckets.noBucket(name));
-      return { name, bucket, access: await openAccess(session, name, bucket) };
+      const site =
+        bucket !== undefined || !rights.may("static-bucket_site", name)
+          ? bucket && siteOf(bucket)
+          : await client.call("static-bucket_site", { name }, { signal });
+      if (bucket === null || site === null) throw new Error(t.buckets.noBucket(name));
+      return { name, bucket, site, access: await openAccess(session, name, site) };
     },
     [session, name],
   );
@@ -64,7 +70,7 @@ function BucketPage({ name }: { readonly name: string }) {
       actions={
         opened.value !== undefined && (
           <>
-            <Badges bucket={opened.value.bucket} />
+            <Badges {...opened.value} />
             <OpenSite {...opened.value} />
           </>
         )
@@ -119,7 +125,14 @@ function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
 
 function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTotals">) {
   const view = currentView();
-  if (!openBucket.access.mayList) return <p class="notice">{t.buckets.mayNotList}</p>;
+  const { rights } = useSession();
+  const { name, site, access } = openBucket;
+  if (!access.mayList)
+    return site?.enable !== false && rights.inBucket(name, { static_bucket_file: "write" }) ? (
+      <UploadOnly name={name} />
+    ) : (
+      <p class="notice">{t.buckets.mayNotList}</p>
+    );
   return (
     <Folder
       key={JSON.stringify([view.path, view.entry])}
@@ -127,5 +140,31 @@ function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTot
       view={view}
       onTotals={onTotals}
     />
+  );
+}
+
+/** Uploads of a token that may write files and not list them. */
+function UploadOnly({ name }: { readonly name: string }) {
+  const { client } = useSession();
+  const { start, question } = useUpload();
+  const upload = (dropped: DropContents) =>
+    start({ bucket: name, files: client.bucket(name), into: "", writeOnly: true }, dropped);
+  const hovering = useDrop((dropped) => runOrShowError(dropped.then(upload)));
+  return (
+    <>
+      <div class="files-bar">
+        <div class="files-tools">
+          <Chooser label={t.files.uploadFiles} onChoose={upload} />
+          <Chooser label={t.files.uploadFolder} folders onChoose={upload} />
+        </div>
+      </div>
+      <p class="notice">{t.files.uploadOnly}</p>
+      {hovering !== undefined && (
+        <p class="files-drop whole" role="status">
+          {t.files.dropInto(visibleText(name))}
+        </p>
+      )}
+      {question}
+    </>
   );
 }

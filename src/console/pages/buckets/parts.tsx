@@ -1,5 +1,6 @@
 import {
   type Bucket,
+  type BucketSite,
   InvalidInput,
   type NodeServerClient,
   type PublishedDeploy,
@@ -18,37 +19,42 @@ import type { Entry } from "./files/model.ts";
 import { dropClass, dropEvents, linkToPath } from "./files/view.ts";
 import { join, publicUrl, splitPath } from "./path.ts";
 
+interface BadgesProps {
+  readonly site: BucketSite | null | undefined;
+  readonly bucket: Bucket | null | undefined;
+}
+
 /** Whether a bucket is public, private, off, or the HTTP root. */
-export function Badges({ bucket }: { readonly bucket: Bucket | null | undefined }) {
-  if (bucket === null) return <span class="badge warn">{t.buckets.missing}</span>;
-  if (bucket === undefined) return null;
+export function Badges({ site, bucket }: BadgesProps) {
+  if (site === null) return <span class="badge warn">{t.buckets.missing}</span>;
+  if (site === undefined) return null;
   return (
     <>
-      {bucket.public === false ? (
-        <span class="badge accent">{t.buckets.private}</span>
-      ) : (
+      {site.public ? (
         <span class="badge">{t.buckets.public}</span>
+      ) : (
+        <span class="badge accent">{t.buckets.private}</span>
       )}
-      {bucket.is_http_root && <span class="badge accent">{t.buckets.httpRoot}</span>}
-      {bucket.cors && <span class="badge">{t.buckets.cors}</span>}
-      {!bucket.enable && <span class="badge warn">{t.buckets.off}</span>}
+      {site.is_http_root && <span class="badge accent">{t.buckets.httpRoot}</span>}
+      {bucket?.cors && <span class="badge">{t.buckets.cors}</span>}
+      {!site.enable && <span class="badge warn">{t.buckets.off}</span>}
     </>
   );
 }
 
 interface Site {
   readonly name: string;
-  readonly bucket: Bucket | null | undefined;
+  readonly site: BucketSite | null | undefined;
 }
 
 /**
  * Address of the site of a bucket; undefined when a browser could not open it: it is off, or private without a host name at which
  * browsers can sign in.
  */
-export function siteUrl({ name, bucket }: Site): string | undefined {
-  if (bucket == null || !bucket.enable) return undefined;
-  if (bucket.public === false && bucket.hosts === undefined) return undefined;
-  return publicUrl(serverUrl, { name, bucket, path: "" });
+export function siteUrl({ name, site }: Site): string | undefined {
+  if (site == null || !site.enable) return undefined;
+  if (!site.public && site.hosts.length === 0) return undefined;
+  return publicUrl(serverUrl, { name, site, path: "" });
 }
 
 /** Address without what all addresses of this server have in common. */

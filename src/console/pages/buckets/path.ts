@@ -1,4 +1,4 @@
-import type { Bucket } from "../../../client/index.ts";
+import type { BucketSite } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 
 /** Joins parts of a path. Paths in a bucket have no leading slash; the bucket itself is the empty path. */
@@ -65,8 +65,8 @@ const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
 interface PublicFile {
   /** The name of the bucket. */
   readonly name: string;
-  /** Its record, if the token may read it: the HTTP root and host names have shorter addresses. */
-  readonly bucket?: Pick<Bucket, "is_http_root" | "hosts"> | null | undefined;
+  /** Where its site is, if the token may know it: the HTTP root and host names have shorter addresses. */
+  readonly site?: Pick<BucketSite, "is_http_root" | "hosts"> | null | undefined;
   /** Empty for the bucket itself. */
   readonly path: string;
 }
@@ -78,8 +78,8 @@ export function onHost(server: string, host: string): string {
 }
 
 /** Address of a file or bucket over plain HTTP. */
-export function publicUrl(server: string, { name, bucket, path }: PublicFile): string {
-  const { is_http_root: isRoot = false, hosts = [] } = bucket ?? {};
+export function publicUrl(server: string, { name, site, path }: PublicFile): string {
+  const { is_http_root: isRoot = false, hosts = [] } = site ?? {};
   const isReserved = reserved.includes(splitPath(path)[0] ?? "");
   const [host] = hosts;
   if (host !== undefined && !isReserved) {

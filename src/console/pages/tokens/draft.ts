@@ -11,7 +11,7 @@ import { sentences, time } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { limitsProblem } from "./limits.ts";
 
-export type PurposeName = "webdav" | "read" | "deploy" | "watch" | "sql" | "own";
+export type PurposeName = "person" | "webdav" | "read" | "deploy" | "watch" | "sql" | "own";
 
 interface Purpose {
   readonly needsBucket: boolean;
@@ -20,6 +20,10 @@ interface Purpose {
 
 /** Common purposes of tokens, with their limits. Their words are in the catalogue. */
 export const purposes: Readonly<Record<PurposeName, Purpose>> = {
+  person: {
+    needsBucket: true,
+    limits: (bucket) => inBucket(bucket, ["read", "write", "delete", "list"]),
+  },
   webdav: {
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["read", "write", "delete", "list"]),
@@ -82,10 +86,10 @@ export interface TokenDraft {
 /** `creator` is given unless it is the Super Token: new tokens cannot outlive their creator. */
 export function newDraft(purpose: PurposeName, bucket: string, creator: Token | undefined): TokenDraft {
   const end = creator?.timestamp_to ?? null;
-  return {
+  const draft: TokenDraft = {
     purpose,
     bucket,
-    limits: purposes[purpose].limits(bucket),
+    limits: [],
     name: "",
     username: "",
     password: "",
@@ -93,12 +97,15 @@ export function newDraft(purpose: PurposeName, bucket: string, creator: Token | 
     from: "",
     to: end === null ? "" : toLocalTime(end),
   };
+  return { ...withPurpose(draft, purpose, bucket), limits: purposes[purpose].limits(bucket) };
 }
 
 /** Changes the purpose and its limits. The purpose `own` keeps the current limits. */
 export function withPurpose(draft: TokenDraft, purpose: PurposeName, bucket: string): TokenDraft {
   const limits = purpose === "own" ? draft.limits : purposes[purpose].limits(bucket.trim());
-  return { ...draft, purpose, bucket, limits };
+  const password =
+    purpose === "person" && draft.password === "" ? { password: generatePassword(), isGenerated: true } : {};
+  return { ...draft, ...password, purpose, bucket, limits };
 }
 
 /** Whether the purpose needs a bucket and none is given. */
@@ -121,6 +128,7 @@ export function draftProblem({
   const wrong =
     limitsProblem(limits) ?? nameProblem(name) ?? usernameProblem(username) ?? passwordProblem(password);
   if (wrong !== undefined) return wrong;
+  if (purpose === "person" && (username === "" || password === "")) return t.tokens.personNeedsBoth;
   if (password !== "" && username === "") return t.tokens.passwordNeedsName;
   return validityProblem(from, to);
 }

@@ -73,6 +73,26 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
     setDraft(initial);
     onDone();
   };
+  const isPerson = draft.purpose === "person";
+  const signIn = (
+    <div class="tokens-pair">
+      <TextField
+        label={t.frame.userName}
+        hint={usernameHint(draft.username, draft.password !== "")}
+        error={usernameProblem(draft.username)}
+        field="username"
+        value={draft.username}
+        onChange={(username) => change({ username })}
+      />
+      <div class="form">
+        <PasswordField
+          label={t.frame.password}
+          password={draft.password}
+          onChange={(password, { isGenerated }) => change({ password, isGenerated })}
+        />
+      </div>
+    </div>
+  );
   return (
     <Form label={t.tokens.newToken} onSubmit={create}>
       <PurposePicker
@@ -99,26 +119,16 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
           />
         </details>
       </section>
+      {isPerson && (
+        <section class="card form" aria-label={t.tokens.signInLabel}>
+          <h2>{t.tokens.signInLabel}</h2>
+          {signIn}
+        </section>
+      )}
       <section class="card form" aria-label={t.tokens.optionalLabel}>
         <h2>{t.tokens.optional}</h2>
         <NameField name={draft.name} onChange={(name) => change({ name })} />
-        <div class="tokens-pair">
-          <TextField
-            label={t.frame.userName}
-            hint={usernameHint(draft.username, draft.password !== "")}
-            error={usernameProblem(draft.username)}
-            field="username"
-            value={draft.username}
-            onChange={(username) => change({ username })}
-          />
-          <div class="form">
-            <PasswordField
-              label={t.frame.password}
-              password={draft.password}
-              onChange={(password, { isGenerated }) => change({ password, isGenerated })}
-            />
-          </div>
-        </div>
+        {!isPerson && signIn}
         <div class="tokens-pair">
           <TextField
             type="datetime-local"

@@ -137,6 +137,9 @@ export const files = {
   waitsBecause: (why: string, next: string) => `${why}, ${next}`,
   cancelled: "Cancelled",
   skipped: (files: string) => `${files} skipped.`,
+  existsAlready: "A file with this name exists. Retry to replace it.",
+  uploadOnly:
+    "Your token may upload files to this bucket, and not see what is in it. Drop files or whole folders here, or use the buttons.",
   addedMeanwhile: "Another file with this name was added meanwhile. Retry to replace it.",
   underWay: "uploads in progress",
   undo: "Undo",

@@ -11,6 +11,7 @@ export const tokens = {
   whatItMay: "What it can do",
   chooseBucketFirst: "Choose a bucket first.",
   scopesAndPermissions: "Scopes and permissions",
+  signInLabel: "Sign-in",
   optionalLabel: "Name, user name and time",
   optional: "Optional",
   validFrom: "Valid from",
@@ -119,6 +120,10 @@ export const tokens = {
   stayOther: "You stay signed in.",
   stayHere: "You stay signed in here. Sign in again elsewhere.",
   purposes: {
+    person: {
+      title: "Person for a bucket",
+      text: "Somebody who signs in here with a user name and a password, and works with the files of one bucket: upload, change, delete and share them.",
+    },
     webdav: {
       title: "WebDAV for a bucket",
       text: "Mount a bucket as a drive: read, write, delete and list its files.",
@@ -139,6 +144,7 @@ export const tokens = {
     own: { title: "Custom", text: "Choose scopes and permissions yourself." },
   },
   chooseBucket: "Choose a bucket.",
+  personNeedsBoth: "Choose a user name and a password.",
   passwordNeedsName: "A password needs a user name.",
   endBeforeStart: "The end must be later than the start.",
   find: "Find",

@@ -132,6 +132,8 @@ export const files: typeof en = {
   waitsBecause: (why, next) => `${why}，${next}`,
   cancelled: "已取消",
   skipped: (files) => `已跳过 ${files}。`,
+  existsAlready: "已存在同名文件。重试可替换该文件。",
+  uploadOnly: "你的令牌可以向此存储桶上传文件，但不能查看其内容。可将文件或文件夹拖到这里，或使用按钮。",
   addedMeanwhile: "期间已出现同名文件。重试可替换该文件。",
   underWay: "正在进行的上传",
   undo: "撤销",

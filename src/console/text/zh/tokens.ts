@@ -10,6 +10,7 @@ export const tokens: typeof en = {
   whatItMay: "令牌可以做什么",
   chooseBucketFirst: "请先选择存储桶。",
   scopesAndPermissions: "作用域和权限",
+  signInLabel: "登录方式",
   optionalLabel: "名称、用户名和时间",
   optional: "可选",
   validFrom: "生效时间",
@@ -112,6 +113,10 @@ export const tokens: typeof en = {
   stayOther: "你仍保持登录。",
   stayHere: "你在此处仍保持登录，在其他地方需要重新登录。",
   purposes: {
+    person: {
+      title: "存储桶的使用者",
+      text: "用用户名和密码在此登录的人，处理一个存储桶的文件：上传、修改、删除和分享。",
+    },
     webdav: { title: "存储桶的 WebDAV", text: "将存储桶挂载为驱动器：读取、写入、删除和列出文件。" },
     read: { title: "只读存储桶", text: "读取和列出存储桶的文件，不能修改。" },
     deploy: { title: "部署到存储桶", text: "从命令行或 CI 推送文件夹：写入、列出、读取和删除文件。" },
@@ -123,6 +128,7 @@ export const tokens: typeof en = {
     own: { title: "自定义", text: "自行选择作用域和权限。" },
   },
   chooseBucket: "请选择存储桶。",
+  personNeedsBoth: "请设置用户名和密码。",
   passwordNeedsName: "设置密码需要用户名。",
   endBeforeStart: "失效时间必须晚于生效时间。",
   find: "查找",

@@ -450,7 +450,7 @@ interface ChooserProps {
 }
 
 /** Button for a hidden file input, which cannot be styled. */
-function Chooser({ label, folders = false, onChoose }: ChooserProps) {
+export function Chooser({ label, folders = false, onChoose }: ChooserProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>

@@ -315,8 +315,8 @@ export interface EntryActions {
 }
 
 /** Address of an entry over plain HTTP. */
-export function urlOf({ name, bucket }: OpenBucket, path: string, entry: Entry): string {
-  return `${publicUrl(serverUrl, { name, bucket, path: join(path, entry.name) })}${entry.folder ? "/" : ""}`;
+export function urlOf({ name, site }: OpenBucket, path: string, entry: Entry): string {
+  return `${publicUrl(serverUrl, { name, site, path: join(path, entry.name) })}${entry.folder ? "/" : ""}`;
 }
 
 /** Actions that have no button in the toolbar: copies, and a link for others. */

@@ -35,7 +35,7 @@ interface PreviewProps {
 
 /** Dialog that shows a file, with download and edit, and leads to its neighbours in the list. */
 export function Preview({ openBucket, path, entry, names, onStep, onClose, onChanged }: PreviewProps) {
-  const { name, bucket, access } = openBucket;
+  const { name, site, access } = openBucket;
   const { files } = access;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
@@ -68,7 +68,7 @@ export function Preview({ openBucket, path, entry, names, onStep, onClose, onCha
             <Steps names={names} current={nameOf(path)} onStep={onStep} />
             <DownloadButton openBucket={openBucket} folder={parentOf(path)} entries={[entry]} />
             {mayCopyUrl(openBucket) && (
-              <CopyButton label={t.frame.copyUrl} text={publicUrl(serverUrl, { name, bucket, path })} />
+              <CopyButton label={t.frame.copyUrl} text={publicUrl(serverUrl, { name, site, path })} />
             )}
           </div>
           <PreviewContent

@@ -59,7 +59,8 @@ export function useUpload(): UploadStart {
       );
     });
   }
-  const withoutFolders = async ({ bucket, files, into }: UploadTarget, dropped: DropContents) => {
+  const withoutFolders = async ({ bucket, files, into, writeOnly }: UploadTarget, dropped: DropContents) => {
+    if (writeOnly) return dropped;
     const folders = droppedFolders(dropped);
     const contents = folders.length > 0 ? contentsOf(dropped) : undefined;
     if (contents === undefined) return dropped;
@@ -244,11 +245,18 @@ interface UploadTarget {
   readonly files: BucketFiles;
   /** Folder in the bucket. */
   readonly into: string;
+  /** Whether the token may write files and see nothing: the server then says which exist. */
+  readonly writeOnly?: boolean;
 }
 
 /** Plans an upload, asks if files would be replaced, and queues it. */
 async function startUpload(target: UploadTarget, dropped: DropContents, ask: AskToReplace): Promise<void> {
-  const { files, into } = target;
+  const { files, into, writeOnly } = target;
+  if (writeOnly) {
+    const folders = new FolderCreator(files, new Set());
+    uploads.add(dropped.files.map((file) => createRequest(file, { ...target, folders, replace: false })));
+    return;
+  }
   const list = (folder: string) => untilReachable(() => files.list(folder));
   const plan = await planUpload(into, dropped.files, dropped.emptyFolders, list);
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
@@ -270,7 +278,7 @@ interface RequestOptions extends UploadTarget {
 }
 
 function createRequest({ path, file }: Incoming, options: RequestOptions): UploadRequest {
-  const { bucket, files, folders } = options;
+  const { bucket, files, folders, writeOnly } = options;
   const modified = new Date(file.lastModified);
   let onlyNew = !options.replace;
   // A large file goes on where an earlier attempt stopped, also one of another visit: the server finds it by path, size and time.
@@ -290,13 +298,14 @@ function createRequest({ path, file }: Incoming, options: RequestOptions): Uploa
       const options = { ...sending, onRetry };
       await withRetries(() => folders.create(parentOf(path)), options);
       try {
-        await files.upload(path, file, { ...options, modified, onlyNew, resume, onResumable, retry: true });
+        const conditions = { modified, onlyNew, writeOnly };
+        await files.upload(path, file, { ...options, ...conditions, resume, onResumable, retry: true });
       } catch (error) {
         if (!(error instanceof FileError && error.status === 412)) throw error;
         // The next attempt may replace, because the person has seen this message. What was begun may not.
         onlyNew = false;
         resume = undefined;
-        throw new Error(t.files.addedMeanwhile);
+        throw new Error(writeOnly ? t.files.existsAlready : t.files.addedMeanwhile);
       }
     },
   };
