@@ -24,8 +24,18 @@ interface Usage {
   readonly newestMs: number | null;
 }
 
+/** OtherBytes is what a bucket takes beside its present files. */
+export interface OtherBytes {
+  /** The trees of its deploys that are not published. */
+  readonly deployBytes: number;
+  /** What was deleted or replaced and can be restored. */
+  readonly trashBytes: number;
+  /** What has arrived of unfinished uploads. */
+  readonly uploadBytes: number;
+}
+
 /** UsageCount is the usage of a bucket, with when and how long it was counted. */
-interface UsageCount extends Usage {
+interface UsageCount extends Usage, OtherBytes {
   readonly countedAt: number;
   readonly tookMs: number;
 }
@@ -33,6 +43,7 @@ interface UsageCount extends Usage {
 interface BucketUsageOptions {
   readonly buckets: () => Promise<readonly Bucket[]>;
   readonly readerOf: (bucket: Bucket) => FileReader;
+  readonly othersOf: (bucket: Bucket) => Promise<OtherBytes>;
   readonly log: Logger;
   readonly clock: Clock;
 }
@@ -64,7 +75,7 @@ export class BucketUsage {
   }
 
   /** The last counts by bucket name; a bucket that was not counted yet is missing. */
-  get usage(): ReadonlyMap<string, Usage> {
+  get usage(): ReadonlyMap<string, Usage & OtherBytes> {
     return this.#counted;
   }
 
@@ -112,6 +123,7 @@ export class BucketUsage {
     this.#changed.delete(bucket.name);
     const startedAt = performance.now();
     let [files, bytes, newest, pieceStartedAt] = [0, 0, 0, startedAt];
+    let others: OtherBytes = { deployBytes: 0, trashBytes: 0, uploadBytes: 0 };
     try {
       for await (const { sizes, newestMs } of this.#options.readerOf(bucket).fileSizes()) {
         files += sizes.length;
@@ -121,6 +133,7 @@ export class BucketUsage {
         if (signal.aborted) return;
         pieceStartedAt = performance.now();
       }
+      others = await this.#options.othersOf(bucket);
     } catch (error) {
       // The folder of the bucket is missing, or its disk fails; requests for its files report that.
       this.#options.log.debug("a bucket cannot be counted", {
@@ -132,7 +145,7 @@ export class BucketUsage {
     const countedAt = this.#options.clock.monotonic();
     const newestMs = files === 0 ? null : newest;
     const tookMs = performance.now() - startedAt;
-    this.#counted.set(bucket.name, { files, bytes, newestMs, countedAt, tookMs });
+    this.#counted.set(bucket.name, { files, bytes, newestMs, ...others, countedAt, tookMs });
     await rest(pieceStartedAt);
   }
 }

@@ -16,7 +16,7 @@ import { uploadsNamespace } from "../db/rows/upload-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles, type FileActivity } from "./bucket-files.ts";
-import { BucketUsage } from "./bucket-usage.ts";
+import { BucketUsage, type OtherBytes } from "./bucket-usage.ts";
 import type { BucketLocation, OpenedTree } from "./history/deploy-maintenance.ts";
 import { isDeployPath } from "./history/deploy-record.ts";
 import { Deploys } from "./history/deploys.ts";
@@ -120,9 +120,27 @@ export class Buckets {
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
+      othersOf: (bucket) => this.#otherBytes(bucket),
       log,
       clock,
     });
+  }
+
+  /** What a bucket takes beside its files. Most deploys have their size in their row, as uploads have. */
+  async #otherBytes(bucket: Bucket): Promise<OtherBytes> {
+    let deployBytes = 0;
+    for (const [id, { place, bytes }] of await this.#database.deploys.list(bucket.path)) {
+      if (place === null) continue;
+      deployBytes += bytes ?? 0;
+      if (bytes !== null) continue;
+      const { files } = this.deploys.maintenance.openDeploy(bucket, id, place);
+      for await (const { sizes } of files.reader.fileSizes()) for (const size of sizes) deployBytes += size;
+    }
+    let uploadBytes = 0;
+    for (const { offset } of (await this.#database.uploads.unfinished(bucket.id, undefined)).values())
+      uploadBytes += offset;
+    const { bytes: trashBytes } = await this.filesOf(bucket).versions.measure();
+    return { deployBytes, uploadBytes, trashBytes };
   }
 
   /** start begins what the store does by itself. */

@@ -20,7 +20,7 @@ export type Effect = "reads" | "changes" | "destroys";
 
 export type FailedPath = { path: string; kind: string; reason?: string; why: string };
 
-export type FileVersion = { version: number; path: string; kind: "file" | "folder"; size: number; mtime: number; removed_at: number; kept_until: number };
+export type FileVersion = { version: number; path: string; kind: "file" | "folder"; size: number; mtime: number; removed_at: number; kept_until: number; exists?: boolean };
 
 export type FoundEntry = { path: string; kind: "file" | "folder"; size: number; mtime: number };
 
@@ -135,7 +135,7 @@ export interface Methods {
   /** Finds files and folders whose path below `path` (default: the whole bucket) contains all words of `query`, in any order, case and Unicode form. A word with `*` or `?` is a pattern for the name; with a slash it is a pattern for the whole path below `path`. `size` is in bytes (0 for a folder), `mtime` in Unix milliseconds. `more` is true if there are more results, or if the search did not cover all paths. `complete` is false if it ended after 10 seconds or could not read a folder. */
   "static-bucket-file_search": { readonly params: { token?: string | undefined; name: string; query: string; path?: string | null | undefined; limit?: number | null | undefined; offset?: number | null | undefined }; readonly result: { entries: FoundEntry[]; more: boolean; complete: boolean; searched: number }; };
   /** Lists deleted and replaced files and folders at a path and below it (default: the whole bucket), newest first. `version` is the change of the bucket that removed the file. Times are Unix milliseconds. A version can be restored until `kept_until`, which depends on `keep_removed_days`. Versions of a moved file stay under the path that each had. */
-  "static-bucket-file_history": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; limit?: number | null | undefined; after?: { version: number; path: string } | null | undefined; files_only?: boolean | null | undefined }; readonly result: FileVersion[]; };
+  "static-bucket-file_history": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; limit?: number | null | undefined; after?: { version: number; path: string } | null | undefined; files_only?: boolean | null | undefined; query?: string | null | undefined; present?: boolean | null | undefined }; readonly result: FileVersion[]; };
   /** Restores a version of `static-bucket-file_history`, at its own path or at `to`. Missing folders are created. A restored file replaces the file that exists there. A folder is restored with its content and needs a free path. A restored folder or plain file leaves the history. With `[files] url`, the version of a file stays in it. */
   "static-bucket-file_restore": { readonly params: { token?: string | undefined; name: string; path: string; version: number; to?: string | null | undefined }; readonly result: { success: true }; };
   /** Returns for how many days deleted and replaced files of a bucket can be restored; 0 means that they cannot. With `measure` it also counts the versions that can be restored now and the bytes of their files, for which it reads all of them. */
@@ -190,6 +190,8 @@ export interface Methods {
   "log_unsubscribe_stream": { readonly params: { subscription: string }; readonly result: boolean; };
   /** Returns the size of each table in bytes. On PostgreSQL this includes indexes and out-of-line storage; on SQLite it does not include indexes. */
   "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
+  /** Returns what takes space, in bytes: the tables of the database, and of all buckets the present files, the deploys that are not published, the trash and the unfinished uploads. The server counts buckets in the background, as for `static-bucket_usage`: `counted` says how many of `buckets` it has counted. In an object store, equal content takes its space once, but counts for each file. */
+  "storage_usage": { readonly params: { token?: string | undefined }; readonly result: { database: number; files: number; deploys: number; trash: number; uploads: number; buckets: number; counted: number }; };
   /** Creates a token and returns its secret, which no later call returns. A caller other than the Super Token can grant only permissions that it holds. */
   "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string; note?: string }; };
   /** Returns a token without its hashes: the caller's own token, or with `supertoken` any token by its key or user name. */
@@ -274,6 +276,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "log_list": "token",
   "log_stream": "token",
   "storage_read": "token",
+  "storage_usage": "token",
   "token_create": "father_token",
   "token_get": "token",
   "token_list_all_tokens": "token",
@@ -489,6 +492,9 @@ export const requirements: { readonly [M in keyof Methods]: readonly Requirement
     {"kind":"owner"},
   ],
   "storage_read": [
+    {"kind":"all","permissions":[{"node":"read_storage"}],"scope":{"kind":"global"}},
+  ],
+  "storage_usage": [
     {"kind":"all","permissions":[{"node":"read_storage"}],"scope":{"kind":"global"}},
   ],
   "token_create": [

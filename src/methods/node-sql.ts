@@ -49,7 +49,45 @@ function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
 }
 
 /** `storage` is the namespace `storage`: the sizes for tokens that may read them and nothing else. */
-export const storage = { storage_read: tableSizesFor(globally("node.read_storage")) };
+export const storage = {
+  storage_read: tableSizesFor(globally("node.read_storage")),
+  storage_usage: method({
+    doc: "Returns what takes space, in bytes: the tables of the database, and of all buckets the present files, the deploys that are not published, the trash and the unfinished uploads. The server counts buckets in the background, as for `static-bucket_usage`: `counted` says how many of `buckets` it has counted. In an object store, equal content takes its space once, but counts for each file.",
+    need: globally("node.read_storage"),
+    effect: "reads",
+    params: {},
+    result: z.object({
+      database: z.int(),
+      files: z.int(),
+      deploys: z.int(),
+      trash: z.int(),
+      uploads: z.int(),
+      buckets: z.int(),
+      counted: z.int(),
+    }),
+    fails: ["DatabaseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { database: 12288, files: 5, deploys: 0, trash: 0, uploads: 0, buckets: 1, counted: 1 },
+    },
+    run: async ({ database, buckets }) => {
+      const tables = await database.operator.tableSizes();
+      const names = await buckets.names();
+      const counted = names.flatMap((name) => buckets.usage.usage.get(name) ?? []);
+      const sum = (of: (usage: (typeof counted)[number]) => number) =>
+        counted.reduce((total, usage) => total + of(usage), 0);
+      return {
+        database: [...tables.values()].reduce((total, size) => total + size, 0),
+        files: sum(({ bytes }) => bytes),
+        deploys: sum(({ deployBytes }) => deployBytes),
+        trash: sum(({ trashBytes }) => trashBytes),
+        uploads: sum(({ uploadBytes }) => uploadBytes),
+        buckets: names.length,
+        counted: counted.length,
+      };
+    },
+  }),
+};
 
 const sqlParams = {
   sql: z.string(),

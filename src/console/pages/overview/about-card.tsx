@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import type { VersionRecord } from "../../../client/index.ts";
+import type { ResultOf, VersionRecord } from "../../../client/index.ts";
 import { bytes, duration, shortTime, time } from "../../format.ts";
 import { useSession } from "../../session/session.ts";
 import { browserStorage } from "../../storage.ts";
@@ -145,11 +145,12 @@ function StorageCard() {
   const { client } = useSession();
   const { value, error, loading, reload } = useLoad(
     async (signal) => {
-      const [uuid, storage] = await Promise.all([
+      const [uuid, storage, usage] = await Promise.all([
         client.call("node-server_uuid", {}, { signal }),
         client.call("storage_read", {}, { signal }),
+        client.call("storage_usage", {}, { signal }),
       ]);
-      return recordSample(uuid, storage);
+      return { history: recordSample(uuid, storage), usage };
     },
     [client],
   );
@@ -163,8 +164,25 @@ function StorageCard() {
       </header>
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value === undefined && error === undefined && <p class="muted">{t.overview.measuring}</p>}
-      {value !== undefined && <Sizes history={value} />}
+      {value !== undefined && <Usage of={value.usage} />}
+      {value !== undefined && <Sizes history={value.history} />}
     </section>
+  );
+}
+
+/** What takes space, by kind. */
+function Usage({ of: usage }: { readonly of: ResultOf<"storage_usage"> }) {
+  const { buckets, counted } = usage;
+  return (
+    <>
+      <dl class="facts">
+        {(["files", "deploys", "trash", "uploads", "database"] as const).flatMap((kind) => [
+          <dt key={kind}>{t.overview.usageOf[kind]}</dt>,
+          <dd key={`${kind} size`}>{bytes(usage[kind])}</dd>,
+        ])}
+      </dl>
+      {counted < buckets && <p class="muted">{t.overview.notCounted(buckets - counted)}</p>}
+    </>
   );
 }
 
