@@ -587,6 +587,8 @@ export interface HistoryOptions {
   readonly after?: VersionName | undefined;
   /** Whether files are listed alone, with those of deleted folders, each with the version of its folder. */
   readonly filesOnly?: boolean | undefined;
+  /** Whether a path is wanted; default: every path. */
+  readonly matches?: ((path: TreePath) => boolean) | undefined;
 }
 
 /** StoredPiece is a piece of an upload that survives a crash. */

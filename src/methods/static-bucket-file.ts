@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
+import { forEachConcurrently } from "../base/concurrency.ts";
 import { Fault } from "../base/fault.ts";
 import { RawJson } from "../base/json.ts";
 import { nextTurn } from "../base/turns.ts";
@@ -8,7 +9,7 @@ import type { Buckets } from "../buckets/buckets.ts";
 import { commonFolder, folderPath, splitPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { ListedFile, OpenFile } from "../buckets/ports.ts";
 import type { Bucket } from "../buckets/record.ts";
-import { FileSearch } from "../buckets/search.ts";
+import { FileSearch, matcher } from "../buckets/search.ts";
 import { filesBelow } from "../buckets/tree-ops.ts";
 import type { Grant, WriteConditions } from "../buckets/write-conditions.ts";
 import type { StreamedJson } from "../rpc/bodies.ts";
@@ -384,6 +385,13 @@ export const fileSearch = {
 };
 
 const defaultVersions = 1000;
+/** Paths of versions at which the store is asked at once whether something is there. */
+const maxFindsAtOnce = 16;
+
+async function* each<T>(items: Iterable<T>): AsyncGenerator<T> {
+  yield* items;
+}
+
 const version = z
   .object({
     version: z.int(),
@@ -393,6 +401,7 @@ const version = z
     mtime: z.int(),
     removed_at: z.int(),
     kept_until: z.int(),
+    exists: z.boolean().optional().describe("with `present`: whether something exists at the path now"),
   })
   .meta({ id: "FileVersion" });
 
@@ -423,6 +432,19 @@ export const fileVersions = {
         .describe(
           "true: instead of a deleted folder, list the files that were in it, each with the folder's version; default: false",
         ),
+      query: z
+        .string()
+        .max(maxQueryChars)
+        .nullish()
+        .describe(
+          "only versions whose path has all these words, as `static-bucket-file_search` compares them",
+        ),
+      present: z
+        .boolean()
+        .nullish()
+        .describe(
+          "true: also say whether something `exists` at each path now: then a version was replaced, and not only deleted; default: false",
+        ),
     },
     logged: ["name", "path"],
     result: z.array(version),
@@ -441,14 +463,24 @@ export const fileVersions = {
         },
       ],
     },
-    run: async ({ buckets }, { name, path, limit, after, files_only }) => {
+    run: async ({ buckets }, { name, path, limit, after, files_only, query, present }) => {
       const target = folderPath(path ?? "");
+      const existing = new Set<TreePath>();
       const files = await buckets.files(name);
       const versions = await files.versions.list(target, {
         max: limit ?? defaultVersions,
         after: after == null ? undefined : { version: after.version, path: treePath(after.path) },
         filesOnly: files_only ?? false,
+        matches: query == null ? undefined : matcher(query),
       });
+      if (present)
+        await forEachConcurrently(
+          each(new Set(versions.map(({ path }) => path))),
+          maxFindsAtOnce,
+          async (path) => {
+            if ((await files.reader.find(path)) !== undefined) existing.add(path);
+          },
+        );
       return versions.map(({ version, path, kind, size, modifiedMs, removedAtMs, retainedUntilMs }) => ({
         version,
         path,
@@ -457,6 +489,7 @@ export const fileVersions = {
         mtime: Math.floor(modifiedMs),
         removed_at: Math.floor(removedAtMs),
         kept_until: Math.floor(retainedUntilMs),
+        ...(present && { exists: existing.has(path) }),
       }));
     },
   }),

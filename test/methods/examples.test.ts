@@ -32,7 +32,7 @@ describe("the example in the documents works", () => {
   for (const [name, { example, result, event }] of Object.entries(methods)) {
     test(name, async () => {
       if (example === undefined) throw new Error(`${name} has no example`);
-      const keepsVersions = name === "static-bucket-file_history" || name === "static-bucket-file_restore";
+      const keepsVersions = /^static-bucket-file_(history|restore|restore_many|delete_many)$/.test(name);
       await using node = await testNode({
         // The log of the examples is that of a first start.
         newDatabase: name.includes("log"),
@@ -57,7 +57,8 @@ describe("the example in the documents works", () => {
         });
       }
       if (name === "static-bucket_usage") await untilCounted(node);
-      if (keepsVersions) await node.call("static-bucket-file_delete", [node.superToken, "site", "hello.txt"]);
+      if (keepsVersions && !name.includes("delete"))
+        await node.call("static-bucket-file_delete", [node.superToken, "site", "hello.txt"]);
       const deploy = name.includes("_deploy_") ? await deployOf(node, name) : "";
       const config = JSON.stringify(await readFile(node.configPath, "utf8")).slice(1, -1);
       await using socket = await node.socket();

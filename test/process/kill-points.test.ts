@@ -218,6 +218,81 @@ for (const store of stores)
         manyStartsMs,
       );
 
+/** Four files are one group, and enough for a store of rows to read and write them together. */
+const manyPaths = ["from/a.txt", "from/b.txt", "to/a.txt", "to/c.txt"];
+const manyPairs = manyPaths.map((from) => ({ from, to: `new/${from}` }));
+interface Many {
+  readonly params: (versions: readonly object[]) => object;
+  /** What a file and its copy may be, for each whether the call was done. */
+  readonly allowed: (
+    content: string,
+  ) => Readonly<Record<"old" | "new", readonly [string | 404, string | 404]>>;
+}
+
+const manyCalls: Readonly<Record<string, Many>> = {
+  delete: {
+    params: () => ({ paths: manyPaths }),
+    allowed: (content) => ({ old: [content, 404], new: [404, 404] }),
+  },
+  restore: {
+    params: (versions) => ({ versions }),
+    allowed: (content) => ({ old: [404, 404], new: [content, 404] }),
+  },
+  move: {
+    params: () => ({ moves: manyPairs }),
+    allowed: (content) => ({ old: [content, 404], new: [404, content] }),
+  },
+  copy: {
+    params: () => ({ copies: manyPairs }),
+    allowed: (content) => ({ old: [content, 404], new: [content, content] }),
+  },
+};
+
+for (const store of ["disk with a trash", "objects"] as const)
+  for (const [verb, { params, allowed }] of Object.entries(manyCalls))
+    test.concurrent(
+      `a call to ${verb} many files that is killed before any of its calls leaves each file whole (${store})`,
+      async () => {
+        await using site = await Site.open(store);
+        let versions: readonly object[] = [];
+        const struck = await site.killAtEachCall(
+          () => site.call(`static-bucket-file_${verb}_many`, params(versions)),
+          {
+            async prepare() {
+              await site.dav("DELETE", "site/new").catch(() => {});
+              await site.prepare();
+              if (verb !== "restore") return;
+              const removed = await site.call("static-bucket-file_delete_many", { paths: manyPaths });
+              ({ versions } = removed as { versions: readonly object[] });
+              expect(versions).toHaveLength(manyPaths.length);
+            },
+            async examine(isDone, at) {
+              const found = await site.contents(manyPairs.flatMap(({ from, to }) => [from, to]));
+              const states = manyPairs.map(({ from, to }) => {
+                const { old, new: done } = allowed(String(before[from]));
+                const now = [found[from], found[to]];
+                return Bun.deepEquals(now, done) ? "new" : Bun.deepEquals(now, old) ? "old" : now;
+              });
+              // Of rows, a group is one transaction.
+              const all = isDone || store === "objects" ? [isDone ? "new" : states[0]] : ["old", "new"];
+              expect({ at, isDone, states, wrong: states.filter((state) => !all.includes(state)) }).toEqual({
+                at,
+                isDone,
+                states,
+                wrong: [],
+              });
+              if (store === "objects") return;
+              const kept = filesBelow(site.home.file("static")).map((path) => readFileSync(path, "utf8"));
+              expect(kept).toEqual(expect.arrayContaining(manyPaths.map((path) => String(before[path]))));
+            },
+          },
+        );
+        console.log(`many files, ${verb}, ${store}: killed before ${struck.join(", ")}`);
+        if (store === "objects") expect(struck).toContain("COMMIT");
+      },
+      manyStartsMs,
+    );
+
 for (const store of ["disk", "objects"] as const)
   test.concurrent(
     `a publication that is killed before any of its calls leaves one version or the other (${store})`,

@@ -42,7 +42,7 @@ export async function trashHistory(
   path: TreePath,
   options: HistoryOptions,
 ): Promise<FileVersion[]> {
-  const { max, after } = options;
+  const { max, after, filesOnly = false, matches = () => true } = options;
   const now = trash.now();
   const pacer = new Pacer();
   const found: FileVersion[] = [];
@@ -58,12 +58,15 @@ export async function trashHistory(
     if (same[0] !== undefined && same[0].version !== item.version) endVersion();
     if (found.length >= max) break;
     if (item.path !== undefined && !concerns(item.path, path)) continue;
+    // What matches only below it is listed only if the files of a folder are.
+    if (item.path !== undefined && !filesOnly && !isBelow(path, item.path) && !matches(item.path)) continue;
     const top = await trash.locate(item);
     if (top === undefined) continue;
     const { version, removedAtMs, retainedUntilMs } = item;
     for (const part of await partsOf(top, path, options)) {
       const one = { ...part, version };
-      if (after === undefined || follows(one, after)) same.push({ ...one, removedAtMs, retainedUntilMs });
+      if (matches(one.path) && (after === undefined || follows(one, after)))
+        same.push({ ...one, removedAtMs, retainedUntilMs });
     }
   }
   endVersion();

@@ -49,7 +49,10 @@ export class RowVersions implements Versions {
    * list reads what was removed from the newest on, and of removed folders only as much as the answer
    * has: files of one version are in the order of their paths, in which a folder can be read.
    */
-  async list(path: TreePath, { max, after, filesOnly = false }: HistoryOptions): Promise<FileVersion[]> {
+  async list(
+    path: TreePath,
+    { max, after, filesOnly = false, matches = () => true }: HistoryOptions,
+  ): Promise<FileVersion[]> {
     const { removed } = this.#database;
     const now = await removed.now();
     const pacer = new Pacer();
@@ -61,7 +64,8 @@ export class RowVersions implements Versions {
       for (const { path: top, value } of await this.#topsOf(path, values, now)) {
         const isPage = after?.version === version;
         if (!filesOnly || !isFolderValue(value.entry)) {
-          if (!isPage || comparePaths(top, after.path) > 0) found.push(toVersion(version, top, value));
+          if (matches(top) && (!isPage || comparePaths(top, after.path) > 0))
+            found.push(toVersion(version, top, value));
           continue;
         }
         const from = isPage ? namesAfter(top, after.path) : [];
@@ -72,7 +76,7 @@ export class RowVersions implements Versions {
           from,
         )) {
           const at = parseTreePath(`${top}/${below}`);
-          if (at !== undefined) found.push(toVersion(version, at, { ...value, entry }));
+          if (at !== undefined && matches(at)) found.push(toVersion(version, at, { ...value, entry }));
           if (found.length >= max) break;
           if (pacer.isDue) await pacer.nextTurn();
         }
