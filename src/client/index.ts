@@ -48,6 +48,7 @@ export type { NewFolder, Relocation, Transfer, Upload, Uploaded } from "./file-o
 export type { BucketFiles } from "./files.ts";
 export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
+export { changeMany, type FailedPath, type ManyDone, type ManyOptions, type VersionName } from "./many.ts";
 export {
   type Bucket,
   type BucketSite,

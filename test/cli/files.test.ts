@@ -83,7 +83,8 @@ story("what would destroy more than was meant is refused, and nothing is changed
   await refused(1, "site/a is a folder; add -r to delete it", "rm", "site/a");
   await refused(2, "`node-server rm -r site/` deletes everything in it", "rm", "-r", "-y", "site");
   await refused(2, "is a whole bucket", "rm", "-y", "site/");
-  await refused(1, "patterns are not supported", "rm", "-r", "-y", "site/*");
+  await refused(1, "nothing in site matches *.none", "rm", "-r", "-y", "site/*.none");
+  await refused(1, "is a folder; add -r to delete it", "rm", "-y", "site/*");
   await refused(2, "or BUCKET/ for everything in it", "rm", "-r", "-y", "site/.");
   await refused(1, "there is no site/nothing", "rm", "site/nothing");
   await refused(1, "site/b/a exists already", "mv", "site/a", "site/b");
@@ -164,4 +165,37 @@ story("standard input becomes a file, and cat gives back the same bytes", async 
   });
   expect([await run.stdout.text(), await run.exited]).toEqual(["5\n", 0]);
   expect(Buffer.compare(await site.stored.bytes("deep/copy.bin"), Buffer.from(bytes))).toBe(0);
+});
+
+eachStoreStory("patterns choose what is deleted, restored, moved and copied", async (store) => {
+  await using site = await deploySite({ ...store, top: "keep_removed_days = 30" });
+  const { held, home, local } = site;
+  const does = async (...args: string[]) => {
+    const { code, stdout, stderr } = await site.run(...args);
+    if (code !== 0) throw new Error(`\`${args.join(" ")}\` ended with ${code}:\n${stderr}`);
+    return stdout + stderr;
+  };
+  const all = {
+    "1.txt": "1",
+    "2.txt": "2",
+    "a/1.txt": "a1",
+    "a/b/3.txt": "b3",
+    "old-1/x.png": "x",
+    "c.md": "c",
+  };
+  await fill(local, all);
+  await does("cp", "-r", `${local}/.`, "site/");
+  expect(await does("rm", "-y", "site/**/[13].txt")).toContain("deleted 3 items of site");
+  const { "2.txt": two, "old-1/x.png": x, "c.md": c } = all;
+  expect(await held()).toEqual({ "2.txt": two, "a/b/": "", "old-1/x.png": x, "c.md": c });
+  await does("rm", "-r", "-y", "site/old-?");
+  expect(await held()).toEqual({ "2.txt": two, "a/b/": "", "c.md": c });
+  expect(await does("buckets", "restore", "site", "a/**", "--all")).toContain("2 files restored");
+  expect(await held()).toEqual({ "2.txt": two, "a/1.txt": "a1", "a/b/3.txt": "b3", "c.md": c });
+  await does("cp", "site/*.txt", "site/texts/");
+  await does("mv", "site/*.md", "site/texts/");
+  await does("cp", "site/texts/*", `${home.path}/here/`);
+  expect(contents(home.file("here"))).toEqual({ "2.txt": two, "c.md": c });
+  const refused = await site.run("mv", "site/2.*", "site/texts/");
+  expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining("failed: 2.txt") });
 });

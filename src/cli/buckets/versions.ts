@@ -2,22 +2,25 @@ import { Fault, faultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import {
   bounds,
+  changeMany,
   InvalidInput,
   type NodeServerClient,
   NotFound,
   type ResultOf,
-  RpcError,
 } from "../../client/index.ts";
 import { command, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
+import { patternOf } from "../files/location.ts";
 import { remoteJson, yes } from "../options.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { confirm } from "../terminal/ask.ts";
 import { interruptible } from "../terminal/interrupt.ts";
+import { Progress } from "../terminal/progress.ts";
 import { countText, numberText, secondText, sizeText } from "../terminal/quantities.ts";
 import { sizeCell } from "../terminal/table.ts";
-import { type CopyJob, copyFiles, newSummary, reportCopies } from "../transfer/engine.ts";
+import { reportCopies } from "../transfer/engine.ts";
+import { foldersOf } from "../transfer/remote-tree.ts";
 
 type Version = Pick<ResultOf<"static-bucket-file_history">[number], "version" | "path" | "size">;
 
@@ -52,22 +55,25 @@ async function restoreAll(
         ],
       };
     }
-    const copy: CopyJob<Version>["copy"] = async ({ path, version, size }, { meter }) => {
-      try {
-        await client.call("static-bucket-file_restore", { name: subject.name, path, version });
-      } catch (error) {
-        if (!(error instanceof RpcError) || !concernsOneFile(error)) throw error;
-        return { reason: faultReason(error.data.reason) ?? "refused", why: error.detail };
-      }
-      meter.add(size);
-      return size;
-    };
-    const job = { what: "restoring", phases: [missing], copy };
-    const summary = await copyFiles(ctx, job, newSummary(), signal);
-    const { copied: restored, failed } = summary;
+    const progress = new Progress(ctx, "restoring");
+    const state = (handled: number) => () => `${numberText(handled)} of ${numberText(missing.length)}`;
+    const result = await changeMany(
+      missing.map(({ path, version }) => ({ path, version })),
+      (versions) => client.call("static-bucket-file_restore_many", { name: subject.name, versions }),
+      { signal, onProgress: (handled) => progress.update(state(handled), handled / missing.length) },
+    );
+    progress.clear();
+    if (result.left > 0) signal.throwIfAborted();
+    if (result.error !== undefined) throw result.error;
+    const restored = result.done;
+    const failed = result.failed.map(({ path, reason, why }) => ({
+      path,
+      reason: faultReason(reason) ?? ("refused" as const),
+      why,
+    }));
     const line = `${subject.name}: ${countText(restored, "file")} restored; ${numberText(existing)} with versions already exist and were not changed`;
     return {
-      ...reportCopies(ctx, { verb: "restored", summary, lines: [line] }),
+      ...reportCopies(ctx, { verb: "restored", summary: { left_out: [], failed }, lines: [line] }),
       json: { restored, existing, failed },
     };
   });
@@ -80,19 +86,25 @@ async function findMissing(
   signal: AbortSignal,
 ): Promise<{ missing: Version[]; existing: number }> {
   const newest = new Map<string, Version>();
+  const pattern = /[*?[]/.test(path) ? patternOf({ path, isFolder: false }) : undefined;
+  const top = pattern === undefined ? path : path.slice(0, path.search(/[*?[]/)).replace(/\/?[^/]*$/, "");
+  const isWanted = (file: string) =>
+    pattern === undefined ||
+    pattern.matches(file, "file") ||
+    [...foldersOf([file])].some((folder) => pattern.matches(folder, "folder"));
   let after: { readonly version: number; readonly path: string } | undefined;
   do {
     const versions = await client.call(
       "static-bucket-file_history",
-      { name, path, limit: bounds.maxVersions, files_only: true, after },
+      { name, path: top, limit: bounds.maxVersions, files_only: true, after },
       { signal },
     );
     for (const { path, version, size } of versions)
-      if (!newest.has(path)) newest.set(path, { path, version, size });
+      if (!newest.has(path) && isWanted(path)) newest.set(path, { path, version, size });
     const last = versions.length < bounds.maxVersions ? undefined : versions.at(-1);
     after = last && { version: last.version, path: last.path };
   } while (after !== undefined);
-  const present = await presentPaths(client, { name, path }, signal);
+  const present = await presentPaths(client, { name, path: top }, signal);
   const missing = [...newest.values()].filter(({ path }) => !present.has(path));
   return { missing, existing: newest.size - missing.length };
 }
@@ -112,11 +124,6 @@ async function presentPaths(
     if (error instanceof InvalidInput) return new Set([path]);
     throw error;
   }
-}
-
-/** Whether the other files may still be restored: the path is taken by a folder, locked, or its version was purged meanwhile. */
-function concernsOneFile({ kind }: RpcError): boolean {
-  return kind === "InvalidInput" || kind === "NotFound" || kind === "Other";
 }
 
 /** Lists what was deleted or replaced at a path of a bucket and below it. */
@@ -149,11 +156,11 @@ export const history = command({
 export const restore = command({
   name: "restore <name> [path] [version]",
   summary: "restore a version of `history`, or with --all every missing file",
-  needs: ["static-bucket-file_history", "static-bucket-file_restore"],
+  needs: ["static-bucket-file_history", "static-bucket-file_restore", "static-bucket-file_restore_many"],
   options: [
     ...remoteJson,
     ["--to <path>", "restore it to this path (default: its own path)"],
-    ["--all", "restore the newest version of every missing file at or below PATH"],
+    ["--all", "restore the newest version of every missing file at or below PATH, which may be a pattern"],
     ["--dry-run", "with --all: list the files and change nothing"],
   ],
   async run({ name, path, version: number, to, ...options }, ctx) {

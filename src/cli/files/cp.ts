@@ -1,8 +1,14 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import { Fault } from "../../base/fault.ts";
-import { type BucketEntry, type BucketFiles, FileDenied, type NodeServerClient } from "../../client/index.ts";
+import { Fault, faultReason } from "../../base/fault.ts";
+import {
+  type BucketEntry,
+  type BucketFiles,
+  changeMany,
+  FileDenied,
+  type NodeServerClient,
+} from "../../client/index.ts";
 import { command, type Options, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
@@ -27,7 +33,9 @@ import { sendFile } from "../transfer/send.ts";
 import { SkipRules, skipOptions } from "../transfer/skip-rules.ts";
 import {
   type BucketPath,
+  type FoundPath,
   filesBelow,
+  findAll,
   isLocal,
   type ListedFile,
   localName,
@@ -36,6 +44,7 @@ import {
   parseBucketPath,
   parseLocation,
   pathIn,
+  patternNotes,
   requireEntry,
   shown,
 } from "./location.ts";
@@ -59,7 +68,9 @@ export const cp = command({
 Write a file of a bucket as BUCKET/PATH, such as site/index.html. A local path begins with /, ./ or ../; - is standard input.
 If TO is an existing folder or ends with a slash, the copy goes into it under its own name.
 Missing folders are created. Existing files are replaced. In a local folder, the skip rules of push apply.
-A copy to this machine needs only to read and list files, and a copy from it only to write them: without a slash at its end, TO is then the file itself.`,
+A copy to this machine needs only to read and list files, and a copy from it only to write them: without a slash at its end, TO is then the file itself.
+${patternNotes} Then TO is a folder: of this machine,
+or of the same bucket, where nothing is replaced.`,
   async run({ from, to, ...options }, ctx) {
     const [source, target] = [parseLocation(from), parseLocation(to)];
     if (isLocal(source) && isLocal(target))
@@ -74,9 +85,13 @@ A copy to this machine needs only to read and list files, and a copy from it onl
         if (!isLocal(source) && isLocal(target))
           return download(ctx, client, { from: source, disk: target.disk }, options, signal);
         const [there, elsewhere] = [parseBucketPath(from), parseBucketPath(to)];
-        if ((await requireEntry(client, there)).folder && !options.recursive)
-          throw new WrongUsage(`${shown(there)} is a folder; add -r to copy it`);
-        return relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
+        const all = await findAll(client, there);
+        const folder = all.found.find(({ entry }) => entry.folder);
+        if (folder !== undefined && !options.recursive)
+          throw new WrongUsage(`${shown({ ...there, path: folder.path })} is a folder; add -r to copy it`);
+        return all.isPattern
+          ? relocateMany(client, { from: there, found: all.found, to: elsewhere, kind: "copy" }, signal)
+          : relocate(ctx, client, { from: there, to: elsewhere, kind: "copy" }, signal);
       };
       return report(ctx, await copy(), "copied");
     });
@@ -89,13 +104,18 @@ export const mv = command({
   summary: "move or rename a file or a folder of a bucket",
   needs: ["files"],
   options: remoteJson,
-  notes:
-    "\nIf TO is an existing folder or ends with a slash, it goes there under its own name.\nMissing folders are created. An existing file is replaced, a folder never.",
+  notes: `
+If TO is an existing folder or ends with a slash, it goes there under its own name.
+Missing folders are created. An existing file is replaced, a folder never.
+${patternNotes} Then TO is a folder, and nothing in it is replaced.`,
   async run({ from, to, ...options }, ctx) {
     const [source, target] = [parseBucketPath(from), parseBucketPath(to)];
     const client = await connect(ctx, options);
     return interruptible(ctx, "interrupted; `node-server ls` shows where it is", async (signal) => {
-      const done = await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
+      const all = await findAll(client, source);
+      const done = all.isPattern
+        ? await relocateMany(client, { from: source, found: all.found, to: target, kind: "move" }, signal)
+        : await relocate(ctx, client, { from: source, to: target, kind: "move" }, signal);
       return report(ctx, done, "moved");
     });
   },
@@ -213,25 +233,39 @@ async function download(
   signal: AbortSignal,
 ): Promise<CopySummary> {
   if (disk === "-") throw new WrongUsage("`node-server cat` writes to standard output");
-  const entry = await requireEntry(client, from);
-  if (entry.folder && !recursive)
-    throw new Fault("InvalidInput", `${shown(from)} is a folder; add -r to copy it`);
+  const all = await findAll(client, from);
+  const folderFound = all.found.find(({ entry }) => entry.folder);
+  if (folderFound !== undefined && !recursive)
+    throw new Fault(
+      "InvalidInput",
+      `${shown({ ...from, path: folderFound.path })} is a folder; add -r to copy it`,
+    );
+  const isFolder = all.isPattern || folderFound !== undefined;
   const isInside =
     disk.endsWith("/") || statSync(ctx.path(disk), { throwIfNoEntry: false })?.isDirectory() === true;
+  if (all.isPattern && !isInside)
+    throw new WrongUsage(`${disk} is not a folder; add a slash at its end to make it one`);
   const name = nameOf(from);
-  if (isInside && whyUnwritable(name) !== undefined && name !== "")
+  if (isInside && !all.isPattern && whyUnwritable(name) !== undefined && name !== "")
     throw new Fault("InvalidInput", `${shown(from)} cannot be written under this name; name the file here`);
-  const target = ctx.path(isInside ? join(disk, name) : disk);
+  const target = ctx.path(isInside && !all.isPattern ? join(disk, name) : disk);
   // A file that was named is written under any name.
-  const folder = entry.folder ? target : dirname(target);
-  const listed = entry.folder ? await filesBelow(client, from, signal) : [fileOf(from, entry)];
+  const folder = isFolder ? target : dirname(target);
+  const found: Download[] = [];
   await mkdir(folder, { recursive: true });
   const dir = realFolder(ctx, folder);
-  const found = listed.map(({ path, size, mtime }) => {
-    const inside = from.path === "" ? path : path.slice(from.path.length + 1);
-    return { path, as: entry.folder ? inside : basename(target), size, mtime, dir };
-  });
-  const refusalOf = ({ as }: { readonly as: string }) => (entry.folder ? whyUnwritable(as) : undefined);
+  for (const { path: top, entry } of all.found) {
+    const listed = entry.folder
+      ? await filesBelow(client, { ...from, path: top }, signal)
+      : [fileOf({ ...from, path: top }, entry)];
+    // What a pattern matches keeps its own name.
+    const base = all.isPattern ? top.slice(0, Math.max(0, top.lastIndexOf("/"))) : top;
+    for (const { path, size, mtime } of listed) {
+      const inside = base === "" ? path : path.slice(base.length + 1);
+      found.push({ path, as: isFolder ? inside : basename(target), size, mtime, dir });
+    }
+  }
+  const refusalOf = ({ path, as = path }: Download) => (isFolder ? whyUnwritable(as) : undefined);
   const wanted = found.filter((file) => refusalOf(file) === undefined);
   const files = new BucketReader(client, from.bucket);
   const copy: CopyJob<Download>["copy"] = async (file, tools, signal) => {
@@ -285,6 +319,44 @@ async function relocate(
   await client.bucket(to.bucket).makeFolder(parent, { signal });
   await client.bucket(from.bucket)[kind](from.path, path, { overwrite, signal });
   return { ...newSummary(), copied: files.length, bytes: sizeOf(files) };
+}
+
+/** Copies or moves all that a pattern matches into a folder of its bucket, each under its own name. Replaces nothing. */
+async function relocateMany(
+  client: NodeServerClient,
+  { from, found, to, kind }: Relocation & { readonly found: readonly FoundPath[] },
+  signal: AbortSignal,
+): Promise<CopySummary> {
+  if (from.bucket !== to.bucket)
+    throw new WrongUsage("a pattern works inside one bucket; name a file or a folder to copy it to another");
+  const folder = await client.bucket(to.bucket).find(to.path);
+  if (!to.isFolder && !folder?.folder)
+    throw new WrongUsage(`${shown(to)} is not a folder; add a slash at its end to make it one`);
+  const pairs = found.map(({ path }) => ({
+    from: path,
+    to: pathIn(to.path, path.slice(path.lastIndexOf("/") + 1)),
+  }));
+  const { bucket: name } = from;
+  const { done, failed, left, error } = await changeMany(
+    pairs,
+    (some) =>
+      kind === "move"
+        ? client.call("static-bucket-file_move_many", { name, moves: some })
+        : client.call("static-bucket-file_copy_many", { name, copies: some }),
+    { signal },
+  );
+  if (error !== undefined) throw error;
+  if (left > 0) signal.throwIfAborted();
+  return {
+    ...newSummary(),
+    copied: done,
+    bytes: found.reduce((sum, { entry }) => sum + (entry.size ?? 0), 0),
+    failed: failed.map(({ path, reason, why }) => ({
+      path,
+      reason: faultReason(reason) ?? ("refused" as const),
+      why,
+    })),
+  };
 }
 
 function fileOf({ path }: BucketPath, { size = 0, modified }: BucketEntry): ListedFile {

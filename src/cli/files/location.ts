@@ -1,9 +1,16 @@
 import { basename } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
-import { type BucketEntry, InvalidInput, type NodeServerClient, NotFound } from "../../client/index.ts";
+import {
+  type BucketEntry,
+  FileNotFound,
+  InvalidInput,
+  type NodeServerClient,
+  NotFound,
+} from "../../client/index.ts";
 import type { Context } from "../context.ts";
 import { WrongUsage } from "../errors.ts";
+import { IgnorePattern, InvalidPattern } from "../transfer/ignore-pattern.ts";
 import { BucketReader, type RemoteFile } from "../transfer/remote-tree.ts";
 
 /** BucketPath is a file or a folder of a bucket, as `BUCKET/PATH` names it. */
@@ -74,8 +81,7 @@ export async function requireEntry(client: NodeServerClient, at: BucketPath): Pr
 export async function missing(client: NodeServerClient, at: BucketPath): Promise<Fault> {
   const root = at.path === "" ? undefined : await new BucketReader(client, at.bucket).find("");
   if (root === undefined) return noBucket(at.bucket);
-  const hint = /[*?[]/.test(at.path) ? "; patterns are not supported: name a file, or a folder with -r" : "";
-  return new Fault("NotFound", `there is no ${shown(at)}${hint}`);
+  return new Fault("NotFound", `there is no ${shown(at)}`);
 }
 
 function noBucket(name: string): Fault {
@@ -83,6 +89,62 @@ function noBucket(name: string): Fault {
     "NotFound",
     `the server has no bucket ${name}, or it is disabled; \`node-server buckets\` lists its buckets, and a local file is written ./${name}`,
   );
+}
+
+/** FoundPath is a file or a folder that a place of the command line names. */
+export interface FoundPath {
+  readonly path: string;
+  readonly entry: BucketEntry;
+}
+
+/** patternNotes say what a pattern may have. */
+export const patternNotes = `
+A path may be a pattern, in quotes: * and ? stand for characters of a name, [a-z] for one of them, ** for any folders.`;
+
+/**
+ * findAll finds what is at a path of a bucket, or all that a pattern matches, without what is in a matching folder. Throws if that is
+ * nothing. A name with a star, if it exists, is no pattern.
+ */
+export async function findAll(
+  client: NodeServerClient,
+  at: BucketPath,
+): Promise<{ readonly found: readonly FoundPath[]; readonly isPattern: boolean }> {
+  if (!/[*?[]/.test(at.path))
+    return { found: [{ path: at.path, entry: await requireEntry(client, at) }], isPattern: false };
+  const reader = new BucketReader(client, at.bucket);
+  const exact = await reader.find(at.path);
+  if (exact !== undefined) return { found: [{ path: at.path, entry: exact }], isPattern: false };
+  const pattern = patternOf(at);
+  const found: FoundPath[] = [];
+  const folders = [at.path.slice(0, at.path.search(/[*?[]/)).replace(/\/?[^/]*$/, "")];
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for (const entry of await listIfThere(reader, folder)) {
+      const path = pathIn(folder, entry.name);
+      if (pattern.matches(path, entry.folder ? "folder" : "file")) found.push({ path, entry });
+      else if (entry.folder && pattern.mayMatchBelow(path)) folders.push(path);
+    }
+  if (found.length > 0) return { found: found.sort((a, b) => (a.path < b.path ? -1 : 1)), isPattern: true };
+  if ((await reader.find("")) === undefined) throw noBucket(at.bucket);
+  throw new Fault("NotFound", `nothing in ${at.bucket} matches ${visible(at.path)}`);
+}
+
+/** The pattern that a path is, from the top of its bucket. */
+export function patternOf({ path, isFolder }: Pick<BucketPath, "path" | "isFolder">): IgnorePattern {
+  try {
+    return new IgnorePattern(`/${path}${isFolder ? "/" : ""}`);
+  } catch (error) {
+    if (!(error instanceof InvalidPattern)) throw error;
+    throw new WrongUsage(`the pattern ${visible(path)}: ${error.message}`);
+  }
+}
+
+async function listIfThere(reader: BucketReader, folder: string): Promise<BucketEntry[]> {
+  try {
+    return await reader.list(folder);
+  } catch (error) {
+    if (error instanceof FileNotFound || error instanceof NotFound) return [];
+    throw error;
+  }
 }
 
 export interface ListedFile extends RemoteFile {

@@ -1,7 +1,9 @@
 import type { FaultReason } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
+import type { ManyDone } from "../../client/index.ts";
+import { exitCodes, type Outcome } from "../command.ts";
 import type { Context } from "../context.ts";
-import { countText } from "../terminal/quantities.ts";
+import { countText, numberText } from "../terminal/quantities.ts";
 
 /**
  * OmissionCause is the reason why one file was not transferred or not deleted, as a code for programs and as words. A file that
@@ -41,6 +43,22 @@ export interface OmittedFile extends OmissionCause {
 export function reportOmitted(ctx: Context, what: string, files: readonly OmittedFile[]): void {
   const say = what === "failed" ? ctx.warn : ctx.say;
   for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
+}
+
+/** reportMany names what calls about many paths did not change, says what was done, and returns the outcome. */
+export function reportMany(
+  ctx: Context,
+  { done, failed, left, error }: ManyDone,
+  { what, bucket, verb }: { readonly what: string; readonly bucket: string; readonly verb: string },
+): Outcome & { readonly code: number } {
+  for (const { path, why } of failed)
+    ctx.warn(
+      `failed: ${visible(`${bucket}/${path}`)}: ${visible(why.startsWith(`${path} `) ? why.slice(path.length + 1) : why)}`,
+    );
+  if (failed.length === 0 && left === 0) ctx.say(what);
+  else ctx.say(`${countText(done, "item")} ${verb}, ${numberText(failed.length + left)} not`);
+  if (error !== undefined) throw error;
+  return { code: failed.length > 0 || left > 0 ? exitCodes.failed : exitCodes.done };
 }
 
 const maxNamed = 5;
