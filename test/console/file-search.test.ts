@@ -77,6 +77,7 @@ inBrowser("a right click on a result has the actions of the list, which act on t
     "Copy to…",
     "Duplicate",
     "Share link…",
+    "Older versions",
     "Delete",
   ]);
   await shoot(page, "files-search-menu");

@@ -178,6 +178,7 @@ inBrowser("the menu of a row has what can be done with it, by mouse and by key",
     "Copy to…",
     "Duplicate",
     "Share link…",
+    "Older versions",
     "Delete",
   ]);
   await shoot(page, "files-menu");

@@ -12,6 +12,7 @@ import { type OpenBucket, openAccess, siteOf } from "./bucket-access.ts";
 import { BucketList } from "./bucket-list.tsx";
 import { bucketTabs, linkToTab, type TabName } from "./bucket-tabs.ts";
 import { DeploysTab } from "./deploys-tab.tsx";
+import { ChangePanel } from "./files/changes.tsx";
 import { Chooser, Folder } from "./files/folder.tsx";
 import { currentView } from "./files/view.ts";
 import { LinksTab } from "./links/links-tab.tsx";
@@ -28,8 +29,9 @@ import "./files/tiles.css";
 import "./preview/preview.css";
 import "./uploads/uploads.css";
 
-// Uploads continue when this page is left.
+// Uploads and changes continue when this page is left.
 addOverlay(UploadPanel);
+addOverlay(ChangePanel);
 
 export default function BucketsPage() {
   const [name = ""] = route.value.rest;

@@ -1,6 +1,6 @@
-import { useState } from "preact/hooks";
-import { bounds, type FileVersion } from "../../../client/index.ts";
-import { ago, bytes, time } from "../../format.ts";
+import { useEffect, useState } from "preact/hooks";
+import type { FileVersion } from "../../../client/index.ts";
+import { ago, bytes, number, time } from "../../format.ts";
 import { changeQuery, route } from "../../route.ts";
 import { useSession } from "../../session/session.ts";
 import { t } from "../../text/text.ts";
@@ -12,27 +12,55 @@ import { Search } from "../../ui/form.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { visibleText } from "../../ui/visible-text.ts";
 import { withKey, writeConfig } from "../config/reload.ts";
+import { linkToTab } from "./bucket-tabs.ts";
+import { restoreMany } from "./files/dialogs.tsx";
+import { uploads } from "./uploads/queue.ts";
 
 /** Versions of one request. */
-const pageSize = 1000;
+const pageSize = 500;
 /** As in a new configuration. */
 const newDays = 30;
+/** Pause in typing after which the server is asked. */
+const typingMs = 250;
 
-/** TrashTab shows what was deleted or replaced in a bucket and can be restored. */
+/**
+ * TrashTab shows what was deleted or replaced in a bucket and can be restored: all of it, what the server finds for some words, or
+ * the versions of one path.
+ */
 export function TrashTab({ name }: { readonly name: string }) {
   const { client, rights } = useSession();
-  const [wanted, setWanted] = useState(pageSize);
+  const { query } = route.value;
+  const [path, typed] = [query.get("path") ?? "", query.get("find") ?? ""];
+  const find = useSettled(typed.trim(), typingMs);
+  const read = (after: FileVersion | undefined, signal?: AbortSignal) =>
+    client.call(
+      "static-bucket-file_history",
+      {
+        name,
+        path,
+        limit: pageSize,
+        present: true,
+        // What is looked for may be in a folder that was deleted as a whole.
+        ...(find === "" ? {} : { query: find, files_only: true }),
+        after: after && { version: after.version, path: after.path },
+      },
+      { signal },
+    );
   const list = useLoad(
     async (signal) => {
       const { days } = await client.call("static-bucket-file_retention", { name }, { signal });
-      const versions =
-        days === 0
-          ? []
-          : await client.call("static-bucket-file_history", { name, limit: wanted }, { signal });
-      return { days, versions };
+      return { days, versions: days === 0 ? [] : await read(undefined, signal) };
     },
-    [client, name, wanted],
+    [client, name, path, find],
   );
+  const [older, setOlder] = useState<readonly FileVersion[]>([]);
+  useEffect(() => setOlder([]), [list.value]);
+  useEffect(() => {
+    const before = uploads.arrived.value;
+    return uploads.arrived.subscribe((count) => {
+      if (count !== before) list.reload();
+    });
+  }, [list.reload]);
   const mayPurge = rights.may("static-bucket-file_purge", name);
   const purge = async () => {
     const { versions = 0, bytes: size = 0 } = await client.call("static-bucket-file_retention", {
@@ -48,19 +76,31 @@ export function TrashTab({ name }: { readonly name: string }) {
       },
       run: () => client.call("static-bucket-file_purge", { name }),
       done: (purged) => t.bucketTabs.emptied(t.bucketTabs.countVersions(purged.versions)),
-      after: list.reload,
+      after: () => {
+        changeQuery({ find: "" });
+        list.reload();
+      },
     });
   };
   return (
     <WhenLoaded of={list}>
       {({ days, versions }) => {
         if (days === 0) return <TrashOff name={name} onChange={list.reload} />;
-        if (versions.length === 0)
+        if (versions.length === 0 && typed === "" && path === "")
           return <p class="card empty">{t.bucketTabs.trashEmpty(t.frame.countDays(days))}</p>;
+        const all = [...versions, ...older];
+        const isWhole = (older.length === 0 ? versions : older).length % pageSize !== 0;
         return (
           <>
             <div class="row spread">
-              <p class="muted">{t.bucketTabs.trashAbout(t.frame.countDays(days))}</p>
+              {path === "" ? (
+                <p class="muted">{t.bucketTabs.trashAbout(t.frame.countDays(days))}</p>
+              ) : (
+                <p>
+                  {t.bucketTabs.versionsOf(visibleText(path))}{" "}
+                  <a href={linkToTab(name, "trash")}>{t.bucketTabs.wholeTrash}</a>
+                </p>
+              )}
               <div class="actions">
                 <Search
                   label={t.bucketTabs.findVersion}
@@ -74,9 +114,17 @@ export function TrashTab({ name }: { readonly name: string }) {
                 )}
               </div>
             </div>
-            <VersionTable name={name} versions={versions} onChange={list.reload} />
-            {versions.length >= wanted && wanted < bounds.maxVersions && (
-              <Button onClick={() => setWanted(bounds.maxVersions)}>{t.bucketTabs.showOlder}</Button>
+            {all.length === 0 ? (
+              <p class="card empty">
+                {typed === "" ? t.bucketTabs.noVersionsOf(visibleText(path)) : t.bucketTabs.noVersion(typed)}
+              </p>
+            ) : (
+              <VersionTable name={name} versions={all} onChange={list.reload} />
+            )}
+            {all.length > 0 && !isWhole && (
+              <Button onClick={async () => setOlder([...older, ...(await read(all.at(-1)))])}>
+                {t.bucketTabs.showOlder}
+              </Button>
             )}
           </>
         );
@@ -126,6 +174,18 @@ function TrashOff({ name, onChange }: ChangeProps) {
   );
 }
 
+const keyOf = ({ version, path }: FileVersion) => `${version} ${path}`;
+
+/** The newest version of each path. */
+function newestOf(versions: readonly FileVersion[]): FileVersion[] {
+  const newest = new Map<string, FileVersion>();
+  for (const one of versions) {
+    const known = newest.get(one.path);
+    if (known === undefined || known.version < one.version) newest.set(one.path, one);
+  }
+  return [...newest.values()];
+}
+
 function VersionTable({
   name,
   versions,
@@ -133,23 +193,31 @@ function VersionTable({
 }: ChangeProps & { readonly versions: readonly FileVersion[] }) {
   const { client, rights } = useSession();
   const mayRestore = rights.may("static-bucket-file_restore", name);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const marked = versions.filter((one) => chosen.has(keyOf(one)));
   const restore = ({ path, version }: FileVersion) =>
     act({
       run: () => client.call("static-bucket-file_restore", { name, path, version }),
       done: t.bucketTabs.restored(visibleText(path)),
       after: onChange,
     });
+  const restoreMarked = async () => {
+    const wanted = newestOf(marked).map(({ version, path }) => ({ version, path }));
+    setChosen(new Set());
+    await restoreMany(client, name, wanted);
+  };
   const columns: ReadonlyArray<Column<FileVersion>> = [
     {
       id: "path",
       title: t.bucketTabs.path,
       sort: ({ path }) => path,
       tip: ({ path }) => visibleText(path),
-      cell: ({ path, kind, removed_at }) => (
+      cell: ({ path, kind, removed_at, exists }) => (
         <>
           <span class="trash-path">
             <Icon name={kind === "folder" ? "folder" : "file"} />
             <FileName name={path} />
+            <span class="badge">{exists ? t.bucketTabs.replacedBadge : t.bucketTabs.deletedBadge}</span>
           </span>
           <small class="below-medium">{ago(removed_at)}</small>
         </>
@@ -199,17 +267,49 @@ function VersionTable({
         ),
     },
   ];
-  const { shown, ...view } = useTableView(versions, { columns, text: ({ path }) => path.toLowerCase() });
-  if (shown.length === 0) return <p class="card empty">{t.bucketTabs.noVersion(view.find)}</p>;
+  const { shown, ...view } = useTableView(versions, { columns });
   return (
-    <DataTable
-      {...view}
-      label={t.bucketTabs.trash}
-      columns={columns}
-      rows={shown}
-      keyOf={({ version, path }) => `${version} ${path}`}
-      rowHeight={44}
-      height="window"
-    />
+    <>
+      {marked.length > 0 && (
+        <div class="row">
+          <span aria-live="polite">{t.files.selected(number(marked.length))}</span>
+          <Button kind="primary" onClick={restoreMarked}>
+            {t.bucketTabs.restoreMarked}
+          </Button>
+        </div>
+      )}
+      <DataTable<FileVersion>
+        {...view}
+        label={t.bucketTabs.trash}
+        columns={columns}
+        rows={shown}
+        keyOf={keyOf}
+        rowHeight={44}
+        height="window"
+        {...(mayRestore && {
+          selection: {
+            chosen,
+            onChoose: (keys, on) => {
+              const next = new Set(chosen);
+              for (const key of keys) on ? next.add(key) : next.delete(key);
+              setChosen(next);
+            },
+            isFixed: () => false,
+            labelAll: t.files.selectAll,
+            labelOf: ({ path }) => t.files.select(visibleText(path)),
+          },
+        })}
+      />
+    </>
   );
+}
+
+/** The text once it has not changed for a moment. */
+function useSettled(text: string, ms: number): string {
+  const [settled, setSettled] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(text), ms);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return settled;
 }

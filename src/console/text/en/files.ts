@@ -2,7 +2,6 @@ import { counted } from "../counted.ts";
 
 /** Texts of the file manager, previews and uploads. `{name}` and `<name>` mark what a component puts in. */
 export const files = {
-  progress: "Progress",
   andMore: (count: number) => `and ${count} more`,
   deleteQuestion: (what: string) => `Delete ${what}?`,
   counting: "… (counting)",
@@ -142,6 +141,15 @@ export const files = {
     "Your token may upload files to this bucket, and not see what is in it. Drop files or whole folders here, or use the buttons.",
   addedMeanwhile: "Another file with this name was added meanwhile. Retry to replace it.",
   underWay: "uploads in progress",
+  changes: "Changes of files",
+  versions: "Older versions",
+  changesUnderWay: "changes of files in progress",
+  deleting: (items: string) => `Deleting ${items}`,
+  moving: (items: string) => `Moving ${items}`,
+  copying: (items: string) => `Copying ${items}`,
+  restoring: (items: string) => `Restoring ${items}`,
+  partlyDone: (done: string, left: string) => `${done} done, ${left} not changed.`,
+  notChanged: (names: string) => `Not changed: ${names}`,
   undo: "Undo",
   restoredAll: (what: string) => `${what} restored.`,
   notRestored: (what: string, name: string) => `Not restored: ${what}. Check the trash of ${name}.`,

@@ -2,7 +2,6 @@ import { numberIn } from "../counted.ts";
 import type { files as en } from "../en/files.ts";
 
 export const files: typeof en = {
-  progress: "进度",
   andMore: (count: number) => `以及另外 ${count} 个`,
   deleteQuestion: (what: string) => `删除 ${what}？`,
   counting: "…（正在统计）",
@@ -136,6 +135,15 @@ export const files: typeof en = {
   uploadOnly: "你的令牌可以向此存储桶上传文件，但不能查看其内容。可将文件或文件夹拖到这里，或使用按钮。",
   addedMeanwhile: "期间已出现同名文件。重试可替换该文件。",
   underWay: "正在进行的上传",
+  changes: "文件更改",
+  versions: "旧版本",
+  changesUnderWay: "正在进行的文件更改",
+  deleting: (items) => `正在删除 ${items}`,
+  moving: (items) => `正在移动 ${items}`,
+  copying: (items) => `正在复制 ${items}`,
+  restoring: (items) => `正在恢复 ${items}`,
+  partlyDone: (done, left) => `已完成 ${done} 个，${left} 个未更改。`,
+  notChanged: (names) => `未更改：${names}`,
   undo: "撤销",
   restoredAll: (what: string) => `已恢复 ${what}。`,
   notRestored: (what: string, name: string) => `未能恢复：${what}。请查看 ${name} 的回收站。`,

@@ -1,12 +1,12 @@
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import {
   type BucketFiles,
-  ClientError,
+  changeMany,
   FileError,
-  type FileVersion,
   type NodeServerClient,
+  type VersionName,
 } from "../../../../client/index.ts";
-import { bytes, listed, number } from "../../../format.ts";
+import { bytes, listed } from "../../../format.ts";
 import { go } from "../../../route.ts";
 import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
@@ -17,10 +17,11 @@ import { FileName } from "../../../ui/file-name.tsx";
 import { Check, FieldError, FormDialog, TextField } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { explain, reasonOf } from "../../../ui/problem.tsx";
-import { toast, toastWithAction } from "../../../ui/toasts.tsx";
+import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameProblem, nameWithoutExtension, parentOf, sameName } from "../path.ts";
+import { runChange } from "./changes.tsx";
 import { type Entry, planMove, renameProblem } from "./model.ts";
 import { linkToPath } from "./view.ts";
 
@@ -159,21 +160,9 @@ interface ChangeDialogProps {
   readonly onDone: () => void;
 }
 
-interface DeleteDialogProps extends ChangeDialogProps {
-  /** Called when what was deleted is back. */
-  readonly onUndone: () => void;
-}
-
 /** Dialog that says how much would be deleted, and deletes it. */
-export function DeleteDialog({
-  openBucket,
-  path,
-  chosen: now,
-  onClose,
-  onDone,
-  onUndone,
-}: DeleteDialogProps) {
-  const { name, access } = openBucket;
+export function DeleteDialog({ openBucket, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
+  const { name } = openBucket;
   const { client } = useSession();
   // Keeps the initial selection: entries leave it as they are deleted.
   const [chosen] = useState(now);
@@ -194,25 +183,22 @@ export function DeleteDialog({
     [],
   );
   const what = chosen.length === 1 ? visibleText(chosen[0]?.name ?? "") : t.frame.countItems(chosen.length);
-  const batch = useBatch();
   const [started, setStarted] = useState(false);
+  const [failures, setFailures] = useState<readonly string[]>([]);
   const close = started ? onDone : onClose;
   const remove = async () => {
     setStarted(true);
-    const items = chosen.map((entry) => ({
-      name: entry.name,
-      run: (signal: AbortSignal) =>
-        access.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
-    }));
-    if (!(await batch.run(items))) return;
     const paths = chosen.map((entry) => join(path, entry.name));
-    if ((retention.value?.days ?? 0) === 0) toast(t.files.deletedOne(what));
-    else
-      toastWithAction(t.files.deletedOne(what), {
-        label: t.files.undo,
-        run: () => undoDelete(client, { bucket: name, paths }).finally(onUndone),
-      });
-    onDone();
+    const failures = await runChange({
+      title: t.files.deleting(t.frame.countItems(paths.length)),
+      total: paths.length,
+      run: (options) =>
+        changeMany(paths, (paths) => client.call("static-bucket-file_delete_many", { name, paths }), options),
+      doneText: t.files.deletedOne(what),
+      undo: ({ versions }) => (versions.length === 0 ? undefined : () => restoreMany(client, name, versions)),
+    }).catch((error) => [explain(error)]);
+    if (failures === undefined || failures.length === 0) onDone();
+    else setFailures(failures);
   };
   return (
     <Dialog title={t.files.deleteQuestion(what)} onClose={close}>
@@ -232,11 +218,9 @@ export function DeleteDialog({
         )}
         <p>{retention.loading ? "…" : undoText(retention.value)}</p>
       </div>
-      <BatchProgress batch={batch} />
+      <Failures of={failures} />
       <footer>
-        <Button onClick={batch.running ? batch.cancel : close}>
-          {started && !batch.running ? t.frame.close : t.frame.cancel}
-        </Button>
+        <Button onClick={close}>{started ? t.frame.close : t.frame.cancel}</Button>
         {/* Disabled until the counts and the retention are known. */}
         <Button kind="danger" busy={started || contents.loading || retention.loading} onClick={remove}>
           {t.frame.delete}
@@ -270,121 +254,43 @@ export function NameList({ names }: { readonly names: readonly string[] }) {
   );
 }
 
-/** One change of a batch. */
-interface BatchItem {
-  readonly name: string;
-  readonly run: (signal: AbortSignal) => Promise<unknown>;
-}
-
-interface Batch {
-  readonly running: boolean;
-  readonly done: number;
-  readonly total: number;
-  /** Sentences about failed items. */
-  readonly failures: readonly string[];
-  /** Resolves to true when all items succeeded. */
-  readonly run: (items: readonly BatchItem[]) => Promise<boolean>;
-  /** Aborts the current item and skips the rest. Finished items are not undone. */
-  readonly cancel: () => void;
-}
-
-/** Runs changes one after the other, with one progress and one cancel. */
-export function useBatch(): Batch {
-  const [state, setState] = useState({
-    running: false,
-    done: 0,
-    total: 0,
-    failures: [] as readonly string[],
-  });
-  const abort = useRef(new AbortController());
-  const cancel = () => abort.current.abort();
-  useEffect(() => cancel, []);
-  const run = async (items: readonly BatchItem[]) => {
-    abort.current = new AbortController();
-    const { signal } = abort.current;
-    const failures: string[] = [];
-    let done = 0;
-    const publish = ({ running }: { readonly running: boolean }) =>
-      setState({ running, done, total: items.length, failures: [...failures] });
-    for (const { name, run: runItem } of items) {
-      if (signal.aborted) break;
-      publish({ running: true });
-      try {
-        await runItem(signal);
-        done += 1;
-      } catch (error) {
-        if (signal.aborted) continue;
-        // Errors about files name the path themselves.
-        failures.push(
-          error instanceof FileError
-            ? visibleText(explain(error))
-            : `${visibleText(name)}: ${explain(error)}`,
-        );
-      }
-    }
-    publish({ running: false });
-    return done === items.length;
-  };
-  return { ...state, run, cancel };
-}
-
 const maxFailures = 10;
 
-/** Progress of a batch, and its failures. */
-export function BatchProgress({ batch: { running, done, total, failures } }: { readonly batch: Batch }) {
+/** Sentences about what could not be changed. */
+export function Failures({ of: failures }: { readonly of: readonly string[] }) {
+  if (failures.length === 0) return null;
   return (
-    <>
-      {running && total > 1 && (
-        <div role="status">
-          <progress aria-label={t.files.progress} max={total} value={done + failures.length} />
-          {t.files.progressOf(number(done + failures.length), number(total))}
-        </div>
-      )}
-      {failures.length > 0 && (
-        <div class="problem" role="alert">
-          <Icon name="warning" />
-          <ul class="files-names">
-            {failures.slice(0, maxFailures).map((failure) => (
-              <li key={failure}>{failure}</li>
-            ))}
-            {failures.length > maxFailures && <li>{t.files.andMore(failures.length - maxFailures)}</li>}
-          </ul>
-        </div>
-      )}
-    </>
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <ul class="files-names">
+        {failures.slice(0, maxFailures).map((failure) => (
+          <li key={failure}>{failure}</li>
+        ))}
+        {failures.length > maxFailures && <li>{t.files.andMore(failures.length - maxFailures)}</li>}
+      </ul>
+    </div>
   );
 }
 
-interface DeletedPaths {
-  readonly bucket: string;
-  readonly paths: readonly string[];
-}
-
-/** Calls per batch. */
-const batchSize = 100;
-
-/** Puts back what was just deleted: the newest version of each path. Throws after the rest if one cannot be restored. */
-async function undoDelete(client: NodeServerClient, { bucket: name, paths }: DeletedPaths): Promise<void> {
-  const failures: string[] = [];
-  for (let at = 0; at < paths.length; at += batchSize) {
-    const part = paths.slice(at, at + batchSize);
-    const found = await client.batch(
-      part.map((path) => ["static-bucket-file_history", { name, path, limit: 1 }] as const),
-    );
-    const versions: FileVersion[] = [];
-    for (const [index, answer] of found.entries()) {
-      const newest = answer instanceof ClientError ? undefined : answer[0];
-      // Below the path of a folder something else may have been deleted since.
-      if (newest !== undefined && newest.path === part[index]) versions.push(newest);
-      else failures.push(visibleText(part[index] ?? ""));
-    }
-    if (versions.length === 0) continue;
-    const answers = await client.batch(
-      versions.map(({ path, version }) => ["static-bucket-file_restore", { name, path, version }] as const),
-    );
-    for (const [index, answer] of answers.entries())
-      if (answer instanceof ClientError) failures.push(visibleText(versions[index]?.path ?? ""));
-  }
-  if (failures.length > 0) throw new Error(t.files.notRestored(listed(failures.slice(0, 5)), name));
-  toast(t.files.restoredAll(t.frame.countItems(paths.length)));
+/** Restores versions; at a path at which something exists, nothing is replaced. */
+export async function restoreMany(
+  client: NodeServerClient,
+  name: string,
+  versions: readonly VersionName[],
+): Promise<void> {
+  const what = t.frame.countItems(versions.length);
+  const failures = await runChange({
+    title: t.files.restoring(what),
+    total: versions.length,
+    run: (options) =>
+      changeMany(
+        versions,
+        (versions) => client.call("static-bucket-file_restore_many", { name, versions }),
+        options,
+      ),
+    doneText: t.files.restoredAll(what),
+    undo: () => undefined,
+  });
+  if (failures !== undefined && failures.length > 0)
+    throw new Error(t.files.notRestored(listed(failures.slice(0, 5)), name));
 }

@@ -281,7 +281,6 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
             select({ ...emptySelection, chosen: new Set(added), active: added[0] });
             changed();
           }}
-          onUndone={reload}
         />
       )}
       {dialog?.name === "delete" && (
@@ -295,7 +294,6 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
             select(emptySelection);
             changed();
           }}
-          onUndone={reload}
         />
       )}
       {file !== "" && listing.value !== undefined && (
@@ -505,7 +503,7 @@ function SelectionBar(props: SelectionBarProps) {
   const alone = chosen.length === 1 ? chosen[0] : undefined;
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
-  const further = furtherItems(session, openBucket, chosen, actions);
+  const further = furtherItems(session, openBucket, { folder: path, entries: chosen }, actions);
   useLayoutEffect(() => {
     coverOfSearch.current = onClear;
     return () => {

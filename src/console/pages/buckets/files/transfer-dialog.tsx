@@ -1,6 +1,12 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { BucketFiles } from "../../../../client/index.ts";
+import {
+  changeMany,
+  type ManyDone,
+  type ManyOptions,
+  type NodeServerClient,
+} from "../../../../client/index.ts";
 import { listed } from "../../../format.ts";
+import { useSession } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/call.tsx";
@@ -10,11 +16,11 @@ import { FieldError, Form, Submit, TextField } from "../../../ui/form.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/list.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
-import { toast, toastWithAction } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join, nameOf, nameProblem, parentOf, sameName, splitPath } from "../path.ts";
-import { BatchProgress, NameList, useBatch } from "./dialogs.tsx";
+import { runChange } from "./changes.tsx";
+import { Failures, NameList } from "./dialogs.tsx";
 import {
   conflictsOf,
   entryForKey,
@@ -34,64 +40,53 @@ interface TransferDialogProps {
   readonly onClose: () => void;
   /** Called at the end, with the names that are new in the folder of the entries. */
   readonly onDone: (added: readonly string[]) => void;
-  /** Called when moved entries are back. */
-  readonly onUndone: () => void;
 }
 
-/** Progress that takes less is not shown, so that no dialog flashes up. */
-const slowMs = 400;
-
 /**
- * Moves or copies entries into a folder. Shows a dialog for choosing the folder, if `into` is undefined, for names that exist there, for
- * slow progress and for failures; nothing otherwise.
+ * Moves or copies entries into a folder. Shows a dialog for choosing the folder, if `into` is undefined, for names that exist there, and
+ * for failures; nothing otherwise.
  */
 export function TransferDialog(props: TransferDialogProps) {
-  const { openBucket, transfer, onClose, onDone, onUndone } = props;
+  const { openBucket, transfer, onClose, onDone } = props;
   const { kind, path, entries } = transfer;
-  const { files } = openBucket.access;
-  const batch = useBatch();
+  const { client } = useSession();
+  const [failures, setFailures] = useState<readonly string[]>([]);
   const [into, setInto] = useState(props.into ?? path);
   const [taken, setTaken] = useState<readonly string[]>();
   const [fault, setFault] = useState<string>();
   const [started, setStarted] = useState(false);
-  const [isSlow, setSlow] = useState(false);
   const problem = transferProblem(transfer, into);
   const conflicts = taken === undefined ? [] : conflictsOf(transfer, into, taken);
   const what =
     entries.length === 1 ? visibleText(entries[0]?.name ?? "") : t.frame.countItems(entries.length);
 
   const run = async (steps: readonly Step[]) => {
-    if (files === undefined) return;
     if (steps.length === 0) return onClose();
     setStarted(true);
-    const timer = setTimeout(() => setSlow(true), slowMs);
-    const isWhole = await batch.run(
-      steps.map((step) => ({
-        name: nameOf(step.from),
-        run: (signal) => runStep(files, kind, step, signal),
-      })),
-    );
-    clearTimeout(timer);
-    if (!isWhole) return setSlow(true);
-    report(steps);
+    const failures = await runChange({
+      title: kind === "move" ? t.files.moving(what) : t.files.copying(what),
+      total: steps.length,
+      run: (options) => transferMany(client, { name: openBucket.name, kind, steps }, options),
+      doneText: doneText(steps),
+      undo: (done) => undoOf(steps, done),
+    }).catch((error) => [explain(error)]);
+    if (failures !== undefined && failures.length > 0) return setFailures(failures);
     onDone(into === path ? steps.map(({ to }) => nameOf(to)) : []);
   };
-  const report = (steps: readonly Step[]) => {
-    const [step] = steps;
-    const moved =
-      steps.length === 1 ? visibleText(nameOf(step?.from ?? "")) : t.frame.countItems(steps.length);
-    const folder = visibleText(join(openBucket.name, into));
-    if (kind === "copy") return toast(t.files.copiedTo(moved, folder));
+  const nameOfSteps = (steps: readonly Step[]) =>
+    steps.length === 1 ? visibleText(nameOf(steps[0]?.from ?? "")) : t.frame.countItems(steps.length);
+  const doneText = (steps: readonly Step[]) => {
+    const [moved, folder] = [nameOfSteps(steps), visibleText(join(openBucket.name, into))];
+    return kind === "copy" ? t.files.copiedTo(moved, folder) : t.files.movedTo(moved, folder);
+  };
+  const undoOf = (steps: readonly Step[], { failed, left }: ManyDone) => {
+    const missed = new Set(failed.map(({ path }) => path));
+    const moved = inOrder(steps)
+      .slice(0, steps.length - left)
+      .filter(({ from }) => !missed.has(from));
     // What was replaced is in the trash at best, so this move is not undone.
-    if (files === undefined || steps.some(({ replaces }) => replaces))
-      return toast(t.files.movedTo(moved, folder));
-    toastWithAction(t.files.movedTo(moved, folder), {
-      label: t.files.undo,
-      run: async () => {
-        await undoMove(files, steps).finally(onUndone);
-        toast(t.files.movedBack(moved));
-      },
-    });
+    if (kind === "copy" || moved.some(({ replaces }) => replaces)) return undefined;
+    return () => moveBack(client, openBucket.name, moved);
   };
   const begin = async () => {
     setFault(undefined);
@@ -111,15 +106,11 @@ export function TransferDialog(props: TransferDialogProps) {
 
   const isAsking = conflicts.length > 0 && !started;
   const isPicking = props.into === undefined && !isAsking && !started;
-  const isShown = isPicking || isAsking || isSlow || fault !== undefined;
+  const isShown = isPicking || isAsking || failures.length > 0 || fault !== undefined;
   if (!isShown) return null;
   const close = started ? () => onDone([]) : onClose;
   const answer = (onConflict: OnConflict) => run(stepsOf(transfer, into, { taken: taken ?? [], onConflict }));
-  const cancel = (
-    <Button onClick={batch.running ? batch.cancel : close}>
-      {(started && !batch.running) || (!isPicking && !isAsking && !started) ? t.frame.close : t.frame.cancel}
-    </Button>
-  );
+  const cancel = <Button onClick={close}>{isPicking || isAsking ? t.frame.cancel : t.frame.close}</Button>;
   return (
     <Dialog
       // A new dialog for the question: it takes the focus.
@@ -139,7 +130,7 @@ export function TransferDialog(props: TransferDialogProps) {
           {fault}
         </p>
       )}
-      <BatchProgress batch={batch} />
+      <Failures of={failures} />
       <footer>
         {cancel}
         {isPicking && (
@@ -174,27 +165,47 @@ function Conflicts({ names, folder }: { readonly names: readonly string[]; reado
   );
 }
 
-/** Moves or copies one entry. Fails if something has appeared at the destination that may not be replaced. */
-function runStep(
-  files: BucketFiles,
-  kind: Transfer["kind"],
-  { from, to, replaces }: Step,
-  signal?: AbortSignal,
-): Promise<void> {
-  const options = { signal, overwrite: replaces };
-  return kind === "move" ? files.move(from, to, options) : files.copy(from, to, options);
+/** Steps that may replace something come last: one call may replace for all of its steps or for none. */
+function inOrder(steps: readonly Step[]): readonly Step[] {
+  return [...steps].sort((a, b) => Number(a.replaces) - Number(b.replaces));
 }
 
-/** Moves everything back to where it was, and replaces nothing there. Throws after the rest if something could not be moved. */
-async function undoMove(files: BucketFiles, steps: readonly Step[]): Promise<void> {
-  const failed: string[] = [];
-  for (const { from, to } of steps)
-    try {
-      await files.move(to, from, { overwrite: false });
-    } catch {
-      failed.push(visibleText(nameOf(to)));
-    }
-  if (failed.length > 0) throw new Error(t.files.notMovedBack(listed(failed.slice(0, 5))));
+interface TransferSteps {
+  readonly name: string;
+  readonly kind: Transfer["kind"];
+  readonly steps: readonly Step[];
+}
+
+/** Moves or copies. What has appeared at a destination meanwhile is replaced only if its step says so. */
+function transferMany(
+  client: NodeServerClient,
+  { name, kind, steps }: TransferSteps,
+  options: ManyOptions,
+): Promise<ManyDone> {
+  const call = (some: readonly Step[]) => {
+    const overwrite = some[0]?.replaces ?? false;
+    const pairs = some.filter(({ replaces }) => replaces === overwrite).map(({ from, to }) => ({ from, to }));
+    return kind === "move"
+      ? client.call("static-bucket-file_move_many", { name, moves: pairs, overwrite })
+      : client.call("static-bucket-file_copy_many", { name, copies: pairs, overwrite });
+  };
+  return changeMany(inOrder(steps), call, options);
+}
+
+/** Moves everything back to where it was, and replaces nothing there. */
+async function moveBack(client: NodeServerClient, name: string, moved: readonly Step[]): Promise<void> {
+  const what =
+    moved.length === 1 ? visibleText(nameOf(moved[0]?.from ?? "")) : t.frame.countItems(moved.length);
+  const steps = moved.map(({ from, to }) => ({ from: to, to: from, replaces: false }));
+  const failures = await runChange({
+    title: t.files.moving(what),
+    total: steps.length,
+    run: (options) => transferMany(client, { name, kind: "move", steps }, options),
+    doneText: t.files.movedBack(what),
+    undo: () => undefined,
+  });
+  if (failures !== undefined && failures.length > 0)
+    throw new Error(t.files.notMovedBack(listed(failures.slice(0, 5))));
 }
 
 const rowHeight = 36;

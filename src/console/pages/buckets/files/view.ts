@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { HTMLAttributes, RefObject } from "preact";
-import { cameBack, closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
+import { cameBack, closeTo, go, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
 import { type Session, serverUrl } from "../../../session/session.ts";
 import { t } from "../../../text/text.ts";
 import { toClipboard } from "../../../ui/copy.tsx";
@@ -8,6 +8,7 @@ import type { MenuItem } from "../../../ui/more-menu.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
 import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
+import { linkToTab } from "../bucket-tabs.ts";
 import { linkKindsTo } from "../links/link-form.tsx";
 import { join, publicUrl, splitPath } from "../path.ts";
 import { type DownloadSelection, download, downloadRefusal } from "../preview/preview.tsx";
@@ -323,7 +324,7 @@ export function urlOf({ name, site }: OpenBucket, path: string, entry: Entry): s
 export function furtherItems(
   { rights }: Session,
   { name, access }: OpenBucket,
-  entries: readonly Entry[],
+  { folder: path, entries }: { readonly folder: string; readonly entries: readonly Entry[] },
   { onCopy, onDuplicate, onShare }: EntryActions,
 ): MenuItem[] {
   const items: MenuItem[] = [];
@@ -333,6 +334,12 @@ export function furtherItems(
   const alone = entries.length === 1 ? entries[0] : undefined;
   if (alone !== undefined && linkKindsTo(rights, name, alone).length > 0)
     items.push({ label: t.files.shareLink, icon: "globe", onSelect: onShare });
+  if (alone !== undefined && !alone.folder && rights.may("static-bucket-file_history", name))
+    items.push({
+      label: t.files.versions,
+      icon: "retry",
+      onSelect: () => go(linkToTab(name, "trash", { path: join(path, alone.name) })),
+    });
   return items;
 }
 
@@ -374,7 +381,7 @@ export function entryMenu(
         toast(t.frame.copied);
       },
     });
-  const further = furtherItems(session, openBucket, chosen.entries, actions);
+  const further = furtherItems(session, openBucket, chosen, actions);
   if (access.files === undefined) return [...items, ...further];
   if (alone !== undefined) items.push({ label: t.files.rename, icon: "edit", onSelect: actions.onRename });
   items.push({ label: t.files.moveTo, icon: "moveTo", onSelect: actions.onMove }, ...further, {
